@@ -1,6 +1,7 @@
-"""Asks the advisor at boundaries of a run, and gives its advice to the agent.
+"""Requests a review at boundaries of a run, and adds the advice to the conversation.
 
-First the prompt, the text of the work and the reading of the answer; then the policy.
+The first part has the prompt, the text to review and the parsing of the answer; the second part is
+the policy.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ briefly what you did not follow.
 {text}
 </advisor>"""
 MAX_PART = 2_000
-"""Characters of one message."""
+"""Maximum characters of one message in the text to review."""
 MAX_WORK = 60_000
 _AGREES = re.compile(r"\W*(?:ok|okay|lgtm|no objections?)\W*", re.IGNORECASE)
 
 
 def work_of(messages: Sequence[SessionMessage]) -> str:
-    """Return what happened since the last prompt of the user, long parts shortened."""
+    """Return the messages since the last prompt of the user as text; long ones are shortened."""
     start = max(
         (place for place, each in enumerate(messages) if isinstance(each, UserMessage)), default=0
     )
@@ -125,7 +126,7 @@ def extension(pi: ExtensionAPI) -> None:
     pi.context.resources.add_kind(KIND, lambda text, path: text.strip() or None, str)
     pi.context.resources.add_source(KIND, _files)
     advisor = Advisor(pi)
-    # Last: hooks and reminders that continue the run come before a review.
+    # Last, so that hooks and reminders can continue the run before it is reviewed.
     pi.add_policy(advisor, at="last")
     pi.register_command(
         "advisor",
@@ -137,7 +138,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class Advisor(Policy):
-    """Reviews the runs of one session; never those that the user interrupted."""
+    """Reviews the runs of one session, except those that were aborted or failed."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -156,7 +157,7 @@ class Advisor(Policy):
         """Review when the agent is about to stop, or after a number of turns."""
         if at.kind == "prompt":
             self._reviews = self._turns = 0
-        # After an abort or an error nothing is reviewed: the user wants the agent to stop.
+        # No review after an abort or an error: the agent should stop.
         if not self.is_on or at.outcome != "completed" or at.next.claimed:
             return at.next
         if at.kind == "turn":
@@ -178,7 +179,7 @@ class Advisor(Policy):
         return self._reviews < int(self._pi.settings.get("advisor.maxReviews"))
 
     async def _review(self) -> str:
-        """Return the objections of the first model of the role that answers."""
+        """Return the objections of the first model of the role that answers; empty if none."""
         self._reviews += 1
         pi = self._pi
         projection = pi.context.session_manager.build_session_projection()
@@ -203,7 +204,7 @@ class Advisor(Policy):
         return SYSTEM + (EXTRA.format(rules="\n\n".join(rules)) if rules else "")
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/advisor``: switch reviews of this session."""
+        """``/advisor``: turn reviews of this session on or off."""
         word = arguments.strip()
         if word in ("on", "off"):
             self._switched = word == "on"
@@ -222,7 +223,7 @@ def _entry(advice: str) -> CustomMessageEntry:
 
 
 def _files(where: Where) -> Iterator[Path]:
-    """Yield the files with rules for reviews: those of a project count once it is trusted."""
+    """Yield the files with rules for reviews. Files of a project are read once it is trusted."""
     yield where.cwd / ".pi" / FILE
     yield where.cwd / FILE
     yield where.agent_dir / FILE

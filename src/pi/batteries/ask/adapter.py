@@ -1,4 +1,4 @@
-"""Asks the questions of the model in dialogs or over RPC, and words the answers for it."""
+"""Shows the questions of the model in dialogs or over RPC, and returns the answers as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_OPTIONS = 12
 OTHER = "Other…"
 RECOMMENDED = "recommended"
 LEGACY_MILLISECONDS = 1000
-"""A larger value of ``ask.timeout`` is in milliseconds, as older versions wrote it."""
+"""Larger values of ``ask.timeout`` are milliseconds, the unit of older versions."""
 
 
 class AskOption(Record):
@@ -53,7 +53,7 @@ class AskQuestion(Record):
 
     @property
     def recommended_label(self) -> str | None:
-        """The label of the recommended option."""
+        """The label of the recommended option; ``None`` if there is none."""
         if self.recommended is None or not 0 <= self.recommended < len(self.options):
             return None
         return self.options[self.recommended].label
@@ -69,15 +69,15 @@ class AskParams(Record):
 
 
 class AskAnswer(Record):
-    """What the user answered to one question."""
+    """The user's answer to one question."""
 
     id: str
     question: str
     chosen: tuple[str, ...] = ()
     other: str = ""
-    """What the user wrote instead of an option, or beside them."""
+    """Text that the user wrote instead of an option, or in addition to the chosen ones."""
     timed_out: bool = False
-    """Whether the time was over; ``chosen`` is then the recommended option."""
+    """Whether the dialog timed out; ``chosen`` is then the recommended option, if there is one."""
 
     def as_json(self) -> Json:
         """Return the answer for the details of the result."""
@@ -124,7 +124,7 @@ def options_of(question: AskQuestion) -> list[Option]:
 
 
 def other_label(question: AskQuestion) -> str:
-    """Return the label of the last row; an option of the model may have the usual one."""
+    """Return the label of the last row, which differs from the labels of the model's options."""
     return OTHER if all(each.label != OTHER for each in question.options) else f"{OTHER} (write)"
 
 
@@ -148,7 +148,7 @@ def _answer_text(answer: AskAnswer) -> str:
 
 
 def seconds_of(timeout: float) -> float | None:
-    """Return the time limit of a dialog; 0 and less mean none."""
+    """Return the time limit of a dialog in seconds; ``None`` for 0 and less."""
     if timeout <= 0:
         return None
     return timeout / 1000 if timeout > LEGACY_MILLISECONDS else timeout
@@ -172,11 +172,11 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("ask.notify", bool, True, "notify the user of a question who looks at another window"),
 )
 _TIMED_OUT = object()
-"""What a dialog returns whose time is over."""
+"""Result of a dialog that timed out."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Give the model the tool, where a user can answer."""
+    """Register the tool in sessions with a user interface."""
     pi.settings.declare_all(SETTINGS)
     pi.add_view("tool", NAME, "pi.batteries.ask.views:ask")
     asking = Asking(pi)
@@ -199,7 +199,7 @@ class Asking:
         self._pi = pi
 
     async def run(self, params: AskParams, ctx: ToolContext) -> ToolResult:
-        """Ask all questions; the first that the user closes ends the call."""
+        """Ask all questions; if the user closes one of them, the rest is not asked."""
         if not self._pi.context.has_ui:
             raise ToolFailed("No user can answer here. Decide yourself, and say what you assumed.")
         if error := problem(params.questions):

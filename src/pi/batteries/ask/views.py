@@ -9,7 +9,7 @@ from pi.extension import Theme, ToolView, ViewOptions, one_line
 
 
 def ask(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
-    """The first row follows the name of the tool."""
+    """Questions and their answers. The first row is drawn after the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
     answers = {
         str(each.get("id")): each for each in details.get("answers", ()) if isinstance(each, dict)

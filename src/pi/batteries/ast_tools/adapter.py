@@ -38,18 +38,18 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
     ("astTools.enabled", bool, False, "search and replace by syntax trees"),
 )
 LIMIT = 100
-"""Matches that a search shows unless it asks for more."""
+"""Default of ``limit``: the matches that a search shows."""
 MAX_LIMIT = 1000
 MAX_MATCH_LINES = 10
-"""Lines of one match that are shown."""
+"""Maximum lines shown of one match."""
 MAX_DIFF_LINES = 400
-"""Lines of a preview that the model sees; views have all of them."""
+"""Maximum lines of a preview in the text for the model; views show all lines."""
 MAX_FILES = 5000
-"""Files of one call."""
+"""Maximum files of one call."""
 MAX_BYTES = 1_000_000
-"""Larger files are skipped: they are generated, and a parser needs 0.5 s for as many."""
+"""Larger files are skipped: they are usually generated, and parsing this size takes 0.5 s."""
 SKIPPED = ("node_modules", "__pycache__", "target", "dist", "build", "venv")
-"""Folders that are skipped outside of a git repository, like those with a dot."""
+"""Folders that are skipped outside of a git repository, in addition to hidden ones."""
 SECONDS = 10.0
 """Time limit of one file."""
 INSTALL = "pip install 'pi-harness[rules]'"
@@ -98,7 +98,7 @@ class EditParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register both tools; without the setting they are active only if they are selected."""
+    """Register both tools. The setting activates them; otherwise they are active if selected."""
     pi.settings.declare_all(SETTINGS)
     tools = AstTools(pi)
     pi.add_view("tool", SEARCH, "pi.batteries.ast_tools.views:search")
@@ -145,14 +145,14 @@ class TreeMatch(Record):
     line: int
     last_line: int
     new: str = ""
-    """What replaces it, if there is a rewrite."""
+    """The replacement; empty for a search."""
 
 
 class SourceFile(Record):
     """A file that can be parsed."""
 
     path: str
-    """Relative to the working folder if it is below it."""
+    """As the call names it: relative paths are relative to the working folder."""
     text: str
     language: str
 
@@ -253,7 +253,7 @@ class AstTools:
     async def _apply(
         self, params: EditParams, previewed: Sequence[ChangedFile], label: str
     ) -> ToolResult:
-        """Compute the change again and write it if it is still the one that was previewed."""
+        """Compute the change again, and write it only if it equals the preview."""
         files = await source_files(self._pi, params.path, params.lang, params.glob)
         changed = await self._rewritten(files, params.ops)
         if changed != [*previewed]:
@@ -278,7 +278,7 @@ class AstTools:
 
 
 class _Failures:
-    """Languages in which a pattern is invalid: the others are still searched."""
+    """Collects the failures of patterns by language, so that other languages are still searched."""
 
     def __init__(self) -> None:
         self._errors: dict[tuple[str, str], ToolFailed] = {}
@@ -286,7 +286,7 @@ class _Failures:
     async def find(
         self, parser: TreeParser, file: SourceFile, pattern: str, rewrite: str | None = None
     ) -> list[TreeMatch]:
-        """The matches in a file; none if the pattern is invalid in its language."""
+        """The matches in a file; none if the pattern failed in a file of this language."""
         key = (file.language, pattern)
         if key in self._errors:
             return []
@@ -297,13 +297,13 @@ class _Failures:
             return []
 
     def raise_if_nothing(self, found: Sequence[object]) -> None:
-        """Raise the first failure if no file had a match: then it is probably the reason."""
+        """Raise the first failure if ``found`` is empty: the failure is probably the reason."""
         if self._errors and not found:
             raise next(iter(self._errors.values()))
 
 
 class TreeParser:
-    """The process. It is replaced if a parser crashes or takes too long."""
+    """Runs the parser in a child process, which is replaced after a crash or a timeout."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         function = "pi.batteries.ast_tools.parser_process:answers"
@@ -312,7 +312,10 @@ class TreeParser:
     async def find(
         self, text: str, language: str, pattern: str, rewrite: str | None = None
     ) -> list[TreeMatch]:
-        """The matches of a pattern. Raises ``ToolFailed`` if the pattern is invalid."""
+        """The matches of a pattern.
+
+        Raises ``ToolFailed`` if the pattern is invalid, or if parsing fails or takes too long.
+        """
         request = {"text": text, "language": language, "pattern": pattern, "rewrite": rewrite}
         try:
             found = await self._worker.ask(request, seconds=SECONDS)
@@ -355,7 +358,10 @@ _ALIASES = {
 
 
 async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) -> list[SourceFile]:
-    """The files of a call in order. Raises ``ToolFailed`` if there is none."""
+    """The files of a call in order, without those that are too large or not UTF-8.
+
+    Raises ``ToolFailed`` if no file matches, or too many.
+    """
     chosen = _checked_language(language) if language.strip() else ""
     names = await _names(pi, path)
     if glob:
@@ -382,13 +388,13 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
-                continue  # writing it back would damage it
+                continue  # writing the file back would damage it
             files.append(SourceFile(path=name, text=text, language=languages[name]))
     return files
 
 
 def _checked_language(name: str) -> str:
-    """The language that ``name`` stands for. Raises ``ToolFailed`` if the parser has none."""
+    """The language with this name or alias. Raises ``ToolFailed`` if it is unsupported."""
     plain = name.strip().lower()
     found = _ALIASES.get(plain, plain)
     if found not in SYNTAX_LANGUAGES:

@@ -1,6 +1,6 @@
-"""Parses, searches and rewrites in a process of its own; it uses nothing of pi.
+"""Parses, searches and rewrites in a child process. Imports nothing of pi.
 
-A parser may crash, hang, or print a backtrace on the terminal.
+A process of its own, because a parser may crash, hang, or print a backtrace on the terminal.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _VARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)|\$([A-Z_][A-Z0-9_]*)")
 
 
 def answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The one answer to a request."""
+    """Yield the one answer to a request: ``matches``, or ``error``."""
     try:
         yield {"matches": _matches(request)}
-    except BaseException as error:  # a panic of the parser is no Exception
+    except BaseException as error:  # a panic of the parser is not an Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
             raise
         yield {"error": reason_of(str(error))}

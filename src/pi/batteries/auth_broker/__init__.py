@@ -1,6 +1,6 @@
-"""Logins of several machines in one place: a broker, and the source that asks it.
+"""Shares logins between machines: a broker, and a source of credentials that uses it.
 
-``protocol`` and ``accounts`` are pure; ``store``, ``refresher`` and ``server`` are the broker;
-``client`` and ``source`` are its clients; ``commands`` are the words of
-``pi auth-broker``.
+``protocol`` has the records that both sides exchange; ``store``, ``refresher`` and ``server`` are
+the broker; ``configuration``, ``client`` and ``source`` are the side of a session; ``adapter`` has
+the subcommands of ``pi auth-broker``.
 """

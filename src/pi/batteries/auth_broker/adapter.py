@@ -1,4 +1,4 @@
-"""Connects the broker to a session: settings, the source, ``pi doctor``, and its commands."""
+"""Connects the broker to a session: ``pi auth-broker``, ``pi doctor``, settings, the source."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from pi.extension import (
 
 WORDS = ("serve", "token", "login", "logout", "list", "import", "migrate", "status")
 LOGGED_OUT = "logged out"
-"""Why an account is disabled that a client has logged out of: nothing is wrong with it."""
+"""Reason of an account that a client logged out of. ``pi doctor`` does not report it as broken."""
 USAGE = """\
 Usage: pi auth-broker serve [--host ADDRESS] [--port N] [--no-auth]
 pi auth-broker token [--rotate]
@@ -143,7 +143,7 @@ class BrokerCommands:
         ctx.write(f"The broker has the account {account.label} of {provider} ({account.id}).\n")
 
     async def _send(self, via: str, entries: Json, label: str) -> None:
-        """Hand credentials to the broker's machine over ssh, as standard input."""
+        """Send credentials to the broker's machine over ssh, as standard input of ``import``."""
         command = ["pi", "auth-broker", "import", "-"]
         command += ["--label", shlex.quote(label)] if label else []
         done = await self._pi.exec(
@@ -183,7 +183,7 @@ class BrokerCommands:
             ctx.write(f"Imported {account.label} of {provider} ({account.id}).\n")
 
     async def _migrate(self, ctx: CommandContext) -> None:
-        """Move credentials: a rotating login in two stores would be used twice."""
+        """Move credentials, not copy them: two stores would use a rotating refresh token twice."""
         moved = 0
         for stored in await self._pi.auth.list():
             credential = await self._pi.auth.stored(stored.name)
@@ -237,7 +237,7 @@ class BrokerCommands:
             ctx.exit(1)
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
-        """Where credentials come from and what is left; for ``pi doctor``."""
+        """The state of the broker and of its accounts, with remaining limits, for ``pi doctor``."""
         if self._problem is not None:
             return [_bad(self._problem)]
         if self._client is None:
@@ -330,12 +330,12 @@ async def extension(pi: ExtensionAPI) -> None:
     try:
         environ = pi.context.environ
     except ExtensionError:
-        return  # a packed copy without manifests loads it before the project; no trigger occurred
+        return  # a packed copy without manifests loads this before the project is known
     folder = pi.data_directory()
     config: BrokerConfig | None = None
     problem: PiError | None = None
     try:
-        # A project's file never counts: it could send the token elsewhere.
+        # The settings of a project are ignored: they could send the token elsewhere.
         config = broker_config(
             environ, lambda key: pi.settings.get(key, with_project=False), folder
         )
@@ -359,7 +359,7 @@ async def extension(pi: ExtensionAPI) -> None:
 
 
 def _refuse_all(pi: ExtensionAPI, problem: PiError) -> None:
-    """A configured broker that cannot be used is an error, never a reason for another key."""
+    """Refuse requests if the configured broker cannot be used: no other key replaces it."""
     pi.warn(problem.explain())
 
     def find(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Requests of a client to the broker, and the last answer on disk."""
+"""Requests to the broker, and the last snapshot on disk."""
 
 from __future__ import annotations
 
@@ -35,24 +35,30 @@ _MAGIC = b"PIAB1"
 _NONCE = 12
 
 SECONDS = 35.0
-"""How long an answer may take: a refresh waits for the authorization server."""
+"""Time limit of an answer: a refresh waits for the authorization server."""
 
 
 class BrokerClient:
-    """One broker. Raises ``BrokerRefused`` for 401 and 403, else ``BrokerUnavailable``."""
+    """Client of one broker.
+
+    Requests raise ``BrokerRefused`` for 401 and 403, and ``BrokerUnavailable`` for other failures.
+    """
 
     def __init__(self, http: ExtensionHttp, config: BrokerConfig) -> None:
         self._http = http
         self._config = config
         self.url = config.url
-        """Where the broker is."""
+        """The URL of the broker."""
 
     async def health(self) -> Json:
-        """What the broker says about itself; needs no token."""
+        """The status and protocol version of the broker; needs no token."""
         return (await self._send("GET", "healthz")).json()  # type: ignore[no-any-return]
 
     async def snapshot(self, known: int | None = None, *, wait: int = 0) -> BrokerSnapshot | None:
-        """The current snapshot; ``None`` if it is still the one of generation ``known``."""
+        """The current snapshot; ``None`` if it is still the one of generation ``known``.
+
+        With ``wait``, the broker waits up to so many seconds for a newer generation.
+        """
         headers = {} if known is None else {"If-None-Match": f'"{known}"'}
         path = f"snapshot?wait={wait}" if wait else "snapshot"
         response = await self._send("GET", path, headers=headers)
@@ -64,7 +70,7 @@ class BrokerClient:
         return self._decoded(await self._send("POST", "credential", body), SharedAccount)
 
     async def refresh(self, id: str, version: int | None) -> SharedAccount:
-        """An account with a token that is valid; ``version`` is the one that was refused."""
+        """The account with a valid token; ``version`` is that of the refused token, if any."""
         body = {} if version is None else {"version": version}
         response = await self._send("POST", f"credential/{quote(id, '')}/refresh", body)
         return self._decoded(response, SharedAccount)
@@ -77,7 +83,7 @@ class BrokerClient:
         return self._decoded(response, SharedAccount)
 
     async def block(self, id: str, until: int, reason: str) -> SharedAccount:
-        """Stop the use of an account for a while."""
+        """Stop the use of an account until a time in milliseconds since 1970."""
         body = {"until": until, "reason": reason}
         response = await self._send("POST", f"credential/{quote(id, '')}/block", body)
         return self._decoded(response, SharedAccount)
@@ -88,12 +94,12 @@ class BrokerClient:
         return self._decoded(response, SharedAccount)
 
     async def usage(self) -> tuple[AccountUsage, ...]:
-        """What is left of the accounts."""
+        """The usage of the accounts."""
         response = await self._send("GET", "usage")
         return msgspec.convert(response.json()["accounts"], tuple[AccountUsage, ...])
 
     async def used(self, id: str, limits: tuple[Limit, ...]) -> None:
-        """Report a request, and what its response says about the limits of the plan."""
+        """Report a request, and the plan limits in its response."""
         body = {"id": id, "limits": msgspec.to_builtins(limits), "requests": 1}
         await self._send("POST", "usage", body)
 
@@ -142,7 +148,7 @@ def _message(response: HttpResponse) -> str:
 
 
 class SnapshotCache:
-    """The last snapshot on disk, encrypted: a session starts without waiting for the broker.
+    """The last snapshot on disk, encrypted. With it, a session can start without the broker.
 
     AES-256-GCM under SHA-256 of the token; the URL of the broker is authenticated as well.
 
@@ -155,7 +161,7 @@ class SnapshotCache:
         self._url = url.encode()
 
     def read(self) -> BrokerSnapshot | None:
-        """Returns the stored snapshot; ``None`` if there is none that can be read."""
+        """Returns the stored snapshot; ``None`` if it is missing or cannot be decrypted."""
         # Deferred import: OpenSSL costs some milliseconds.
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -174,7 +180,7 @@ class SnapshotCache:
             return None
 
     def write(self, snapshot: BrokerSnapshot) -> None:
-        """Store a snapshot. A disk that is full or read-only does not matter."""
+        """Store a snapshot. Errors, such as a full or read-only disk, are ignored."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         nonce = os.urandom(_NONCE)

@@ -1,4 +1,4 @@
-"""Where the broker is and how this machine is allowed to use it."""
+"""The configuration of a broker's client: address, token, cache and account pools."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Pools = Mapping[str, Sequence[str]]
 
 
 class BrokerConfig(Record):
-    """A broker and what it needs."""
+    """The address of a broker, and how this machine uses it."""
 
     url: str
     token: str
     ttl_ms: int = DEFAULT_TTL_MS
-    """How old a stored snapshot may be; 0 stores none."""
+    """Maximum age of a stored snapshot; with 0, none is stored."""
     cache: Path = Path()
     pools: Pools = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ ACCOUNT_POOL_FILE = "PI_AUTH_BROKER_ACCOUNT_POOL_FILE"
 
 
 def variable(environ: Mapping[str, str], name: str) -> str:
-    """Returns a variable, or the same under the older prefix ``OMP_``."""
+    """Returns a variable, or the one with the older prefix ``OMP_``; empty if neither is set."""
     return environ.get(name) or environ.get(f"OMP_{name.removeprefix('PI_')}") or ""
 
 
@@ -45,8 +45,8 @@ def broker_config(
 ) -> BrokerConfig | None:
     """Returns the configured broker; ``None`` without one.
 
-    Raises ``PiError`` for a URL without a token: another credential in its place might bill
-    another account.
+    Raises ``PiError`` for an invalid URL, and for a URL without a token: a local credential in its
+    place might bill another account.
     """
     url = (variable(environ, URL) or str(setting("auth.broker.url") or "")).rstrip("/")
     if not url:
@@ -92,7 +92,7 @@ def read_pools(data: bytes, where: str) -> Pools:
 
 
 def _indirect(value: Any, environ: Mapping[str, str]) -> str:
-    """Returns a setting; ``$NAME`` is the value of a variable."""
+    """Returns the text of a setting; for ``$NAME``, the value of that variable."""
     text = value if isinstance(value, str) else ""
     return environ.get(text[1:], "") if text.startswith("$") else text
 

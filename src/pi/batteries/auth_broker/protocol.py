@@ -1,4 +1,4 @@
-"""What broker and clients exchange, and what the broker stores. Pure."""
+"""Records that broker and clients exchange, and records that the broker stores. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BrokerUnavailable(PiError):
 
 
 class BrokerRefused(PiError):
-    """The broker refuses the token of this client: never replaced by a cached answer."""
+    """The broker refuses the token of this client. A cached answer must not be used instead."""
 
 
 class Limit(Record):
@@ -55,17 +55,17 @@ class StoredAccount(Record):
     version: int = 1
     """Raised with every new token."""
     disabled: str = ""
-    """Why it is not used any more; empty if it is."""
+    """Why the account is no longer used; empty if it is used."""
     blocks: tuple[AccountBlock, ...] = ()
 
     @property
     def is_login(self) -> bool:
-        """Whether it has to be renewed."""
+        """Whether the credential is an OAuth login, which has to be renewed."""
         return self.credential.get("type") == "oauth"
 
     @property
     def expires(self) -> int:
-        """Milliseconds since 1970."""
+        """Milliseconds since 1970; 0 if unknown."""
         return int(self.credential.get("expires") or 0)
 
 
@@ -89,7 +89,7 @@ class SharedAccount(Record):
     label: str
     type: Literal["api_key", "oauth"]
     access: str
-    """The access token or the key; empty if it is disabled."""
+    """The access token or the key; empty if the account is disabled."""
     version: int
     expires: int | None = None
     env: dict[str, str] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class BrokerSnapshot(Record):
 
 
 class AccountUsage(Record):
-    """What is left of an account, as its clients last saw it."""
+    """The usage of an account, as its clients last reported it."""
 
     id: str
     limits: tuple[Limit, ...] = ()
@@ -133,12 +133,12 @@ class AccountUsage(Record):
 
     @property
     def used_percent(self) -> float:
-        """The limit that is nearest to its end."""
+        """The highest percentage of all limits; 0 without limits."""
         return max((limit.used_percent for limit in self.limits), default=0.0)
 
 
 def shared(account: StoredAccount) -> SharedAccount:
-    """Returns what clients may see of an account."""
+    """Returns an account without the fields that clients must not see."""
     entry = account.credential
     until = max((block.until for block in account.blocks), default=0)
     is_login = account.is_login
@@ -174,7 +174,7 @@ def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
 
 
 def label_of(entry: Json) -> str:
-    """Returns the account that a login names; ``default`` if it names none."""
+    """Returns the account name in a credential; ``default`` if it has none."""
     for name in ("email", "account", "login", "accountId", "account_id"):
         if isinstance(entry.get(name), str) and entry[name]:
             return str(entry[name])

@@ -1,9 +1,9 @@
-"""Renews logins: each refresh token is used once, however many clients ask.
+"""Renews logins. Each refresh token is used once, however many clients request a renewal.
 
 If the broker is killed while a provider renews a login, it is unknown whether the refresh token was
-replaced. The next start sends the old one again: several providers take it for some seconds more,
+replaced. The next start sends the old one again: several providers accept it for some seconds more,
 so that a lost answer can be repeated (Auth0 calls it leeway, Okta a grace period, Amazon Cognito a
-retry grace period). Only if the provider refuses it, a new login is needed.
+retry grace period). A new login is needed only if the provider refuses it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Renew: TypeAlias = Callable[[str, OAuthCredential], Awaitable[OAuthCredential]]
 """Uses the refresh token of a provider's login; raises ``ProviderError``."""
 
 PAUSE = 5.0
-"""Seconds before another attempt after a fault of the network."""
+"""Seconds before another attempt after a failed one that may succeed later."""
 LIMIT = 30.0
-"""Seconds that an authorization server may take."""
+"""Time limit of an authorization server, in seconds."""
 CLIENT_FAULTS = frozenset({"invalid_client", "incorrect_client_credentials", "unauthorized_client"})
-"""Refusals of the program, not of the login: a setting is wrong, and the token is still good."""
+"""OAuth errors about the client, not the login: a setting is wrong, the token is still valid."""
 
 
 class AccountGone(PiError):
@@ -42,7 +42,10 @@ class AccountGone(PiError):
 
 
 class Refresher:
-    """One flight per account. A client that goes away does not end the flight it waits for."""
+    """Renews logins, with one request in flight per account.
+
+    A client that disconnects does not cancel the request ("flight") that it waits for.
+    """
 
     def __init__(
         self, store: BrokerStore, renew: Renew, clock: Clock, report: Callable[[str], None]
@@ -55,20 +58,20 @@ class Refresher:
         self._flights: dict[str, asyncio.Task[StoredAccount]] = {}
         self._closing = False
         self._failed: dict[str, tuple[float, str]] = {}
-        """When an account could last not be renewed, and why."""
+        """Time and reason of the last failed renewal, by account."""
 
     async def refresh(self, id: str, seen: int | None = None) -> StoredAccount:
         """Returns the account, renewed if it is due or if version ``seen`` was refused.
 
-        A client that names an older version gets the current one: the token that it wants replaced
-        is replaced already, and another refresh would only use up a rotating grant.
+        A client that names an older version gets the current one: its token is replaced already,
+        and another refresh would only use up a rotating grant.
         """
         account = self._usable(id)
         if not self._needs_renewal(account, seen):
             return account
         flight = self._flights.get(id)
         if flight is None:
-            if self._closing:  # its result could not be stored any more
+            if self._closing:  # the result could not be stored any more
                 raise self._not_now(account, "the broker is ending")
             self._check_pause(account)
             flight = asyncio.create_task(self._fly(id, seen), name=f"refresh {id}")
@@ -87,7 +90,7 @@ class Refresher:
                 self._report(error.message)
 
     async def settle(self) -> None:
-        """Start no more flights and wait for those in the air.
+        """Start no more renewals, and wait for those in flight.
 
         A grant that was used must be stored before the program ends.
         """
@@ -98,14 +101,14 @@ class Refresher:
     def _landed(self, id: str, flight: asyncio.Task[StoredAccount]) -> None:
         self._flights.pop(id, None)
         if not flight.cancelled():
-            flight.exception()  # every client may have gone: it is reported by the flight itself
+            flight.exception()  # mark it as retrieved: all clients may have disconnected
 
     async def _fly(self, id: str, seen: int | None) -> StoredAccount:
         account = self._usable(id)
         if not self._needs_renewal(account, seen):
             return account
         before = self._journal.find(account)
-        if before is not None and before.answer is not None:  # it could not be stored then
+        if before is not None and before.answer is not None:  # received, but not stored
             return await self._commit(account, before.answer)
         self._journal.begin(account)
         try:
@@ -129,7 +132,7 @@ class Refresher:
         return await self._commit(account, entry)
 
     async def _sent(self, account: StoredAccount) -> Json:
-        """Use the refresh token; the new one is on the disk before anything else happens."""
+        """Send the refresh token; the answer is in the journal before anything else happens."""
         async with asyncio.timeout(LIMIT):
             new = await self._renew(account.provider, _credential(account.credential))
             entry = _entry(account.credential, new)
@@ -179,7 +182,7 @@ class Refresher:
     def _is_due(self, account: StoredAccount) -> bool:
         if not account.is_login or account.disabled or not account.credential.get("refresh"):
             return False
-        if self._journal.find(account) is not None:  # interrupted: its token may be replaced
+        if self._journal.find(account) is not None:  # interrupted: the token may have been replaced
             return True
         return account.expires - self._clock.now_ms() < EARLY_MS
 
@@ -209,7 +212,7 @@ def _credential(entry: Json) -> OAuthCredential:
 
 
 def _entry(old: Json, new: OAuthCredential) -> Json:
-    """Returns the new entry; what the server did not repeat is kept."""
+    """Returns the new entry; fields that the server did not repeat are kept."""
     return {
         **old,
         **new.extra,

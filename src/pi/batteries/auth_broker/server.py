@@ -39,7 +39,7 @@ from pi.extension import (
 
 MAX_BODY = 1024 * 1024
 LOOK_SECONDS = 1.0
-"""How often the file is looked at, for changes by ``pi auth-broker login`` and others."""
+"""Interval of checks for changes of the file, e.g. by ``pi auth-broker login``."""
 KEEP_ALIVE_SECONDS = 15.0
 """Pause after which a stream sends a comment, so that proxies keep it open."""
 
@@ -83,7 +83,7 @@ class SeenUsage(Record):
 
 
 class BrokerServer:
-    """Serves one store. Tokens are compared in constant time; refresh tokens never leave."""
+    """Serves one store. Tokens are compared in constant time; refresh tokens are never sent."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class BrokerServer:
         self._changed = asyncio.Event()
         self._seen = -1
         self._body = (-1, 0, b"")
-        """The encoded snapshot, its generation, and when it was made."""
+        """Generation, time in milliseconds, and bytes of the encoded snapshot."""
         self._usage: dict[str, AccountUsage] = {}
 
     def application(self) -> web.Application:
@@ -126,7 +126,7 @@ class BrokerServer:
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncIterator[int]:
-        """Listen until the block is left; yields the port. Flights are awaited at the end."""
+        """Listen until the block is left; yields the port. Renewals are awaited at the end."""
         async with serve_http(self.application(), host, port) as opened:
             work = [
                 asyncio.create_task(self._look(), name="broker: look at the file"),
@@ -157,7 +157,7 @@ class BrokerServer:
             await self._clock.sleep(CHECK_SECONDS)
 
     def _notice(self) -> int:
-        """Wake the clients that wait if the store has changed; returns the generation."""
+        """Wake waiting clients if the store has changed; returns the generation."""
         generation = self._store.read().generation
         if generation != self._seen:
             self._seen = generation
@@ -165,7 +165,7 @@ class BrokerServer:
             self._changed = asyncio.Event()
         return generation
 
-    # Every request --------------------------------------------------------------------------------
+    # Checks and errors of requests ----------------------------------------------------------------
 
     @web.middleware
     async def _check(
@@ -314,7 +314,7 @@ class BrokerServer:
         )
         return _json(msgspec.to_builtins(self._usage[seen.id]))
 
-    # ----------------------------------------------------------------------------------------------
+    # Snapshots ------------------------------------------------------------------------------------
 
     async def _newer(self, generation: int, seconds: float) -> int:
         """Wait for another generation; returns the current one."""
@@ -327,7 +327,7 @@ class BrokerServer:
     def _encoded(self) -> bytes:
         stored, now = self._store.read(), self._clock.now_ms()
         generation, encoded_at, body = self._body
-        # Clients take the age of their copy from it: one of yesterday would be stale at once.
+        # Encoded again after a minute: clients compute the age of their copy from generated_at.
         if generation != stored.generation or now - encoded_at > 60_000:
             body = msgspec.json.encode(snapshot_of(stored, now))
             self._body = (stored.generation, now, body)

@@ -32,19 +32,19 @@ from pi.extension import (
 )
 
 REVALIDATE_SECONDS = 0.5
-"""How long a stored snapshot waits for a newer one."""
+"""Time limit of a request for a newer snapshot, if one is known."""
 RECHECK_SECONDS = 30.0
-"""How old the knowledge about accounts may be before a request looks again."""
+"""Age of the snapshot after which a request fetches it again."""
 BLOCK_MS = 60_000
-"""How long an account rests after a rate limit without a time of its end."""
+"""How long an account is blocked after a rate limit without a reset time."""
 MIN_LEFT_MS = 30_000
-"""A token that expires sooner is not used for a request."""
+"""A token that expires sooner is renewed before a request."""
 MAX_ISSUED = 50
 MAX_BLOCK_MS = 7 * 24 * 3_600_000
 
 
 class BrokerSource:
-    """Gives requests the access tokens of the broker, and reports to it what responses say."""
+    """Provides the access tokens of the broker, and reports limits in responses to the broker."""
 
     def __init__(self, pi: ExtensionAPI, config: BrokerConfig, client: BrokerClient) -> None:
         self._pi = pi
@@ -57,7 +57,7 @@ class BrokerSource:
         self._current: dict[str, str] = {}
         """The account that this session uses, by provider."""
         self._issued: dict[str | None, tuple[str, int]] = {}
-        """The account and version of the keys and tokens that were given to requests."""
+        """Account and version by key or token, for those that requests have used."""
         self._checked = float("-inf")
         self._problem: PiError | None = None
         self._row: Registration | None = None
@@ -66,7 +66,7 @@ class BrokerSource:
         self._renewals: dict[str, asyncio.Task[SharedAccount | PiError]] = {}
 
     async def open(self) -> None:
-        """Read the stored snapshot, ask the broker, and register what it has."""
+        """Read the stored snapshot, request a newer one, and register the providers."""
         self._pi.auth.hide(self._config.token)
         self._snapshot = self._stored()
         await self._revalidate()
@@ -75,7 +75,7 @@ class BrokerSource:
 
     @property
     def snapshot(self) -> BrokerSnapshot | None:
-        """What is known about the accounts."""
+        """The latest snapshot; ``None`` if none is known."""
         return self._snapshot
 
     @property
@@ -86,7 +86,10 @@ class BrokerSource:
     # The source -----------------------------------------------------------------------------------
 
     async def find(self, name: str) -> Access | None:
-        """The credentials of a provider; ``None`` if the broker has none for it."""
+        """The credentials of a provider; ``None`` if the broker has none for it.
+
+        Raises ``AuthUnavailable`` if the broker or all accounts of the provider cannot be used.
+        """
         if self._clock.monotonic() - self._checked > RECHECK_SECONDS:
             await self._revalidate()
             self._register()
@@ -124,23 +127,23 @@ class BrokerSource:
         return access
 
     async def rejected(self, name: str, access: Access) -> bool:
-        """A provider refused the token: ask for a newer one. False if there is none."""
+        """Replace a token that a provider refused; False if there is no other token or account."""
         id, version = self._issued.get(access.api_key, ("", 0))
         account = self._account(id)
         if account is None:
             return False
         if account.version > version:
-            # Another request has replaced it already: a refresh would use up a grant for nothing.
+            # Another request has replaced the token: a refresh would use up a grant for nothing.
             return True
         try:
             new = await self._renewed(account, version)
         except AuthUnavailable:
-            self._checked = float("-inf")  # it may be disabled now: another one may remain
+            self._checked = float("-inf")  # fetch again: the account may be disabled now
             return len(self._others(account)) > 0
         return new.version != version
 
     def describe(self, name: str) -> str:
-        """Where the credentials of a provider come from, and what is left."""
+        """The broker, account and remaining limit of a provider; empty without an account."""
         account = self._account(self._current.get(name, ""))
         accounts = [a for a in self._accounts() if a.provider == name and not a.disabled]
         if account is None and not accounts:
@@ -154,7 +157,7 @@ class BrokerSource:
     # Watching responses ---------------------------------------------------------------------------
 
     async def _watch(self, request: ModelRequest, send: SendRequest) -> AsyncIterator[StreamEvent]:
-        """Report limits of plans and rate limits of the account that a request uses."""
+        """Report plan limits and rate limits of the account that a request uses."""
         before = request.options.on_response
 
         async def on_response(status: int, headers: Mapping[str, str], model: Model) -> None:
@@ -203,7 +206,7 @@ class BrokerSource:
         return found
 
     async def _revalidate(self) -> None:
-        """Request a newer snapshot; for half a second only if there is one already."""
+        """Request a newer snapshot; waits at most ``REVALIDATE_SECONDS`` if one is known."""
         limit = REVALIDATE_SECONDS if self._snapshot is not None else None
         try:
             async with asyncio.timeout(limit):
@@ -211,7 +214,7 @@ class BrokerSource:
         except TimeoutError:
             self._checked = self._clock.monotonic()
         except BrokerRefused as error:
-            # Never masked by what is stored: access may have been withdrawn on purpose.
+            # The stored snapshot is not used either: access may have been revoked.
             self._snapshot, self._problem = None, error
             self._cache.clear()
         except BrokerUnavailable as error:
@@ -228,7 +231,7 @@ class BrokerSource:
         if self._config.ttl_ms and self._snapshot is not None:
             self._cache.write(self._snapshot)
         providers = [each.provider for each in self._accounts()]
-        if len(providers) != len(set(providers)):  # there is something to balance
+        if len(providers) != len(set(providers)):  # usage matters: several accounts to choose from
             seen = {each.id: each for each in await self._client.usage()}
             self._usage = {**self._usage, **seen}
 
@@ -243,7 +246,7 @@ class BrokerSource:
         raise AuthUnavailable(problem.message, hint=problem.hint)
 
     def _register(self) -> None:
-        """Declare the providers, so that their models can be selected."""
+        """Register the source for its providers, so that their models can be selected."""
         names = frozenset() if self._snapshot is None else self._snapshot.providers()
         is_known = self._snapshot is not None
         if self._row is not None and (is_known, names) == self._registered:
@@ -251,7 +254,7 @@ class BrokerSource:
         if self._row is not None:
             self._row.remove()
         self._registered = (is_known, names)
-        # Without a snapshot it answers for every name: no local key may be used instead.
+        # Without a snapshot it is the source of every name: no local key may be used instead.
         self._row = self._pi.auth.add_source(
             self.find,
             names=None if self._snapshot is None else names,
@@ -286,7 +289,10 @@ class BrokerSource:
             self._snapshot = replace(self._snapshot, accounts=rows)
 
     async def _renewed(self, account: SharedAccount, refused: int | None) -> SharedAccount:
-        """The account with a newer token; concurrent requests share one call."""
+        """The account with a newer token; concurrent requests share one call.
+
+        Raises ``AuthUnavailable`` if the broker cannot renew it.
+        """
         flight = self._renewals.get(account.id)
         if flight is None:
             flight = self._pi.scope.spawn(self._ask(account.id, refused), name="renew")
@@ -315,7 +321,7 @@ class BrokerSource:
 
 
 def _blocked_until(headers: Mapping[str, str], limits: tuple[Limit, ...], now: int) -> int:
-    """When an account may be used again after a rate limit."""
+    """When an account may be used again after a rate limit, in milliseconds since 1970."""
     lower = {name.lower(): value for name, value in headers.items()}
     with suppress(ValueError):
         return now + int(float(lower.get("retry-after", "")) * 1000)
@@ -323,7 +329,7 @@ def _blocked_until(headers: Mapping[str, str], limits: tuple[Limit, ...], now: i
     return int(max(full) * 1000) if full else now + BLOCK_MS
 
 
-# Which account a request uses. Pure.
+# Choice of the account, pure ----------------------------------------------------------------------
 
 
 def _in_pool(account: SharedAccount, pools: Pools) -> bool:
@@ -342,8 +348,8 @@ def choose(
 ) -> SharedAccount | None:
     """Returns the account for the next request of a session; ``None`` if none can be used.
 
-    A session keeps its account while that works, because prompt caches belong to an account.
-    Otherwise the account with the most left; among equals, sessions are spread evenly.
+    A session keeps its account while it is usable, because prompt caches belong to an account.
+    Otherwise the least used account is chosen; among equals, sessions are spread evenly.
     """
     ready = [each for each in accounts if not each.disabled and each.blocked_until <= now_ms]
     for account in ready:
@@ -359,5 +365,5 @@ def choose(
 
 
 def _needs_renewal(account: SharedAccount, now_ms: int) -> bool:
-    """Whether the broker has to be asked for a new token before a request."""
+    """Whether the token has to be renewed before a request."""
     return account.expires is not None and account.expires - now_ms < MIN_LEFT_MS

@@ -1,4 +1,4 @@
-"""What the broker keeps on the disk: its accounts, and the refreshes that are under way."""
+"""The files of the broker: its accounts, and a journal of the refreshes in progress."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from pi.extension import FileLock, Json, PiError, Record, replace, replace_file
 
 LOCK_SECONDS = 10.0
 ANSWER_ROOM = 16 * 1024
-"""Bytes that are reserved for the answer of a provider before the refresh token is sent."""
+"""Bytes reserved on disk for the answer of a provider before the refresh token is sent."""
 
 
 class BrokerStore:
-    """The accounts in one private file, shared with the words of ``pi auth-broker``.
+    """The accounts in one private file, which other ``pi auth-broker`` commands change as well.
 
-    Every change is on the disk before it counts.
+    Every change is on the disk before the call returns.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,7 +61,7 @@ class BrokerStore:
     async def change(self, edit: Callable[[StoredAccounts], StoredAccounts]) -> StoredAccounts:
         """Replace the content by the result of ``edit``; no other process writes meanwhile."""
         async with FileLock(self._lock, wait=LOCK_SECONDS):
-            # Nothing here waits, so that a cancelled caller never leaves a change half made.
+            # No await below, so that a cancellation never leaves half a change.
             old = self.read()
             new = edit(old)
             if new == old:
@@ -75,7 +75,7 @@ class BrokerStore:
     async def change_account(
         self, id: str, edit: Callable[[StoredAccount], StoredAccount]
     ) -> StoredAccount | None:
-        """Change one account, found by its id and never by its place; ``None`` if it is gone."""
+        """Change one account by its id; returns ``None`` if it does not exist any more."""
 
         def all_accounts(old: StoredAccounts) -> StoredAccounts:
             rows = tuple(edit(each) if each.id == id else each for each in old.accounts)
@@ -84,7 +84,7 @@ class BrokerStore:
         return (await self.change(all_accounts)).account(id)
 
     async def put(self, provider: str, entry: Json, label: str = "") -> StoredAccount:
-        """Add a credential, or replace that of the same provider and label."""
+        """Add a credential, or replace the one with the same provider and label."""
         label = label or label_of(entry)
         chosen = ""
 
@@ -120,41 +120,41 @@ class RefreshRecord(Record):
 
     id: str
     version: int
-    """Of the account, when its token was sent."""
+    """Version of the account when its token was sent."""
     answer: Json | None = None
-    """The new credential; ``None`` if it is not known whether the provider has answered."""
+    """The new credential; ``None`` if no answer was recorded."""
 
 
 class RefreshJournal:
-    """Refresh tokens that are in use: one private file per account, written ahead of the request.
+    """Journal of refreshes: one private file per account, written before the request.
 
     A provider that rotates refresh tokens replaces the old one when it answers. If the broker is
-    killed before the new one is stored, the file says that the old one may be used up, or holds
-    the new one. Only the broker that serves the store writes these files.
+    killed before the new one is stored, the file shows that the old one may be used up, or has the
+    new one. Only the broker that serves the store writes these files.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._records: dict[str, RefreshRecord] = {}
         for path in folder.glob("refresh-*.json"):
-            with suppress(OSError, msgspec.MsgspecError):  # torn by a loss of power: nothing sent
+            with suppress(OSError, msgspec.MsgspecError):  # torn by a power loss: nothing sent
                 record = _read_record(path.read_bytes())
                 self._records[record.id] = record
 
     def find(self, account: StoredAccount) -> RefreshRecord | None:
-        """Returns the refresh of this version of an account that has not been stored."""
+        """Returns the unfinished refresh of this version of an account; ``None`` without one."""
         record = self._records.get(account.id)
         return record if record is not None and record.version == account.version else None
 
     def begin(self, account: StoredAccount) -> None:
-        """Note that the token is about to be sent; on the disk when this returns."""
+        """Record, before this returns, that the token is about to be sent."""
         record = RefreshRecord(id=account.id, version=account.version)
-        # With room for the answer: a disk that fills up meanwhile must not lose it.
+        # Space for the answer is reserved: a disk that fills up meanwhile must not lose it.
         replace_file(self._path(account.id), _head(record) + b" " * ANSWER_ROOM + b"\n")
         self._records[account.id] = record
 
     def answered(self, account: StoredAccount, credential: Json) -> None:
-        """Keep the answer: one write and one flush. Raises ``OSError``; it is kept in memory."""
+        """Record the answer. Raises ``OSError`` if it is recorded in memory only."""
         record = self._records[account.id]
         self._records[account.id] = replace(record, answer=credential)
         with self._path(account.id).open("r+b", buffering=0) as file:
@@ -163,13 +163,13 @@ class RefreshJournal:
             os.fsync(file.fileno())
 
     def end(self, id: str) -> None:
-        """Forget a refresh: it is stored, or it was refused."""
+        """Remove the record of a refresh whose result was stored, or that was refused."""
         self._records.pop(id, None)
-        with suppress(OSError):  # its version is an old one from now on
+        with suppress(OSError):  # a file that remains has an old version and is ignored
             self._path(id).unlink()
 
     def keep_only(self, ids: Collection[str]) -> None:
-        """Forget the refreshes of accounts that were removed."""
+        """Remove the records of accounts that were removed."""
         for id in set(self._records).difference(ids):
             self.end(id)
 

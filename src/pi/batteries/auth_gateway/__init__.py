@@ -1,5 +1,5 @@
-"""Other programs use the models of pi through one local address.
+"""Serves the models of pi to other programs at one local address.
 
 ``server`` is the HTTP server, with the server-side codecs of the wires; ``adapter`` has the
-words of ``pi auth-gateway``.
+subcommands of ``pi auth-gateway``.
 """

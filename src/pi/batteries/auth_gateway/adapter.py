@@ -1,4 +1,4 @@
-"""Registers ``pi auth-gateway`` and ``/auth-gateway``, and carries out their words."""
+"""Registers ``pi auth-gateway`` and ``/auth-gateway``, and runs their subcommands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pi auth-gateway check [--strict]"""
 
 
 class GatewayCommands:
-    """Serves the models of this pi, wherever their credentials come from."""
+    """The subcommands ``serve``, ``token``, ``status`` and ``check``."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -106,7 +106,7 @@ class GatewayCommands:
             ctx.write(one_line(f"{name}: {source}") + "\n")
 
     async def _check(self, ctx: CommandContext) -> None:
-        """Whether each provider has credentials that are valid; no model is asked."""
+        """Check that each provider has valid credentials; sends no request to a model."""
         providers = sorted({model.provider for model in self._pi.models.available()})
         failed = 0
         for name in providers:

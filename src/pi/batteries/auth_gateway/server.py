@@ -1,4 +1,4 @@
-"""The gateway's HTTP server, and the four formats that clients may speak to it."""
+"""The gateway's HTTP server, and the four formats of its requests."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from pi.extension import (
 )
 
 MAX_BODY = 64 * 1024 * 1024
-"""Bytes of a request: pictures are sent in it."""
+"""Maximum bytes of a request, which may contain pictures."""
 ErrorShape: TypeAlias = Callable[[str, str], Json]
-"""Returns the body of an error: kind and message."""
+"""Returns the body of an error with a kind and a message."""
 
 
 EncodeEvent: TypeAlias = Callable[[StreamEvent, Any], bytes]
@@ -71,7 +71,7 @@ class ModelSource(Protocol):
 
 
 class ModelUse(Record):
-    """What one model has answered since the start."""
+    """Requests, tokens and cost of one model since the start of the gateway."""
 
     requests: int = 0
     failed: int = 0
@@ -111,7 +111,7 @@ class GatewayServer:
     def serving(self, host: str, port: int) -> AbstractAsyncContextManager[int]:
         """Listen while the context is open; it yields the port.
 
-        A client that goes away cancels its handler, which aborts the request to the model.
+        A client that disconnects cancels its handler, which aborts the request to the model.
         """
         return serve_http(self.application(), host, port, cancels_handlers=True)
 
@@ -168,7 +168,7 @@ class GatewayServer:
         self, request: web.Request, form: Format, stream: EventStream, encode: EncodeEvent
     ) -> web.StreamResponse:
         events = await stream.take()
-        if isinstance(events[0], Failed):  # nothing has begun: an error with a status of its own
+        if isinstance(events[0], Failed):  # before the answer: an HTTP error instead of a stream
             message = events[0].error.error_message or events[0].reason
             return self._failed(form, stream.failure, message)
         response = web.StreamResponse(
@@ -186,7 +186,7 @@ class GatewayServer:
         return response
 
     def _model(self, name: str) -> Model:
-        """The model that a client names: ``provider/id``, or an id alone."""
+        """The model with the name ``provider/id`` or the id. Raises ``UnknownModel``."""
         known = self._models.available()
         for model in known:
             if f"{model.provider}/{model.id}" == name:
@@ -232,7 +232,7 @@ class GatewayServer:
 
 def _encoded(event: StreamEvent, stream: EventStream, encode: EncodeEvent) -> bytes:
     block = None
-    if isinstance(event, TextEnd | ThinkingEnd):  # only the message knows its signature
+    if isinstance(event, TextEnd | ThinkingEnd):  # its signature is only in the message
         block = stream.partial.content[event.content_index]
     return encode(event, block)
 
@@ -247,7 +247,7 @@ def _json(value: Json, status: int = 200, headers: dict[str, str] | None = None)
 
 
 class Question(Record):
-    """A request of a client, in our terms."""
+    """A decoded request of a client."""
 
     model: str
     options: StreamOptions
@@ -256,11 +256,11 @@ class Question(Record):
     events: Callable[[str, int], EncodeEvent]
     """Returns the encoder of the answer's events; gets an id and the time in seconds."""
     whole: Callable[[str, int], EncodeAnswer] | None = None
-    """Returns the encoder of the whole answer, if the client wants no events."""
+    """Returns the encoder of the whole answer; ``None`` if the client requested events."""
 
 
 class Format(Protocol):
-    """One format."""
+    """One format of requests and answers."""
 
     prefix: str
     """The beginning of the ids of its answers."""
@@ -360,7 +360,7 @@ FORMATS: dict[str, Format] = {
     "/v1/pi/stream": PiFormat(),
     "/v1/pi/messages": PiFormat(),
 }
-"""By path. The wire ``pi-messages`` appends ``/messages`` to its base URL."""
+"""Formats by path. The wire ``pi-messages`` appends ``/messages`` to its base URL."""
 
 
 def listed(models: tuple[Model, ...]) -> Json:
@@ -393,7 +393,7 @@ class Problem(Record):
 
     status: int
     kind: str
-    """In the words of OpenAI and Anthropic."""
+    """Error type of OpenAI and Anthropic."""
     retry: bool = False
     """Whether the client should try again; the official SDKs obey ``x-should-retry``."""
 
@@ -406,7 +406,7 @@ def problem_of(failure: Exception | None) -> Problem:
     return Problem(status=502, kind="api_error")
 
 
-# The first that fits: ProviderUnavailable is a RateLimited as well.
+# The first match wins: ProviderUnavailable is a RateLimited as well.
 _PROBLEMS: dict[type[PiError], Problem] = {
     UnknownModel: Problem(status=404, kind="not_found_error"),
     # Not 401: the client's own token for this gateway is right.
@@ -420,5 +420,5 @@ _PROBLEMS: dict[type[PiError], Problem] = {
 
 
 def retry_after(failure: Exception | None) -> float | None:
-    """How long a client should wait, if the provider has said so."""
+    """Seconds that a client should wait; ``None`` if the provider named no time."""
     return failure.retry_after if isinstance(failure, RateLimited) else None

@@ -1,5 +1,5 @@
 """``browser``: the model operates an installed Chromium.
 
-The browser is driven over the DevTools protocol. A proxy of ours, which is its only way to the
-network, holds it to the address policy.
+pi drives the browser over the DevTools protocol. A proxy of pi, its only way to the network,
+enforces the address policy.
 """

@@ -31,9 +31,9 @@ from pi.extension import (
 
 NAME = "browser"
 MAX_TEXT = 30_000
-"""Characters of a tree or of the value of a script."""
+"""Maximum characters of a tree or of the value of a script."""
 MAX_LISTED = 10
-"""New errors that are appended to a result; the action errors lists all."""
+"""Maximum of new errors that are appended to a result; the action errors lists all."""
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("browser.enabled", bool, False, "let the model operate an installed Chromium"),
     ("web.allowHosts", tuple[str, ...], (), "hosts that are allowed whatever their address is"),
@@ -76,7 +76,7 @@ class BrowserParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the tool; without the setting it is active only if it is selected."""
+    """Register the tool. The setting activates it; otherwise it is active if selected."""
     pi.settings.declare_all(SETTINGS)
     operator = BrowserOperator(pi)
     pi.add_view("tool", NAME, "pi.batteries.browser.views:draw_browser")
@@ -253,7 +253,7 @@ class BrowserOperator:
 
 
 def check_url(url: str) -> None:
-    """Raises ``ToolFailed`` for what is not an address of the web."""
+    """Raises ``ToolFailed`` unless the URL is http, https or ``about:blank``."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
@@ -269,10 +269,10 @@ def check_url(url: str) -> None:
 def _refused_page(
     browser: Browser, place: tuple[str, str], url: str, *, failed: bool
 ) -> AddressRefused | None:
-    """The refusal of the page itself, also behind redirects; not that of its parts."""
+    """The refusal of the page itself, also after redirects; ``None`` if only parts were refused."""
     refused = {each.origin: each for each in browser.proxy.refused}
     found = refused.get(_origin(place[0])) or refused.get(_origin(url))
-    # Behind a redirect to https the tab still shows the first address.
+    # After a redirect to https the tab still has the first address.
     return found or (next(iter(refused.values()), None) if failed else None)
 
 
@@ -315,7 +315,7 @@ def _timed_out(params: BrowserParams) -> str:
 
 
 def _tail(browser: Browser, tab: Tab) -> str:
-    """What else happened: dialogs, downloads, refused addresses, errors."""
+    """Notes about dialogs, downloads, refused addresses and errors since the last result."""
     notes = tab.observed.take_notes()
     notes += [f"Refused: {each.explain()}" for each in browser.proxy.take_refused()]
     errors = tab.observed.take_errors()

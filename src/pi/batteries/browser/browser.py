@@ -20,7 +20,7 @@ from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, sanitise
 
 START_SECONDS = 30.0
 MAX_ERRORS = 2000
-"""Bytes kept of the end of what Chromium writes to standard error."""
+"""Bytes kept of the end of Chromium's standard error."""
 
 
 class Browser:
@@ -31,18 +31,18 @@ class Browser:
         self._scope: Scope = pi.scope.inner("browser")
         self.proxy = FilteringProxy(self._scope, connect)
         self.accept_dialogs = False
-        """How the next ``confirm`` or ``prompt`` of a page is answered."""
+        """Whether the next ``confirm`` or ``prompt`` of a page is accepted."""
         self._devtools: DevTools | None = None
         self._tab: Tab | None = None
         self._errors = b""
 
     @property
     def is_open(self) -> bool:
-        """Whether the process takes commands."""
+        """Whether commands can be sent to the process."""
         return self._devtools is not None and self._devtools.is_open
 
     async def open(self) -> None:
-        """Start the proxy and the process. Raises ``ToolFailed``."""
+        """Start the proxy and the process. Raises ``ToolFailed`` if Chromium cannot be used."""
         await self.proxy.open()
         child = await start_chromium(self._pi, self._scope, self.proxy.port)
         reading = self._scope.spawn(self._read_errors(child), name="browser errors")
@@ -70,7 +70,7 @@ class Browser:
         await self._scope.close()
 
     async def current(self) -> Tab | None:
-        """The tab, if there is one whose page responds."""
+        """The tab, if its page responds; ``None`` if there is no tab, or it crashed or hangs."""
         tab = self._tab
         if tab is None or tab.crashed:
             return None
@@ -80,11 +80,11 @@ class Browser:
             if await tab.recover():
                 return tab
         except (TargetGone, CommandFailed):
-            pass  # it has ended meanwhile: a new one takes its place
+            pass  # the tab has ended meanwhile: a new one replaces it
         return None
 
     async def new_tab(self) -> Tab:
-        """A tab in place of the last one. Raises ``ToolFailed`` if the browser makes none."""
+        """Open a tab and close the last one. Raises ``ToolFailed`` if the browser opens none."""
         try:
             async with asyncio.timeout(START_SECONDS):
                 return await self._create_tab()
@@ -146,7 +146,7 @@ class Browser:
         self._command(self._devtools.call("Target.closeTarget", targetId=target))
 
     def _command(self, work: Any) -> None:
-        """Send a command whose failure only means that the tab or frame has gone."""
+        """Send a command in the background. Errors are ignored: the tab or frame is closed then."""
 
         async def send() -> None:
             try:

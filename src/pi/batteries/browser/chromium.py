@@ -31,7 +31,7 @@ PLACES = (
 )
 WIDTH, HEIGHT = 1280, 800
 MAX_FOLDER = 28
-"""Characters; a socket of Chromium has about 75 more, and 104 are allowed on macOS."""
+"""Characters. The path of Chromium's socket has about 75 more, and macOS allows 104."""
 _PREFIX = "pi-browser-"
 
 
@@ -57,7 +57,7 @@ def find_chromium(environ: Mapping[str, str]) -> str:
 
 
 def command_line(program: str, profile: Path, proxy_port: int, *, is_root: bool) -> list[str]:
-    """How Chromium is started: without a window, and with the proxy as its only way out."""
+    """The command that starts Chromium without a window, with network access by the proxy only."""
     options = [
         "--headless",
         "--remote-debugging-pipe",
@@ -65,8 +65,8 @@ def command_line(program: str, profile: Path, proxy_port: int, *, is_root: bool)
         f"--window-size={WIDTH},{HEIGHT}",
         f"--proxy-server=http://127.0.0.1:{proxy_port}",
         "--proxy-bypass-list=<-loopback>",
-        # What does not use the proxy fails, instead of going around it: names are not resolved,
-        # and WebRTC and QUIC get no UDP.
+        # Connections that bypass the proxy fail: names are not resolved, and WebRTC and QUIC get
+        # no UDP.
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -81,7 +81,7 @@ def command_line(program: str, profile: Path, proxy_port: int, *, is_root: bool)
         "--disable-breakpad",
         "--disable-crash-reporter",
         "--disable-dev-shm-usage",
-        # Chromium asks its maker about accounts, and about the fields of forms.
+        # Chromium would send requests about accounts and form fields to Google.
         f"--gaia-url=https://gaia{NOWHERE}",
         "--disable-features=AutofillServerCommunication,PasswordLeakDetection,Translate,OptimizationHints,MediaRouter,"
         "DialMediaRouteProvider",
@@ -98,12 +98,12 @@ def command_line(program: str, profile: Path, proxy_port: int, *, is_root: bool)
 
 
 async def start_chromium(pi: ExtensionAPI, scope: Scope, proxy_port: int) -> Child:
-    """Start it; the process and its profile end with ``scope``."""
+    """Start Chromium. The process is ended and its profile removed when ``scope`` is closed."""
     program = find_chromium(pi.context.environ)
     folder = profile_folder(tempfile.gettempdir())
     await asyncio.to_thread(sweep_profiles, folder)
     profile = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=folder))
-    # Registered before the process, so that it is removed after its end.
+    # Registered before the process, so that the profile is removed after the process has ended.
     scope.on_close(lambda: asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True))
     arguments = command_line(program, profile, proxy_port, is_root=os.geteuid() == 0)
     # Chromium leaves sockets in the temporary folder when it is killed.
@@ -112,13 +112,13 @@ async def start_chromium(pi: ExtensionAPI, scope: Scope, proxy_port: int) -> Chi
 
 
 def profile_folder(temporary: str) -> Path:
-    """Where profiles are made. Chromium ends if the path of its socket there is too long."""
+    """The folder of profiles. Chromium ends if the path of its socket there is too long."""
     return Path(temporary if len(temporary) <= MAX_FOLDER else "/tmp")
 
 
 def sweep_profiles(folder: Path) -> None:
-    """Remove the profiles that killed processes of pi have left."""
+    """Remove the profiles that killed processes of pi left behind."""
     for path in folder.glob(f"{_PREFIX}*"):
         matched = re.match(rf"{_PREFIX}(\d+)-", path.name)
         if matched is not None and not is_running(int(matched[1])):
-            shutil.rmtree(path, ignore_errors=True)  # of another user: cannot be removed
+            shutil.rmtree(path, ignore_errors=True)  # profiles of other users cannot be removed

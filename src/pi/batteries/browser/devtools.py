@@ -1,4 +1,4 @@
-"""A client of the DevTools protocol, and what a page says over it as text.
+"""A client of the DevTools protocol, and the text of accessibility trees and events.
 
 Messages are JSON texts over the pipes of a child process, each followed by a zero byte. Chromium
 reads them from descriptor 3 and writes to descriptor 4; a shell connects these to standard input
@@ -18,19 +18,19 @@ from typing import Any, TypeAlias
 from pi.extension import Child, PiError, one_line
 
 MAX_MESSAGE = 64 * 1024 * 1024
-"""Bytes of a message from the browser: pages decide how long some of them are."""
+"""Maximum bytes of a message from the browser: some contain data of the page."""
 CHUNK = 256 * 1024
 PIPES = ("/bin/sh", "-c", 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null')
-"""Starts the program in the arguments after it with the pipes where Chromium expects them."""
+"""Command prefix that connects standard input and output to descriptors 3 and 4."""
 ENDED = "The browser has ended."
 
 Params: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[str, str, Params], None]
 """Called with the session (empty for the browser itself), the name of the event and its values."""
 MAX_NAME = 300
-"""Characters of a name or value."""
+"""Maximum characters of a name or value."""
 MAX_DEPTH = 20
-"""Levels of indentation; deeper ones are shown at this one."""
+"""Maximum level of indentation; deeper nodes are shown at this level."""
 _OPERATED = frozenset(
     {
         *("button", "checkbox", "combobox", "link", "listbox", "menuitem", "menuitemcheckbox"),
@@ -45,13 +45,13 @@ Node = Mapping[str, Any]
 MAX_KEPT = 200
 """Messages and failures that are kept; the oldest are dropped."""
 MAX_REQUESTS = 2000
-"""Addresses of requests that have not ended."""
+"""Maximum of pending requests whose addresses are kept."""
 MAX_LENGTH = 500
-"""Characters of one message."""
+"""Maximum characters of one message."""
 
 
 class BrowserGone(PiError):
-    """The browser has ended, or sent what is not the protocol."""
+    """The browser has ended, or sent an invalid message."""
 
 
 class TargetGone(PiError):
@@ -63,7 +63,7 @@ class CommandFailed(PiError):
 
 
 class DevTools:
-    """Sends commands, and passes events on."""
+    """Sends commands, and passes events to ``on_event``."""
 
     def __init__(self, child: Child, on_event: OnEvent) -> None:
         self._child = child
@@ -78,7 +78,10 @@ class DevTools:
         return self._failure is None
 
     async def call(self, method: str, session: str = "", /, **params: Any) -> Params:
-        """Send a command and return its result."""
+        """Send a command and return its result.
+
+        Raises ``BrowserGone``, ``TargetGone`` or ``CommandFailed``.
+        """
         if self._failure is not None:
             raise self._failure
         id = next(self._ids)
@@ -106,7 +109,7 @@ class DevTools:
             self._end("The browser was closed.")
 
     def drop(self, session: str, reason: str) -> None:
-        """Fail all commands that wait for a tab."""
+        """Raise ``TargetGone`` in all pending commands of a tab."""
         for owner, future in self._waiting.values():
             if owner == session and not future.done():
                 future.set_exception(TargetGone(reason))
@@ -126,7 +129,7 @@ class DevTools:
                 raise ValueError(f"it is larger than {MAX_MESSAGE // 1024 // 1024} MB")
 
     def _handle_message(self, data: bytes) -> None:
-        """Pass a message on. Raises ``ValueError`` if it is not of the protocol."""
+        """Pass an answer to its call, or an event on. Raises ``ValueError`` if it is invalid."""
         try:
             message = json.loads(data)
         except RecursionError as error:
@@ -154,7 +157,7 @@ class DevTools:
 
 
 def _settle(future: asyncio.Future[Params], message: Params) -> None:
-    """Give a call its result or its error."""
+    """Set the result or the error of a call. Raises ``ValueError`` for an invalid result."""
     error, result = message.get("error"), message.get("result", {})
     if error is not None:
         text = error.get("message", "it failed") if isinstance(error, dict) else error
@@ -192,7 +195,7 @@ def tree_text(nodes: Sequence[Node], *, limit: int, with_refs: bool = True) -> s
 
 
 def _line(node: Node, enclosing_name: str, *, with_refs: bool) -> str:
-    """One element; empty if it says nothing."""
+    """The line of one element; empty if it has no meaning of its own."""
     role = _text(node, "role")
     name = _text(node, "name")
     properties = {each["name"]: each.get("value", {}).get("value") for each in _properties(node)}
@@ -249,7 +252,7 @@ class Observed:
         self._urls: OrderedDict[str, str] = OrderedDict()
 
     def note(self, text: str) -> None:
-        """Something that the model has to know with the next result."""
+        """Add a note for the model to the next result."""
         self._notes.append(shortened(text))
 
     def take_notes(self) -> list[str]:
@@ -265,7 +268,7 @@ class Observed:
         return errors
 
     def handle_event(self, method: str, params: dict[str, Any]) -> None:
-        """Look at one event."""
+        """Record an event of the console or the network; others are ignored."""
         known = {
             "Runtime.consoleAPICalled": self._on_console,
             "Runtime.exceptionThrown": self._on_exception,
@@ -289,7 +292,7 @@ class Observed:
     def _on_log(self, params: dict[str, Any]) -> None:
         entry = params["entry"]
         if entry.get("source") == "network":
-            return  # the events of the network say more
+            return  # the events of the network have more details
         self._log(str(entry["level"]), str(entry["text"]), is_error=entry["level"] == "error")
 
     def _log(self, level: str, text: str, *, is_error: bool) -> None:
@@ -325,7 +328,7 @@ class Observed:
 
 
 def exception_text(details: dict[str, Any]) -> str:
-    """An exception of a script in one line."""
+    """The description of an exception of a script."""
     exception = details.get("exception", {})
     return str(exception.get("description") or exception.get("value") or details.get("text", ""))
 

@@ -1,8 +1,8 @@
 """The proxy between the browser and the network, on a loopback port of this machine.
 
-Chromium resolves no names itself: it hands every address to the proxy, which resolves the name,
-checks the result and connects to what was checked. Redirects, frames and scripts of pages take the
-same way, so that no page can reach what the policy forbids.
+Chromium resolves no names itself: it sends every address to the proxy, which resolves the name,
+checks the result and connects to the checked address. This includes redirects, frames and scripts
+of pages, so no page can reach an address that the policy forbids.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TypeAlias
 from pi.extension import AddressRefused, HttpError, Record, Scope
 
 MAX_HEAD = 256 * 1024
-"""Bytes of the head of a request or response; cookies can be long."""
+"""Maximum bytes of the headers of a request or response; cookies can be long."""
 NOWHERE = ".invalid"
-"""Names that are reserved for tests and not looked up (RFC 2606)."""
+"""Top-level domain that never resolves (RFC 2606)."""
 SERVICES = frozenset(
     {
         *("clients1.google.com", "clients2.google.com", "clients4.google.com"),
@@ -29,7 +29,7 @@ SERVICES = frozenset(
         *("optimizationguide-pa.googleapis.com", "chromewebstore.googleapis.com"),
     }
 )
-"""Services of Chromium itself, which learn about pages and passwords; no option ends them all."""
+"""Google services that receive data about pages and passwords; no option disables all of them."""
 CHUNK = 64 * 1024
 KEPT_REFUSALS = 100
 _HOP_HEADERS = (b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization")
@@ -50,7 +50,7 @@ class ProxyRequest(Record):
 
 
 class BadProxyRequest(ValueError):
-    """A request that is not one for a proxy."""
+    """A request that is invalid, or for a host that is not for pages."""
 
 
 class FilteringProxy:
@@ -70,11 +70,11 @@ class FilteringProxy:
 
     @property
     def refused(self) -> list[AddressRefused]:
-        """What was refused since ``take_refused``."""
+        """Addresses that were refused since the last ``take_refused``."""
         return list(self._refused)
 
     def take_refused(self) -> list[AddressRefused]:
-        """What was refused since the last call, each address once."""
+        """Addresses that were refused since the last call, each once."""
         found = {each.message: each for each in self._refused}
         self._refused.clear()
         return list(found.values())
@@ -121,7 +121,7 @@ class FilteringProxy:
     async def _forward_response(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """One response, after which the browser closes the connection."""
+        """Forward one response, with interim ones before it; then the connection is closed."""
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
             interim = re.match(rb"HTTP/1\.[01] 1\d\d", head) is not None
@@ -131,7 +131,10 @@ class FilteringProxy:
 
 
 def parse_request(head: bytes) -> ProxyRequest:
-    """The method and target of ``CONNECT host:port`` or ``GET http://host/path``."""
+    """The method and target of ``CONNECT host:port`` or ``GET http://host/path``.
+
+    Raises ``BadProxyRequest``.
+    """
     line = head.partition(b"\r\n")[0].decode("latin-1")
     method, _, rest = line.partition(" ")
     target = rest.rpartition(" ")[0]
@@ -158,7 +161,7 @@ def _host_and_port(text: str, default: int) -> tuple[str, int]:
 
 
 def forwarded_head(head: bytes, request: ProxyRequest) -> bytes:
-    """The head as the server expects it: the path alone, and one request per connection."""
+    """The headers for the server: only the path as target, and one request per connection."""
     first = f"{request.method} {request.path} HTTP/1.1".encode("latin-1")
     return _closing(first + b"\r\n" + head.partition(b"\r\n")[2])
 

@@ -19,11 +19,11 @@ from pi.batteries.browser.devtools import (
 from pi.extension import PiError, ToolFailed
 
 RESPONSE_SECONDS = 3.0
-"""How long a page may take to show that its scripts are not stuck."""
+"""How long a page may take to answer; after that its scripts count as stuck."""
 MAX_PICTURE = 4_500_000
-"""Characters of a picture in base64; larger ones are sent as JPEG."""
+"""Maximum characters of a PNG picture in base64; larger ones are sent as JPEG."""
 MAX_PAGE_HEIGHT = 8000
-"""Pixels of a picture of the whole page."""
+"""Maximum height of a picture of the whole page, in pixels."""
 DOMAINS = ("Page", "Runtime", "Network", "Log", "Inspector")
 KEYS: dict[str, tuple[int, str]] = {
     "Enter": (13, "\r"),
@@ -41,7 +41,7 @@ KEYS: dict[str, tuple[int, str]] = {
     "End": (35, ""),
     "Home": (36, ""),
 }
-# Fields are filled as a user would: what they hold is selected, then replaced by the input.
+# Fields are filled as a user would: the content is selected, then replaced by the input.
 _SELECT_ALL = """function () {
   if (this.tagName === "SELECT") return "select";
   if (this.disabled || this.readOnly) return "locked";
@@ -68,11 +68,11 @@ _POLL = """new Promise(done => {{
 
 
 class NavigationFailed(PiError):
-    """A page was not loaded; the message is Chromium's name of the error."""
+    """A page was not loaded; the message is Chromium's error, such as ``net::ERR_ABORTED``."""
 
 
 class Tab:
-    """Commands of one tab. ``take`` gets the events of the tab and of its frames."""
+    """Commands of one tab. ``handle_event`` receives the events of the tab and of its frames."""
 
     def __init__(self, devtools: DevTools, target: str, session: str) -> None:
         self.target = target
@@ -80,12 +80,12 @@ class Tab:
         self.observed = Observed()
         self.crashed = False
         self.doubtful = False
-        """Whether an action was cut short: scripts of the page may be stuck."""
+        """Whether an action is running or was interrupted: scripts of the page may be stuck."""
         self._devtools = devtools
         self._loaded = asyncio.Event()
         self._loaded.set()
         self._frames: dict[str, str] = {}
-        """Sessions of frames that have their own process, with their targets."""
+        """Targets of frames that have their own process, by session."""
 
     async def prepare(self) -> None:
         """Subscribe to events."""
@@ -97,7 +97,7 @@ class Tab:
         )
 
     def handle_event(self, session: str, method: str, params: Params) -> bool:
-        """Look at an event; returns whether it belongs to this tab."""
+        """Handle an event; returns whether it belongs to this tab."""
         if session != self.session and session not in self._frames:
             return False
         self.observed.handle_event(method, params)
@@ -121,13 +121,13 @@ class Tab:
         return True
 
     def crash(self) -> None:
-        """The process of the page has ended."""
+        """Mark the tab as crashed, and fail its pending commands."""
         self.crashed = True
         self._loaded.set()
         self._devtools.drop(self.session, "The tab crashed. Open the page again.")
 
     async def attach_frame(self, session: str, info: Params) -> None:
-        """Follow a frame that has its own process."""
+        """Subscribe to the events of a frame that has its own process."""
         if info.get("type") != "iframe":
             return
         self._frames[session] = info["targetId"]
@@ -135,29 +135,29 @@ class Tab:
             await self._devtools.call(f"{domain}.enable", session)
 
     def detach_frame(self, session: str) -> None:
-        """Forget a frame."""
+        """Remove a frame."""
         self._frames.pop(session, None)
 
     # Actions --------------------------------------------------------------------------------------
 
     async def open(self, url: str) -> None:
-        """Load an address. Raises ``NavigationFailed``."""
+        """Load an address, and wait until it is loaded. Raises ``NavigationFailed``."""
         self._loaded.clear()
         result = await self._call("Page.navigate", url=url)
         if error := result.get("errorText"):
             self._loaded.set()
             raise NavigationFailed(str(error))
-        if "loaderId" not in result:  # another place on the same page
+        if "loaderId" not in result:  # a fragment of the same page
             self._loaded.set()
         await self._loaded.wait()
 
     async def stop_loading(self) -> None:
-        """Keep what has arrived of the page."""
+        """Stop loading, and keep the part of the page that has arrived."""
         await self._call("Page.stopLoading")
         self._loaded.set()
 
     async def click(self, element: str) -> None:
-        """Click into the middle of an element."""
+        """Click the middle of an element. Raises ``ToolFailed`` if it is not visible."""
         await self._call("DOM.scrollIntoViewIfNeeded", objectId=element)
         quads = (await self._call("DOM.getContentQuads", objectId=element))["quads"]
         if not quads:
@@ -170,7 +170,10 @@ class Tab:
         await self._settle()
 
     async def fill(self, element: str, text: str) -> None:
-        """Replace the content of a field, or choose an option."""
+        """Replace the content of a field, or choose an option.
+
+        Raises ``ToolFailed`` if that is impossible.
+        """
         await self._call("DOM.scrollIntoViewIfNeeded", objectId=element)
         kind = await self._call_on(element, _SELECT_ALL)
         if kind == "select":
@@ -201,7 +204,7 @@ class Tab:
         await self._settle()
 
     async def evaluate(self, script: str) -> Any:
-        """The value of a script; of a promise, what it resolves to."""
+        """The value of a script or of its promise. Raises ``ToolFailed`` if the script throws."""
         # With top-level await the browser does not wait for a promise that is the result.
         result = await self._call(
             "Runtime.evaluate",
@@ -224,18 +227,18 @@ class Tab:
         return found.get("value", found.get("unserializableValue", found.get("description")))
 
     async def wait_for(self, condition: str) -> None:
-        """Wait until a script is true, also across navigations."""
+        """Wait until a script is true, also across navigations. Raises ``ToolFailed``."""
         while True:
             await self._loaded.wait()
             script = _POLL.format(condition=condition)
-            with suppress(CommandFailed):  # the page was replaced: look at the next one
+            with suppress(CommandFailed):  # the page was replaced: check the next one
                 result = await self._call("Runtime.evaluate", expression=script, awaitPromise=True)
                 if details := result.get("exceptionDetails"):
                     raise ToolFailed(f"The script failed: {exception_text(details)[:4000]}")
                 return
 
     async def screenshot(self, *, full_page: bool) -> tuple[str, str]:
-        """A picture in base64, and its type."""
+        """A picture in base64, and its MIME type."""
         area: dict[str, Any] = {}
         if full_page:
             size = (await self._call("Page.getLayoutMetrics"))["cssContentSize"]
@@ -288,13 +291,13 @@ class Tab:
         return str(result["result"]["objectId"])
 
     async def place(self) -> tuple[str, str]:
-        """Address and title."""
+        """Address and title of the page."""
         history = await self._call("Page.getNavigationHistory")
         entry = history["entries"][history["currentIndex"]]
         return str(entry["url"]), str(entry.get("title", ""))
 
     async def recover(self) -> bool:
-        """Whether the page responds again after an action that was cut short."""
+        """Whether the page responds after an interrupted action; stops scripts that are stuck."""
         for _ in range(2):
             try:
                 async with asyncio.timeout(RESPONSE_SECONDS):
@@ -303,7 +306,7 @@ class Tab:
                 self.doubtful = False
                 return True
             except TimeoutError:
-                # Answered while a script is busy, unlike all others.
+                # The only command that is answered while a script is busy.
                 terminating = asyncio.ensure_future(self._call("Runtime.terminateExecution"))
                 await asyncio.wait([terminating], timeout=RESPONSE_SECONDS)
                 terminating.cancel()
@@ -311,8 +314,8 @@ class Tab:
         return False
 
     async def _settle(self) -> None:
-        """Let the page react, and load the next one if that is its reaction."""
-        with suppress(CommandFailed):  # the page was replaced while it was asked
+        """Wait until the page has reacted, and has loaded the next page if it navigates."""
+        with suppress(CommandFailed):  # the page was replaced meanwhile
             await self._call("Runtime.evaluate", expression=_SETTLE, awaitPromise=True)
         await self._loaded.wait()
 

@@ -1,4 +1,4 @@
-"""Connects sharing to a session: commands, settings, and what happens when sessions change."""
+"""Connects sharing to a session: commands, settings, and changes of the session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KEY = "collab"
 LINGER_SECONDS = 30.0
-"""Between two sessions of a process, no session uses what they share."""
+"""How long the shared object outlives a session: between two sessions, none uses it."""
 STOP, FOLLOW, STAY = "Stop sharing", "Share the other session, too", "Stay in this session"
 USAGE = "Use /collab start, view, status, stop, list, relay, or the address of a relay."
 INSTALL = "pip install 'pi-harness[share]'"
@@ -49,7 +49,7 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI, key: str = KEY) -> None:
-    """Register commands and handlers; ``key`` is that of the object that sessions share."""
+    """Register commands and handlers; ``key`` names the object that sessions share."""
     pi.settings.declare_all(SETTINGS)
     collab = Collab(pi, key)
     pi.register_command("collab", collab.command, description="share this session")
@@ -74,10 +74,10 @@ class Collab:
         self._shared = SharedSessions(pi)
 
     async def sharing(self) -> Sharing:
-        """What outlives this session."""
+        """The object that sessions of this process share. Raises ``PiError`` without the extra."""
         if self._found is None:
             try:
-                from pi.batteries.collab.sharing import Sharing  # lazy: needs the extra ``share``
+                from pi.batteries.collab.sharing import Sharing  # deferred: needs extra ``share``
             except ModuleNotFoundError as error:
                 raise PiError(
                     f"Sharing needs {error.name}, which is not installed.",
@@ -91,7 +91,7 @@ class Collab:
         return self._found
 
     def _name(self, otherwise: str) -> str:
-        """How other participants see this user."""
+        """The name of this user for other participants."""
         environ = self._pi.context.environ
         users = (environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
         return self._pi.settings.get("collab.displayName") or next(filter(None, users), otherwise)
@@ -99,7 +99,7 @@ class Collab:
     # Sessions -------------------------------------------------------------------------------------
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Continue what the former session shared, or start what the settings configure."""
+        """Continue the sharing of the former session, or share as the settings configure."""
         if ctx.depth or ctx.mode not in ("tui", "rpc"):
             return
         automatic = self._pi.settings.get("collab.autoStart")
@@ -136,7 +136,7 @@ class Collab:
     async def before_switch(
         self, event: SessionBeforeSwitchEvent, ctx: ExtensionContext
     ) -> Cancel | None:
-        """An old link never shows another session unless the user wants that."""
+        """Ask the user whether to stop sharing, to share the next session, or not to switch."""
         sharing = self._found
         host = None if sharing is None else sharing.host
         if host is None or host.ended:
@@ -152,14 +152,14 @@ class Collab:
         return None
 
     async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
-        """The end of the program ends sharing."""
+        """Stop sharing when pi exits."""
         if event.reason == "quit" and self._found is not None:
             if self._found.host is not None:
                 await self._shared.remove(self._found.host)
             await self._found.close()
 
     def input(self, event: InputEvent, ctx: ExtensionContext) -> InputAnswer | None:
-        """A prompt that is typed while joining is meant for the host: it must not run here."""
+        """Refuse prompts while joining: they are meant for the host and must not run here."""
         if self._found is None or not self._found.joining:
             return None
         ctx.ui.notify("Still joining: your text is back in the editor.", "warning")
@@ -167,12 +167,12 @@ class Collab:
         return InputAnswer(action="handled")
 
     def dialog_opened(self, event: UiPromptStartEvent, ctx: ExtensionContext) -> None:
-        """Guests may answer some dialogs of the host."""
+        """Show a dialog of the host to guests, if they may answer it."""
         if self._services is not None:
             self._services.dialog_opened(event)
 
     def dialog_closed(self, event: UiPromptEndEvent, ctx: ExtensionContext) -> None:
-        """A dialog is over for guests, too."""
+        """Close a dialog for guests, too."""
         if self._services is not None:
             self._services.dialog_closed(event)
 
@@ -223,7 +223,7 @@ class Collab:
         self._pi.context.ui.write(self._links_text(host, view=view, is_new=not was_shared))
 
     async def start_host(self, sharing: Sharing, relay: str) -> Host:
-        """Share this session, unless it is shared; without a relay, with this machine only."""
+        """Share this session, unless it is shared; without ``relay``, with this machine only."""
         host, is_new = await sharing.start(relay, self._name("host"))
         if is_new:
             self._attach(host)
@@ -342,7 +342,7 @@ class Collab:
             await sharing.leave()
 
     def _guest_ended(self, reason: str) -> None:
-        """The host has stopped: back to the session of before."""
+        """Go back to the former session, because the host has stopped."""
         pi = self._pi
         if pi.scope.closed:
             return
@@ -352,7 +352,7 @@ class Collab:
             pi.when_idle(self._go_back)
 
     async def leave(self, arguments: str, ctx: CommandContext) -> None:
-        """``/leave``: back to the session of before, or stop sharing."""
+        """``/leave``: go back to the former session, or stop sharing."""
         sharing = await self.sharing()
         if sharing.is_hosting:
             await self._stop(sharing, "stopped")

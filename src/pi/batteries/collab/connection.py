@@ -1,4 +1,4 @@
-"""The connection to the relay: connects, sends, receives, and connects again."""
+"""The connection to the relay: connects, sends, receives, reconnects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 30.0
 STEADY_SECONDS: Final = 60.0
 LOST_ROOM_SECONDS: Final = 300.0
-"""How long a client that was in a room tries to find it again."""
+"""How long a client that was in a room retries after ``NO_ROOM``."""
 PING_SECONDS: Final = 10.0
 OPEN_SECONDS: Final = 10.0
 
@@ -26,7 +26,7 @@ ENDINGS: Final = {
     4009: "the room has another host",
     4029: "the room or the relay is full",
 }
-"""Close codes after which connecting again is of no use."""
+"""Close codes after which the client does not reconnect."""
 NO_ROOM: Final = 4004
 
 
@@ -39,31 +39,31 @@ class RoomEnded(PiError):
 
 
 class Side(Protocol):
-    """A host or a guest, as the connection uses it."""
+    """The methods of a host or guest that the connection calls."""
 
     def on_open(self) -> None:
-        """A connection is open."""
+        """Called when a connection is open."""
         ...
 
     def on_lost(self) -> None:
-        """The connection is lost, and will be made again."""
+        """Called when the connection is lost; the client reconnects."""
         ...
 
     def on_text(self, text: str) -> None:
-        """A message of the relay."""
+        """Handle a text message of the relay."""
         ...
 
     def on_frame(self, data: bytes) -> None:
-        """A frame."""
+        """Handle a frame of the other side."""
         ...
 
     def next_frame(self) -> bytes | str | None:
-        """The next message to send."""
+        """Return the next message to send; ``None`` if there is none."""
         ...
 
 
 def back_off(attempt: int, spread: Callable[[], float] = random.random) -> float:
-    """Seconds before the attempt: 1, 2, 4 … 30, each ±25 %."""
+    """Seconds before attempt number ``attempt``: 1, 2, 4 … 30, each ±25 %."""
     wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(attempt, 10))
     return float(wait * (0.75 + spread() / 2))
 
@@ -88,7 +88,7 @@ class RelayClient:
         return self._socket is not None
 
     def wake(self) -> None:
-        """There is something to send."""
+        """Send the messages that ``next_frame`` of the side returns."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -116,12 +116,12 @@ class RelayClient:
             if attempt or not was_open:
                 await self._clock.sleep(back_off(max(0, attempt - 1)))
             else:
-                await self._clock.sleep(back_off(0) / 4)  # at first soon: relays restart quickly
+                await self._clock.sleep(back_off(0) / 4)  # first retry soon: relays restart quickly
             attempt += 1
 
     async def _connect_once(self) -> tuple[int, str]:
-        """One connection; returns its close code, 0 without one, and the reason."""
-        from websockets.asyncio.client import connect  # lazy: needs the extra ``share``
+        """Connect once, until the end of the connection; returns close code (or 0) and reason."""
+        from websockets.asyncio.client import connect  # deferred: needs the extra ``share``
         from websockets.exceptions import ConnectionClosed, WebSocketException
 
         try:
@@ -136,7 +136,7 @@ class RelayClient:
                 open_timeout=OPEN_SECONDS,
                 close_timeout=2,
             ) as socket:
-                # A refusal is a close code, too: only the first message means that we are in.
+                # A refusal is a close code as well: only the first message confirms the connection.
                 first = await socket.recv()
                 self._socket, self.ever_open = socket, True
                 self._side.on_open()

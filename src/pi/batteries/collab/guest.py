@@ -1,4 +1,4 @@
-"""A guest: shows the session of a host here. It outlives sessions, as ``pi.shared`` has it."""
+"""A guest: shows the session of a host in this process. ``pi.shared`` keeps it across sessions."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Pending:
 
 
 class HostRemote:
-    """The host as the replica uses it."""
+    """Sends prompts and aborts of the replica to the host."""
 
     def __init__(self, guest: Guest) -> None:
         self._guest = guest
 
     @property
     def capabilities(self) -> Collection[str]:
-        """What the link allows."""
+        """The actions that the link allows."""
         return WRITES if self._guest.link.keys.can_write else ()
 
     async def prompt(
@@ -84,16 +84,16 @@ class HostRemote:
 
 
 class Guest:
-    """A session that another process runs."""
+    """Connects to a room, and shows the session of its host."""
 
     def __init__(self, scope: Scope, link: Link, name: str) -> None:
         self.link = link
         self.ended = ""
-        """Why it has ended; empty while it is connected."""
+        """Why the guest has ended; empty while it is active."""
         self.previous: str | None = None
         """The session file before joining."""
         self.opening = False
-        """Whether the session that starts next is the one of the host."""
+        """Whether the next session to start is a replica of the host's session."""
         self.on_ended: Callable[[str], None] = lambda reason: None
         self.participants: list[Json] = []
         clock = scope.clock
@@ -127,25 +127,25 @@ class Guest:
             self._end(error.explain())
 
     def on_open(self) -> None:
-        """Connected to the relay; the host may be away."""
+        """Reset the room: connected to the relay, but the host may be away."""
         self.room.connected()
         self._show()
 
     def on_lost(self) -> None:
-        """The relay is away: what was shown stays."""
+        """Mark the room as away and close dialogs; the session stays on the screen."""
         self.room.disconnected()
         self._close_dialogs()
         self._show()
 
     def on_text(self, text: str) -> None:
-        """A message of the relay."""
+        """Handle a message of the relay."""
         self.room.relay_text(text)
         if self.room.state == "away":
             self._close_dialogs()
         self._show()
 
     def on_frame(self, data: bytes) -> None:
-        """A frame of the host; applied in order by ``follow``."""
+        """Queue the updates in a frame of the host; ``_follow`` applies them in order."""
         try:
             updates = self.room.receive(data)
         except PiError as error:  # another version
@@ -160,7 +160,7 @@ class Guest:
         self._wake.set()
 
     def next_frame(self) -> bytes | None:
-        """What to send next."""
+        """The next frame to send; ``None`` if there is none."""
         return self.room.outgoing.popleft() if self.room.outgoing else None
 
     def _tick(self) -> None:
@@ -174,7 +174,7 @@ class Guest:
         self.ended = reason
         if not self._first.done():
             self._first.set_exception(PiError(reason))
-            self._first.exception()  # the caller may have given up
+            self._first.exception()  # mark it as retrieved: the caller may be gone
         for pending in self._pending.values():
             if not pending.answer.done():
                 pending.answer.set_exception(PiError(reason))
@@ -195,7 +195,7 @@ class Guest:
     # Joining --------------------------------------------------------------------------------------
 
     async def first_snapshot(self) -> SnapshotReceived:
-        """Wait for the session of the host; raises ``PiError``."""
+        """Wait for the session of the host; raises ``PiError`` if it does not arrive in time."""
         try:
             async with asyncio.timeout(JOIN_SECONDS):
                 return await asyncio.shield(self._first)
@@ -205,7 +205,7 @@ class Guest:
             ) from None
 
     async def open(self, control: Any, folder: Path) -> bool:
-        """Show the session of the host in place of the current one."""
+        """Replace the current session by the host's; False if an extension cancelled that."""
         update = await self.first_snapshot()
         if not await self._open_replica(control, update, folder):
             return False
@@ -221,7 +221,7 @@ class Guest:
         self.opening = True
         try:
             replica = await control.open_replica(header, HostRemote(self), file=file)
-        except PiError:  # another guest on this machine uses it
+        except PiError:  # another guest on this machine uses the file
             file = file.with_stem(f"{file.stem}-{secrets.token_hex(4)}")
             replica = await control.open_replica(header, HostRemote(self), file=file)
         finally:
@@ -233,7 +233,7 @@ class Guest:
         return True
 
     def attach(self, pi: ExtensionAPI) -> None:
-        """The extension of the session that is shown now."""
+        """Use the extension API of the session that is shown now."""
         self._pi = pi
         pi.scope.on_close(self._detach)
         self._show()
@@ -244,7 +244,7 @@ class Guest:
     # Following ------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
-        """Apply updates one after another."""
+        """Apply updates one after another, until the user opens another session."""
         while True:
             while self._updates:
                 await self._apply(self._updates.popleft())
@@ -264,7 +264,7 @@ class Guest:
         await self._apply_snapshot(update)
 
     async def _change_session(self, update: SnapshotReceived) -> None:
-        """The host shares another session under this link."""
+        """Open a replica of another session that the host shares under this link."""
         if self._pi is None:
             return
         await self._settle()
@@ -285,7 +285,7 @@ class Guest:
         if replica is None:
             return
         entries = [msgspec.json.decode(line) for line in update.snapshot.entries]
-        if self._busy:  # the end of a run may be among what was missed
+        if self._busy:  # the end of a run may be among the missed events
             await self._settle()
         state = metadata.get("state") or {}
         session_state = state.get("state") or {}
@@ -354,7 +354,7 @@ class Guest:
         await self._replica.receive({"kind": "event", "data": event})
 
     async def _settle(self) -> None:
-        """Let the screen know that the run is over: its end was missed, or will be."""
+        """Emit the end of a run whose own end event was missed, or will be."""
         if self._busy:
             await self._event({"type": "agent_end", "messages": []})
             await self._event({"type": "agent_settled"})
@@ -386,7 +386,7 @@ class Guest:
     # Requests -------------------------------------------------------------------------------------
 
     async def request(self, frame: Json) -> None:
-        """Send a request and wait until the host has taken it; raises ``PiError``."""
+        """Send a request and wait until the host accepts it; raises ``PiError``."""
         if self.ended:
             raise CannotWrite("You are not in a shared session any more.", hint="Use /leave.")
         id = secrets.token_hex(8)
@@ -408,7 +408,7 @@ class Guest:
             self._pending.pop(id, None)
 
     def _send_again(self) -> None:
-        """After a reconnection: the host knows by the id what it has already."""
+        """Repeat pending requests after a reconnection; the host recognises prompts by their id."""
         for pending in self._pending.values():
             if not pending.answer.done():
                 self.room.write(pending.frame)
@@ -452,7 +452,7 @@ class Guest:
             elif kind == "editor":
                 value = await ui.editor(title, str(frame.get("prefill", "")))
             if value is None:
-                return  # only closed here: the host and others may still answer
+                return  # closed by this user: the host and other guests may still answer
             await self.request_as(id, {"t": "ui-response", "value": value})
         except PiError as error:
             ui.notify(error.explain(), "warning")
@@ -460,7 +460,7 @@ class Guest:
             self._dialogs.pop(id, None)
 
     async def request_as(self, id: str, frame: Json) -> None:
-        """Send a request under an id that the host gave."""
+        """Send a request with an id that the host assigned; a missing answer is ignored."""
         pending = Pending({**frame, "id": id})
         self.room.write(pending.frame)
         self.client.wake()

@@ -38,15 +38,15 @@ from pi.extension import Json, PiError, Record
 State: TypeAlias = Literal["away", "joining", "loading", "live"]
 HELLO_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 10.0
-"""Without an answer the guest says hello again."""
+"""Time after which a guest without an answer repeats its ``hello``."""
 LONGEST_ANSWER_SECONDS: Final = 160.0
-"""The wait doubles up to this: a busy host begins a snapshot again with each hello."""
+"""Maximum of that time, which doubles: each ``hello`` makes a busy host restart a snapshot."""
 MAX_QUEUED: Final = 20_000
 MAX_PROMPT: Final = 720_000
 
 
 class SnapshotReceived(Record):
-    """The whole state of the session, or the part that the guest lacks."""
+    """The state of the session, without the first ``left_out`` entries, which the guest has."""
 
     session: str
     left_out: int
@@ -54,7 +54,7 @@ class SnapshotReceived(Record):
 
 
 class FrameReceived(Record):
-    """A frame of the host, in order."""
+    """A decrypted frame of the host, in order."""
 
     frame: Json
 
@@ -63,7 +63,7 @@ Update: TypeAlias = SnapshotReceived | FrameReceived
 
 
 class CannotWrite(PiError):
-    """The link is read-only, or the host is not there."""
+    """The link is read-only, the host is not connected, or the request is too large."""
 
 
 class GuestRoom:
@@ -82,7 +82,7 @@ class GuestRoom:
         self.state: State = "away"
         self.host_present = False
         self.have: Json | None = None
-        """What the guest has already, as ``hello`` describes it."""
+        """The entries that the guest has already, as the field ``have`` of ``hello``."""
         self.outgoing: deque[bytes] = deque()
         self.rejected = 0
         self.peer = 0
@@ -108,18 +108,18 @@ class GuestRoom:
     # The connection -------------------------------------------------------------------------------
 
     def connected(self) -> None:
-        """A new connection; the relay says next whether the host is there."""
+        """Reset the state for a new connection; the relay then reports the presence of the host."""
         self._reset()
         self._patience = ANSWER_SECONDS
         self.host_present = False
 
     def disconnected(self) -> None:
-        """The connection has ended."""
+        """Reset the state after the end of the connection."""
         self._reset()
         self.host_present = False
 
     def relay_text(self, text: str) -> None:
-        """A message of the relay, which is not trusted: the worst it can do is a new hello."""
+        """Handle a message of the relay. It is untrusted: at worst it causes another ``hello``."""
         try:
             message = json.loads(text)
         except (ValueError, RecursionError):
@@ -135,13 +135,13 @@ class GuestRoom:
             self.rejoin()
 
     def rejoin(self) -> None:
-        """Start again: say hello, but not more than once a second."""
+        """Join again with a new ``hello``, at most once a second."""
         self._reset()
         self._wants_hello = True
         self.tick()
 
     def tick(self) -> None:
-        """Do what waits for time to pass; called about once a second."""
+        """Send a ``hello`` that is due, or repeat it after a timeout; called every half second."""
         now = self._now()
         if not self.host_present:
             return
@@ -177,12 +177,15 @@ class GuestRoom:
     # Frames of the host ---------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> list[Update]:
-        """Take a frame; returns what it brings. Nothing that is invalid raises."""
+        """Decrypt a frame and return its updates. Invalid frames are counted, not raised.
+
+        Raises ``VersionRefused``.
+        """
         try:
             return self._receive(data)
         except BadFrame:
             self.rejected += 1
-        except BadContent:  # sealed with the key, by a host of another make
+        except BadContent:  # sealed with the key, but by another implementation
             self.rejected += 1
             self.rejoin()
         return []
@@ -196,7 +199,7 @@ class GuestRoom:
         if self.state == "joining":
             return self._before_welcome(opened)
         if opened.epoch != self._epoch:
-            self.rejoin()  # the host has begun a new epoch; or it is an old frame, which harms none
+            self.rejoin()  # the host has begun a new epoch; harmless if it is an old frame
             return []
         return self._follow(opened)
 
@@ -215,7 +218,7 @@ class GuestRoom:
         if opened.peer != EVERYONE:
             self._welcome(opened)
             early, self._early = self._early, []
-            for each in early:  # no snapshot yet: these are held until it is complete
+            for each in early:  # queued by _follow until the snapshot is complete
                 if each.epoch == self._epoch and each.counter > self._broadcasts.last:
                     self._follow(each)
         elif len(self._early) < MAX_QUEUED:
@@ -326,7 +329,7 @@ class GuestRoom:
         self._send(frame, prove=True)
 
     def leave(self) -> None:
-        """Say goodbye, if the host is there."""
+        """Send ``bye``, if the host is there."""
         if self.state in ("loading", "live"):
             self._send({"t": "bye"}, prove=False)
 
@@ -345,4 +348,4 @@ class GuestRoom:
 
 
 class VersionRefused(PiError):
-    """The host speaks another version of the protocol."""
+    """The host uses another version of the protocol."""

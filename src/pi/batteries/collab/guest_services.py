@@ -1,4 +1,4 @@
-"""What guests may ask of the shared session: prompts, answers to questions, sub-agents."""
+"""Requests of guests to the shared session: prompts, answers to dialogs, sub-agents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANSWERABLE = frozenset({"select", "confirm", "input", "editor"})
 
 
 class GuestServices:
-    """Serves the guests of a room in one session; another session has another one."""
+    """Serves the guests of a room in one session; each session has its own instance."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class GuestServices:
         self._wake = wake
         self._agents_changed = agents_changed
         self._dialogs: dict[str, Json] = {}
-        """The questions that are open for guests, as frames."""
+        """Frames of the dialogs that guests can answer now, by id."""
         self._watched: Any = None
-        """The service of sub-agents whose changes are sent to guests."""
+        """The sub-agent service whose changes are sent to guests."""
 
     def _redacted(self, value: Any) -> Any:
         return self._pi.redact(value, "collab")
@@ -47,7 +47,7 @@ class GuestServices:
     # Requests -------------------------------------------------------------------------------------
 
     async def serve(self, request: Request) -> None:
-        """Do what a guest asks for, and confirm or refuse it."""
+        """Carry out a request of a guest, and confirm or refuse it."""
         id = str(request.frame["id"])
         try:
             await self._do(request, id)
@@ -95,7 +95,7 @@ class GuestServices:
             )
 
     async def _prompt(self, request: Request) -> None:
-        """Send a prompt of a guest, as text: commands, templates and ``!`` are the host's own."""
+        """Send a prompt of a guest as plain text, without commands, templates and ``!``."""
         frame = request.frame
         text = text_field(frame, "text", MAX_TEXT)
         images = frame.get("images") or []
@@ -121,10 +121,10 @@ class GuestServices:
     # Dialogs --------------------------------------------------------------------------------------
 
     def dialog_opened(self, event: UiPromptStartEvent) -> None:
-        """Let guests who may write answer a question about the work.
+        """Send a dialog that was opened ``with_guests`` to guests with the write right.
 
-        Others, such as trust, consent, logins, shares and approvals of tools, are the host's: an
-        extension must open a dialog ``with_guests``, so that one it forgot is not shown to them.
+        Only the host answers other dialogs, such as trust, consent, logins, shares and approvals of
+        tools. Extensions opt in, so that a dialog without a decision is not shown to guests.
         """
         if not event.with_guests or event.secret or event.kind not in _ANSWERABLE or not event.id:
             return
@@ -147,30 +147,30 @@ class GuestServices:
         self._wake()
 
     def dialog_closed(self, event: UiPromptEndEvent) -> None:
-        """Close a question for the guests, too."""
+        """Close a dialog for the guests, too."""
         if self._dialogs.pop(event.id, None) is not None:
             self._room.send_all(self._room.writers, {"t": "ui-request-end", "id": event.id})
             self._wake()
 
     def show_dialogs(self, peer: int) -> None:
-        """Send the open questions to a guest who has proved that it may write."""
+        """Send the open dialogs to a guest that has proved the write right."""
         for request in self._dialogs.values():
             self._room.send(peer, request)
 
     # Sub-agents -----------------------------------------------------------------------------------
 
     def _hub(self) -> Any:
-        """The service of sub-agents, if an extension provides one; see the how-to page."""
+        """The sub-agent service; ``None`` if no extension provides one."""
         return self._pi.service("agent_hub")
 
     def agents(self) -> list[Json]:
-        """The sub-agents of the session, as guests see them."""
+        """The sub-agents of the session, redacted for guests."""
         self.watch()
         hub = self._watched
         return [] if hub is None else list(self._redacted(list(hub.agents())))
 
     def watch(self) -> bool:
-        """Follow the sub-agents; returns whether they are new: their extension may start late."""
+        """Subscribe to the sub-agent service, which may start late; returns whether it is new."""
         hub = self._hub()
         if hub is self._watched:
             return False

@@ -1,4 +1,4 @@
-"""The host: shares the session that runs here. It outlives sessions, as ``pi.shared`` has it."""
+"""The host: shares the session of this process. ``pi.shared`` keeps it across sessions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FEED_SIZE: Final = 20_000
 STATE_SECONDS: Final = 0.25
 AGENTS_SECONDS: Final = 0.3
 SLICE: Final = 100
-"""Entries that are encoded before others get a turn."""
+"""Entries of a snapshot that are encoded before other tasks run."""
 GOODBYE_SECONDS: Final = 2.0
 _LEVELS: Mapping[str, int] = {
     "message_update": MESSAGE_UPDATE,
@@ -82,7 +82,7 @@ class Host:
         self._run = RunView()
         self._waiting: dict[int, GuestPeer] = {}
         self.services: GuestServices | None = None
-        """What guests may ask of the session that is shared now."""
+        """Serves requests of guests to the session that is shared now."""
         self._timers: set[str] = set()
         self._closing = False
         self._open = asyncio.Event()
@@ -113,20 +113,20 @@ class Host:
             raise PiError(self.ended, hint="Sharing was not started.")
 
     def on_open(self) -> None:
-        """A new connection: guests have to say hello again."""
+        """Begin a new epoch: on a new connection, guests have to send ``hello`` again."""
         self.room.connected()
         self._waiting.clear()
         self._open.set()
         self._show()
 
     def on_lost(self) -> None:
-        """The relay is away; the session goes on here."""
+        """Drop all guests; the session continues here."""
         self.room.connected()
         self._waiting.clear()
         self._show()
 
     def on_frame(self, data: bytes) -> None:
-        """A frame of a guest."""
+        """Serve a frame of a guest."""
         request = self.room.receive(data)
         if request is None:
             return
@@ -137,7 +137,7 @@ class Host:
         self._pi.scope.spawn(self.services.serve(request), name=f"{request.kind} of a guest")
 
     def next_frame(self) -> bytes | str | None:
-        """What to send next; at the end, that the room is closed."""
+        """The next frame to send; after the last one, the message that closes the room."""
         frame = self.room.next_frame()
         if frame is None and self._closing:
             self._closing = False
@@ -145,7 +145,7 @@ class Host:
         return frame
 
     async def stop(self, reason: str = "stopped") -> None:
-        """End sharing, and say so to the guests."""
+        """End sharing, and send ``bye`` to the guests."""
         if self.ended:
             return
         self.ended = reason
@@ -184,7 +184,7 @@ class Host:
         self._pi = self._feed = self.services = None
 
     async def _read(self, feed: Feed) -> None:
-        # The snapshot of the beginning: guests get one when they join.
+        # The first item is a snapshot. It is not broadcast: guests get one when they join.
         first = (await anext(feed)).data
         self._last_state = first["state"]
         self._run.begin(self._redacted(first["partial"]))
@@ -210,7 +210,7 @@ class Host:
             self._event(data)
             return
         self._send_events(self._merger.flush(all=True))
-        if item.kind == "snapshot":  # we were too slow to read: so are our guests
+        if item.kind == "snapshot":  # the feed overflowed: guests need a new snapshot as well
             self._last_state = data["state"]
             self.room.renew("lag")
         elif item.kind == "state":
@@ -257,7 +257,7 @@ class Host:
             self._soon("merge", MERGE_SECONDS, self._flush)
 
     def _soon(self, name: str, seconds: float, act: Callable[[], None]) -> None:
-        """Call ``act`` in a while, once for all calls until then."""
+        """Call ``act`` after some seconds; further calls until then are merged into one."""
         if name in self._timers or self._pi is None:
             return
         self._timers.add(name)
@@ -290,14 +290,14 @@ class Host:
                 self._pi.scope.spawn(self._greet(self._pi, peer), name="snapshot")
 
     async def _greet(self, pi: ExtensionAPI, peer: GuestPeer) -> None:
-        """Send a peer the whole session. All data is taken in one step, in order with the feed."""
+        """Send a snapshot to a peer. All data is read in one step, in order with the feed."""
         feed = self._feed
         if feed is None or feed.pending:
             self._waiting[peer.id] = peer
             return
         nonce, epoch = peer.nonce, self.room.epoch
         snapshot_feed = pi.feed(size=1)
-        snapshot = (await anext(snapshot_feed)).data  # does not wait: it is there
+        snapshot = (await anext(snapshot_feed)).data  # available at once
         snapshot_feed.close()
         self._send_events(self._merger.flush())
         mark = self.room.mark()
@@ -315,12 +315,12 @@ class Host:
         }
         lines: list[bytes] = []
         for start in range(left_out, len(entries), SLICE):
-            # Many at once: each call looks up the known secrets, which takes half of the time.
+            # Redacted in batches: each call looks up the known secrets, half of the time.
             shown = self._redacted(list(entries[start : start + SLICE]))
             lines += map(entry_line, shown)
             await asyncio.sleep(0)
             if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
-                return  # it has said hello again, or everything has begun again
+                return  # the peer has sent another hello, or there is a new epoch or session
         body = snapshot_body(metadata, lines)
         self.room.welcome(peer, body, mark, nonce=nonce, session=session, left_out=left_out)
         self.client.wake()
@@ -374,7 +374,7 @@ class Host:
             self.room.broadcast({"t": "agents", "agents": self.services.agents()}, ADVISORY)
 
     def _show(self) -> None:
-        """Say in the status line that this session is shared, and with how many."""
+        """Show in the status line that this session is shared, and with how many guests."""
         if self._pi is None:
             return
         guests = len(self.room.participants) - 1

@@ -1,4 +1,4 @@
-"""The protocol of the host: peers, epochs, counters, and which frames are accepted. No I/O."""
+"""The protocol of the host: peers, epochs, counters, checks of frames. No I/O."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from pi.batteries.collab.wire import (
 from pi.extension import Json, Record
 
 MAX_PEERS: Final = 4096
-"""Guest ids of one epoch that are remembered; a relay that invents more is ignored."""
+"""Maximum of guest ids per epoch; further ids, which a relay may invent, are ignored."""
 MAX_BAD_FRAMES: Final = 100
 BAD_SECONDS: Final = 60.0
 HELLO_SECONDS: Final = 1.0
@@ -47,7 +47,7 @@ REMEMBERED_IDS: Final = 256
 
 
 class Have(Record):
-    """What a guest has of a session already."""
+    """The entries of a session that a guest has already: their number, and the last id."""
 
     session: str
     count: int
@@ -55,13 +55,13 @@ class Have(Record):
 
 
 class GuestPeer:
-    """A guest as the host knows it."""
+    """The host's record of a guest."""
 
     def __init__(self, id: int) -> None:
         self.id = id
         self.name = "guest"
         self.can_write = False
-        """Whether its last ``hello`` was proved; for display. Every write is proved by itself."""
+        """Whether its last ``hello`` was proved. Every write is checked separately."""
         self.listed = False
         self.nonce = ""
         self.have: Have | None = None
@@ -70,14 +70,14 @@ class GuestPeer:
 
 
 class Mark:
-    """The place of a snapshot among the broadcasts."""
+    """The position of a snapshot among the broadcasts."""
 
     broadcast = 0
-    """Number of the last broadcast before it, once that was sent."""
+    """Counter of the last broadcast before the snapshot, once that was sent."""
 
 
 class Request(Record):
-    """Something that a guest asks for, verified."""
+    """A verified request of a guest."""
 
     peer: int
     name: str
@@ -86,7 +86,7 @@ class Request(Record):
 
 
 class Participant(Record):
-    """Someone in the room, for display."""
+    """The host or a guest, for display."""
 
     peer: int
     name: str
@@ -108,18 +108,18 @@ class HostRoom:
         self.name = name
         self.outbox = Outbox()
         self.rejected = 0
-        """Frames that were not accepted."""
+        """Number of frames that were not accepted."""
         self.on_hello: Callable[[GuestPeer], None] = lambda peer: None
-        """A peer wants to be welcomed."""
+        """Called for a peer that has sent ``hello``."""
         self.on_change: Callable[[GuestPeer, str], None] = lambda peer, change: None
-        """A participant has ``joined``, ``left`` or proved that it may ``write``."""
+        """Called for a guest that has ``joined``, ``left`` or proved the right to ``write``."""
         self._sealer = Sealer(keys, random)
         self._random = random
         self._now = now
         self.peers: dict[int, GuestPeer] = {}
         self._counters: dict[int, Counters] = {}
         self._departed: set[int] = set()
-        """Ids of this epoch that have left: a relay that uses one again is not followed."""
+        """Ids of this epoch that have left; a relay must not use them again."""
         self._sent: dict[int, int] = {}
         self._bad: dict[int, deque[float]] = {}
         self._large: OrderedDict[str, Body] = OrderedDict()
@@ -130,12 +130,12 @@ class HostRoom:
     # The connection -------------------------------------------------------------------------------
 
     def connected(self) -> None:
-        """A new connection to the relay: nothing of the old one is valid any more."""
+        """Begin a new epoch without guests, for a new connection to the relay."""
         self._begin_epoch()
         self.peers.clear()
 
     def renew(self, reason: str) -> None:
-        """Let all guests start again, because they must get another snapshot."""
+        """Begin a new epoch, and make all guests fetch another snapshot."""
         self._begin_epoch()
         for peer in self.peers.values():
             peer.snapshot = None
@@ -151,7 +151,7 @@ class HostRoom:
         self._large.clear()
 
     def relay_text(self, text: str) -> None:
-        """A message of the relay itself, which is not trusted: it can only come and go."""
+        """Handle a message of the relay. It is not trusted: it can only add and remove guests."""
         try:
             message = json.loads(text)
         except (ValueError, RecursionError):
@@ -175,7 +175,7 @@ class HostRoom:
 
     @property
     def participants(self) -> list[Participant]:
-        """The host and the guests that have said hello in this epoch."""
+        """The host and the guests that have joined."""
         return [
             Participant(peer=0, name=self.name, role="host"),
             *(
@@ -193,7 +193,7 @@ class HostRoom:
     # Frames of guests -----------------------------------------------------------------------------
 
     def receive(self, data: bytes) -> Request | None:
-        """Take a frame; returns what the host must do. Nothing that is invalid raises."""
+        """Decrypt a frame; returns a request to carry out. Invalid frames are only counted."""
         try:
             return self._receive(data)
         except (BadFrame, BadContent):
@@ -238,14 +238,14 @@ class HostRoom:
 
     def _write(self, peer: GuestPeer, frame: Json, opened: Opened) -> Request | None:
         id = text_field(frame, "id", ID_LENGTH)
-        if not opened.proved:  # also if an earlier frame of this peer was
+        if not opened.proved:  # the proof of an earlier frame does not count
             self.rejected += 1
             message = "This link is read-only: ask the host for a full link."
             self.send(peer.id, {"t": "error", "re": id, "code": "read-only", "message": message})
             return None
         if frame["t"] == "prompt":
-            # A guest whose connection broke sends a prompt again: run it once. Ids are the guest's
-            # own, so they count together with its name.
+            # A guest repeats a prompt after a lost connection: run it once. Guests choose the ids,
+            # so the name of the guest is part of the key.
             if (peer.name, id) in self._ids:
                 self.accept(peer.id, id)
                 return None
@@ -287,7 +287,7 @@ class HostRoom:
             self.send(peer.id, {"t": "error", "re": of, "code": "gone", "message": message})
             return
         head = encode({"t": "snapshot-chunk", "of": of, "index": index, "count": body.count})
-        found = body  # the peer may say hello again before this is sent
+        found = body  # the peer may send another hello before this is sent
         chunk = Outgoing(
             peer=peer.id,
             make=lambda: head + b"\n" + found.chunk(index),
@@ -297,7 +297,7 @@ class HostRoom:
             peer.nonce = ""
             self.send(peer.id, {"t": "error", "code": "gone", "message": "Too many requests."})
         if of == "snapshot" and index == body.count - 1:
-            peer.snapshot = None  # fetched: it may be large
+            peer.snapshot = None  # all of it is fetched: release the memory
 
     def _count_bad(self, peer_id: int) -> None:
         if peer_id not in self.peers:
@@ -314,7 +314,7 @@ class HostRoom:
     # Frames to guests -----------------------------------------------------------------------------
 
     def mark(self) -> Mark:
-        """The place of a snapshot among the broadcasts, taken together with its data."""
+        """Record the position of a snapshot among the broadcasts, when its data is read."""
         mark = Mark()
 
         def reach() -> bytes:
@@ -334,14 +334,14 @@ class HostRoom:
         session: str,
         left_out: int,
     ) -> None:
-        """Answer the hello with ``nonce``, unless there is a later one."""
+        """Answer the ``hello`` with ``nonce``, unless the guest has left or sent a later one."""
         if self.peers.get(peer.id) is not peer or peer.nonce != nonce:
             return
         peer.snapshot = snapshot
         epoch = base64url(self.epoch)
 
         def make() -> bytes:
-            # Sent in order with broadcasts, so the mark was reached.
+            # Sent in order with broadcasts, so the mark is set by now.
             counters = self._counters.get(peer.id)
             return encode(
                 {
@@ -362,7 +362,7 @@ class HostRoom:
         self.outbox.put(Outgoing(peer=peer.id, make=make, size=500))
 
     def broadcast(self, frame: Json, level: int = KEEP) -> None:
-        """Send a frame to all guests."""
+        """Send a frame to all guests; large ones are announced and fetched in chunks."""
         if not self.peers:
             return
         data = encode(frame)
@@ -381,13 +381,13 @@ class HostRoom:
         return encode({"t": "deferred", "of": of, "count": body.count, "bytes": body.size})
 
     def send(self, peer: int, frame: Json) -> None:
-        """Send a frame to one guest."""
+        """Send a frame to one guest; a frame that is too large is dropped."""
         data = encode(frame)
         if len(data) <= MAX_PLAIN:
             self.outbox.put(Outgoing(peer=peer, make=lambda: data, size=len(data)))
 
     def send_all(self, peers: Sequence[int], frame: Json) -> None:
-        """Send a frame to some guests, each by its own."""
+        """Send a frame to each of some guests."""
         for peer in peers:
             self.send(peer, frame)
 
@@ -400,7 +400,7 @@ class HostRoom:
         self.send(peer, {"t": "error", "re": id, "code": code, "message": message})
 
     def next_frame(self) -> bytes | None:
-        """Seal the next frame that waits."""
+        """Seal and return the next frame of the queue; ``None`` if it is empty."""
         while True:
             if (frame := self.outbox.take()) is None:
                 return None

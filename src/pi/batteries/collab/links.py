@@ -27,7 +27,7 @@ class BadLink(PiError):
 
 
 class Link(Record):
-    """A room at a relay, and the secrets to read and perhaps write there."""
+    """A room at a relay, with the secrets to read and, for full links, to write."""
 
     relay: str
     """``ws://host[:port]`` or ``wss://host[:port]``, maybe with a path prefix."""
@@ -46,7 +46,7 @@ class Link(Record):
     def text(self) -> str:
         """The link for ``/join``, with its relay."""
         base = self.relay.removeprefix("wss://")
-        if relay_address(base) != self.relay:  # TLS on this machine: there, plain ws is inferred
+        if relay_address(base) != self.relay:  # TLS on this machine, where plain ws is the default
             base = self.relay
         return f"{base}/r/{self.code}"
 
@@ -79,7 +79,7 @@ def decode(text: str) -> bytes:
 
 
 def parse_link(text: str, default_relay: str = "") -> Link:
-    """The link in ``text``; raises ``BadLink``, which never repeats the secret."""
+    """Parse a link; raises ``BadLink``, whose message never contains the secret."""
     link = text.strip().strip("\"'<>")
     if "://" not in link and "/" not in link:
         if not default_relay:
@@ -95,7 +95,7 @@ def parse_link(text: str, default_relay: str = "") -> Link:
 
 
 def relay_address(text: str) -> str:
-    """The WebSocket address of a relay that a user named; raises ``BadLink``."""
+    """The WebSocket address for a relay as a user writes it; raises ``BadLink``."""
     address = text.strip().rstrip("/")
     if "://" not in address:
         host = urlsplit(f"//{address}").hostname or ""
@@ -170,7 +170,10 @@ _LOG = {value: power for power, value in enumerate(_EXP)}
 
 
 def encode_qr(data: bytes) -> Matrix:
-    """The modules of the smallest code for ``data``, rows of True for dark; without a margin."""
+    """The modules of the smallest code for ``data`` without a margin; True is dark.
+
+    Raises ``ValueError`` if the data is too long.
+    """
     version = next(
         (n + 1 for n, (_, blocks) in enumerate(_BLOCKS) if _fits(n + 1, len(data), sum(blocks))),
         None,
@@ -183,7 +186,7 @@ def encode_qr(data: bytes) -> Matrix:
 
 
 def half_blocks(matrix: Matrix, margin: int = 2) -> list[str]:
-    """The code as text, two rows of modules in each line; for light text on a dark ground."""
+    """The code as text, two rows of modules per line, for light text on a dark background."""
     size = len(matrix) + 2 * margin
     light = [[True] * size for _ in range(size + size % 2)]
     for row, line in enumerate(matrix):
@@ -333,7 +336,7 @@ def _masked(mask: int, row: int, column: int) -> bool:
 
 
 def _penalty(code: Matrix) -> int:
-    """Rules 1 to 4 of the standard: a mask with few patterns that confuse a reader."""
+    """The penalty of a mask by rules 1 to 4 of the standard; a low one is easy to scan."""
     total = 0
     turned = [list(column) for column in zip(*code, strict=True)]
     for line in (*code, *turned):

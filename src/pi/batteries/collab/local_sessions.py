@@ -1,4 +1,4 @@
-"""Sessions of this machine: which are shared (``pi collab list``), and ``/web`` in a browser."""
+"""Sessions of this machine: the list of shared ones (``pi collab list``), and ``/web``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class SharedSessions:
-    """A row for each shared session, in a private file, as it has the links."""
+    """The list of shared sessions, in a private file because it contains the links."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
 
     async def add(self, host: Host) -> None:
-        """Note this session and its links."""
+        """Add this session and its links; removes rows of processes that have ended."""
         session = self._pi.context.session_manager
         own_row = {
             "pid": os.getpid(),
@@ -48,7 +48,7 @@ class SharedSessions:
         await store.set(host.link.room, own_row)
 
     async def remove(self, host: Host) -> None:
-        """Its links are void."""
+        """Remove a session whose links are no longer valid."""
         await self._pi.store("global").delete(host.link.room)
 
     def _rows(self) -> list[Json]:
@@ -87,14 +87,14 @@ def _is_alive(pid: object) -> bool:
 
 
 class SharedSession(Protocol):
-    """What the commands of this module need of the session."""
+    """The part of ``Collab`` that the commands of this module use."""
 
     async def sharing(self) -> Sharing:
-        """What outlives the session."""
+        """The object that sessions of this process share."""
         ...
 
     async def start_host(self, sharing: Sharing, relay: str) -> Host:
-        """Share the session; without a relay, with this machine only."""
+        """Share the session; without ``relay``, with this machine only."""
         ...
 
     @property
@@ -134,7 +134,7 @@ async def web_command(collab: SharedSession, arguments: str, ctx: CommandContext
 async def show_page(collab: SharedSession, ctx: ExtensionContext) -> None:
     """Share the session with this machine only, and open its page.
 
-    The link is the access token: its secret is in the fragment, and the relay listens on the
+    The link is the access token: its secret is in the fragment, and the relay listens on
     loopback. A session that is shared already keeps its relay.
     """
     sharing = await collab.sharing()
@@ -151,7 +151,7 @@ def _own_file(ctx: CommandContext) -> Path | None:
 
 
 def find_session(ctx: ExtensionContext, session_id: str) -> Path:
-    """The file of a session of this folder, by the beginning of its id."""
+    """The file of a session of this folder, by the beginning of its id. Raises ``PiError``."""
     shown = one_line(session_id)[:80]
     folder = ctx.session_manager.get_session_dir()
     if not _ID.fullmatch(session_id) or folder is None:

@@ -1,11 +1,11 @@
-"""What the host has to send: growing texts are merged, and frames wait in lanes. Pure.
+"""Outgoing frames of the host: merging of streamed texts, and queues. Pure.
 
-Texts of a streamed answer are merged so that 400 tokens are not 400 frames. A redactor sees whole
-words only: the end of a text is held back while it could be the beginning of a longer word, because
-half a key would pass.
+Texts of a streamed answer are merged so that 400 tokens are not 400 frames. The end of a text is
+held back while it could be the beginning of a longer word, because redaction does not recognise
+half a key.
 
-Frames wait in one lane for all in order, and one for each peer. They get their counters when they
-are taken out, so that a frame that was dropped leaves no gap.
+There is one queue for broadcasts and what must be in order with them, and one queue for each peer.
+Frames get their counters when they leave the queue, so that a dropped frame leaves no gap.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ STOP_ABOVE: Final = 32 * 1024 * 1024
 PEER_LIMIT: Final = 2 * 1024 * 1024
 
 KEEP, MESSAGE_UPDATE, TOOL_UPDATE, ADVISORY = range(4)
-"""How early a frame is dropped when the connection is too slow: the highest first."""
+"""Levels of frames. A slow connection drops the highest level first, and never ``KEEP``."""
 
 
 class Merger:
-    """The texts of the answer that is being streamed."""
+    """Merges the events of a streamed answer and of tool output."""
 
     def __init__(self, redact: Callable[[Any], Any]) -> None:
         self._redact = redact
         self._usage: Any = None
         self._open: tuple[str, int] | None = None
-        """Kind and index of the block that grows."""
+        """Kind and index of the block whose text is being collected."""
         self._text = ""
         self._update: tuple[str, Json] | None = None
-        """The last output of a running tool, by the id of its call."""
+        """Call id and event of the last unsent output of a running tool."""
 
     @property
     def waiting(self) -> bool:
-        """Whether something is to be flushed."""
+        """Whether there is text or output to flush."""
         return bool(self._text) or self._update is not None
 
     def add(self, event: Json) -> list[Json]:
-        """Take an event; returns the events to send now, in order."""
+        """Add an event; returns the events to send now, in order."""
         kind = event.get("type")
         if kind == "message_update":
             inner = event.get("assistantMessageEvent")
@@ -64,7 +64,7 @@ class Merger:
         return [*self.flush(all=True), self._redact(event)]
 
     def flush(self, *, all: bool = False) -> list[Json]:
-        """What has grown since the last flush; ``all`` also what was held back."""
+        """The text and output since the last flush; with ``all`` also the text held back."""
         found: list[Json] = []
         if self._text and self._open is not None:
             cut = len(self._text)
@@ -91,9 +91,9 @@ class Merger:
 
 
 class RunView:
-    """What a guest who joins now must see of a run: the answer so far, and running tools.
+    """The state of a run for guests that join now: the answer so far, and running tools.
 
-    Made from the events that were sent, not from the session: a stream may be ahead of its events,
+    Built from the events that were sent, not from the session: a stream may be ahead of its events,
     and the guest would get the difference twice.
     """
 
@@ -103,7 +103,7 @@ class RunView:
         """The answer that is being streamed."""
 
     def see(self, event: Json) -> None:
-        """Follow an event that was sent to guests."""
+        """Update the state with an event that was sent to guests."""
         kind = event.get("type")
         if kind == "message_update":
             inner = event.get("assistantMessageEvent")
@@ -122,7 +122,7 @@ class RunView:
             self._see_tool(str(kind), str(event.get("toolCallId")), event)
 
     def begin(self, message: Json | None) -> None:
-        """An answer begins, perhaps with some content."""
+        """Begin an answer, which may have content already; ``None`` if none is streamed."""
         if message is None:
             self.partial = None
         else:
@@ -170,7 +170,7 @@ class Outgoing(Record):
 
     peer: int
     make: Callable[[], bytes]
-    """Returns the plaintext, when it is sent."""
+    """Returns the plaintext; called when the frame is sent. Empty bytes are not sent."""
     size: int
     level: int = KEEP
 
@@ -187,23 +187,23 @@ class Outbox:
 
     @property
     def size(self) -> int:
-        """Bytes that wait in the lane for all."""
+        """Bytes in the main queue."""
         return self._size
 
     @property
     def overloaded(self) -> bool:
-        """Whether even dropping advisory frames did not help."""
+        """Whether the main queue is too large even after frames were dropped."""
         return self._size > STOP_ABOVE
 
     def put(self, frame: Outgoing) -> None:
-        """Queue a frame in the lane for all: broadcasts, and what must be in order with them."""
+        """Add a frame to the main queue: broadcasts, and frames in order with them."""
         self._main.append(frame)
         self._size += frame.size
         if self._size > SHED_ABOVE:
             self._shed()
 
     def put_bulk(self, frame: Outgoing) -> bool:
-        """Queue a frame for one peer; returns False, and drops its queue, if there is too much."""
+        """Add a frame to the queue of a peer; if that is too large, drop it and return False."""
         queue = self._bulk.setdefault(frame.peer, deque())
         queue.append(frame)
         if sum(each.size for each in queue) > PEER_LIMIT:
@@ -212,19 +212,19 @@ class Outbox:
         return True
 
     def drop(self, peer: int) -> None:
-        """Forget everything for a peer."""
+        """Remove all frames for a peer."""
         self._bulk.pop(peer, None)
         if any(each.peer == peer for each in self._main):
             self._keep([each for each in self._main if each.peer != peer])
 
     def clear(self) -> None:
-        """Forget everything: the connection is a new one."""
+        """Remove all frames."""
         self._main.clear()
         self._bulk.clear()
         self._size = 0
 
     def take(self) -> Outgoing | None:
-        """The next frame: the lane for all first, then the peers in turn."""
+        """The next frame: from the main queue first, then from the peers in turn."""
         if self._main:
             frame = self._main.popleft()
             self._size -= frame.size
@@ -235,7 +235,7 @@ class Outbox:
         queue = self._bulk.pop(peer)
         frame = queue.popleft()
         if queue:
-            self._bulk[peer] = queue  # at the end: it waits for the others
+            self._bulk[peer] = queue  # moved to the end: the other peers come first
         return frame
 
     def _shed(self) -> None:

@@ -38,7 +38,7 @@ OVERHEAD: Final = _HEAD.size + _IV + _TAG + _MAC
 
 
 class BadFrame(Exception):
-    """A frame that is not accepted. It is dropped; the session goes on."""
+    """A frame that is not accepted. It is dropped; the session continues."""
 
 
 class Keys(Record):
@@ -47,9 +47,9 @@ class Keys(Record):
     room: bytes
     """16 bytes, known to the relay."""
     key: bytes
-    """32 bytes: reads."""
+    """32 bytes: encrypts and decrypts frames."""
     token: bytes = b""
-    """16 bytes: writes; empty for a viewer."""
+    """16 bytes: proves the write right; empty for a viewer."""
 
     @classmethod
     def new(cls) -> Keys:
@@ -97,7 +97,10 @@ class Sealer:
         prove: bool = False,
         sent_peer: int | None = None,
     ) -> bytes:
-        """A frame. ``sent_peer`` is the id in its head if it differs: guests send 0."""
+        """Encrypt a frame. ``sent_peer`` is the id in its head if it differs: guests send 0.
+
+        Raises ``BadFrame`` if the frame is too large.
+        """
         iv = self._random(_IV)
         sealed = self._cipher.encrypt(iv, plaintext, _BOUND.pack(direction, peer, epoch, counter))
         head = _HEAD.pack(
@@ -122,7 +125,7 @@ class Sealer:
             raise BadFrame(f"protocol version {version}")
         if flags & ~_HAS_MAC:
             raise BadFrame("unknown flags")
-        # A guest does not know its id yet when it says hello.
+        # A guest does not know its id yet when it sends hello.
         bound = EVERYONE if epoch == NO_EPOCH else peer
         body, proof = frame[_HEAD.size :], b""
         if flags & _HAS_MAC:
@@ -161,7 +164,7 @@ def write_key(token: bytes, room: bytes, epoch: bytes) -> bytes:
 
 
 class Sequence:
-    """The counters that were accepted from one sender: they only grow."""
+    """Checks that the counters of one sender increase."""
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
@@ -179,5 +182,5 @@ class Sequence:
 
 
 def takeover_hash(secret: bytes) -> bytes:
-    """What a host registers with its room."""
+    """The hash that a host registers with its room, to prove later that it is the same host."""
     return hashlib.sha256(secret).digest()

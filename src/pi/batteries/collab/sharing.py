@@ -1,4 +1,4 @@
-"""What outlives sessions: the host, the guest, and the relay on this machine."""
+"""State that outlives sessions: the host, the guest, and the relay on this machine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pi.relay.server import Relay
 
 LOCAL_PORTS = (7475, 0)
-"""The usual port of a relay; any other if that is taken."""
+"""Ports of the local relay: the default one, or a free one if that is taken."""
 
 
 class Sharing:
-    """One for each process, shared by the sessions that come and go in it."""
+    """Hosts and joins sessions. There is one for each process; its sessions share it."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -28,9 +28,9 @@ class Sharing:
         self.joining = False
         """Whether a guest has connected, but its session is not shown yet."""
         self.opening = False
-        """Whether the session that starts next is the one of the host."""
+        """Whether the next session to start is a replica of the host's session."""
         self.opens_page = False
-        """Whether the session that starts next is to be opened in the browser."""
+        """Whether the next session to start is to be opened in the browser."""
         self._host_scope: Scope | None = None
         self._guest_scope: Scope | None = None
         self._relay: Relay | None = None
@@ -48,7 +48,7 @@ class Sharing:
         return self.guest is not None and not self.guest.ended
 
     async def start(self, relay: str, name: str) -> tuple[Host, bool]:
-        """Share; returns the host, and whether it is new. Two calls at once make one room."""
+        """Share; returns the host, and whether it is new. Concurrent calls create one room."""
         async with self._lock:
             if self.host is not None and not self.host.ended:
                 return self.host, False
@@ -88,7 +88,7 @@ class Sharing:
             await self._close_guest()
 
     async def close(self) -> None:
-        """End everything: the program ends."""
+        """Stop hosting, leave as a guest, and close the local relay."""
         await self.stop("exit")
         await self.leave()
         if self._relay is not None:
@@ -106,7 +106,7 @@ class Sharing:
             await scope.close()
 
     async def _local_relay(self) -> str:
-        """The address of a relay in this process."""
+        """The address of the relay in this process, which is started if necessary."""
         if self._relay is None:
             self._relay = await _start_relay()
         return "ws" + self._relay.address.removeprefix("http")
@@ -136,4 +136,4 @@ async def _start_relay() -> Relay:
 
 
 def _ignore(*_: Any) -> None:
-    """Reports of the relay in this process: its clients say what is wrong."""
+    """Ignore reports of the relay in this process: its clients report errors."""

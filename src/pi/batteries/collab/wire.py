@@ -16,7 +16,7 @@ MAX_PLAIN: Final = 720_000
 MAX_ENTRY: Final = 16 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_SNAPSHOT: Final = 512 * 1024 * 1024
-"""What a guest accepts."""
+"""Maximum bytes of a snapshot that a guest accepts."""
 NAME_LENGTH: Final = 32
 ID_LENGTH: Final = 64
 
@@ -55,7 +55,7 @@ def text_field(frame: Json, name: str, limit: int, default: str | None = None) -
 
 
 def int_field(frame: Json, name: str, highest: int = 2**53) -> int:
-    """A number of a frame that is not negative; raises ``BadContent``."""
+    """A non-negative number of a frame; raises ``BadContent`` for other values."""
     value = frame.get(name)
     if type(value) is not int or not 0 <= value <= highest:
         raise BadContent(f"{name} is invalid")
@@ -94,7 +94,7 @@ def depth_exceeds(value: Any, limit: int) -> bool:
 
 
 def entry_line(entry: Json) -> bytes:
-    """An entry as a line of the snapshot; a stand-in if it is too large or too deep."""
+    """An entry as a line of the snapshot; a placeholder if it is too large or too deep."""
     too_deep = depth_exceeds(entry, MAX_DEPTH)
     line = b"" if too_deep else json_line(entry)
     if too_deep or len(line) > MAX_ENTRY:
@@ -103,14 +103,14 @@ def entry_line(entry: Json) -> bytes:
 
 
 def omitted(entry: Json, why: str) -> Json:
-    """What guests get instead of an entry."""
+    """The placeholder that guests get instead of an entry."""
     known = {name: entry.get(name) for name in ("id", "parentId", "timestamp")}
     data = {"type": str(entry.get("type")), "reason": why}
     return {"type": "custom", **known, "customType": "collab-omitted", "data": data}
 
 
 def json_line(value: Json) -> bytes:
-    """A line as session files have it."""
+    """A line in the format of session files."""
     return msgspec.json.encode(value)
 
 
@@ -139,12 +139,12 @@ class Body:
 
 
 def snapshot_body(metadata: Json, lines: Iterable[bytes]) -> Body:
-    """The body of a snapshot: what is known besides entries, then the entries."""
+    """The body of a snapshot: a line of metadata, then the lines of the entries."""
     return Body(b"\n".join((encode(metadata), *lines)))
 
 
 class Snapshot(Record):
-    """A snapshot as a guest got it."""
+    """A snapshot that a guest received."""
 
     metadata: Json
     entries: tuple[bytes, ...]
@@ -176,7 +176,7 @@ class Assembler:
         self._parts: list[bytes] = []
 
     def add(self, frame: Json, data: bytes) -> bytes | None:
-        """Add a chunk; returns the body with the last one. Others than the next are ignored."""
+        """Add a chunk; returns the body after the last one. Chunks out of order are ignored."""
         if frame.get("of") != self.of or frame.get("index") != self.next:
             return None
         if len(data) > CHUNK:

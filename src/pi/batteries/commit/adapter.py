@@ -1,6 +1,6 @@
-"""Commits what is staged: git through the spawn choke point, messages through the role.
+"""Commits the staged changes, with messages by the models of the role ``commit``.
 
-First the prompts and the reading of answers, which are pure; then the command.
+The first part has the prompts and the parsing of answers and is pure; the second is the command.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from pi.extension import CommandContext, ExtensionAPI, PiError, Record, StreamOptions, one_line
 
 MAX_DIFF = 60_000
-"""Characters of the changes in one request; larger changes are summarised file by file."""
+"""Maximum characters of changes in one request; larger ones are summarised file by file."""
 MAX_FILE = 12_000
 MAX_SUBJECT = 72
 
@@ -42,7 +42,7 @@ _ARRAY = re.compile(r"\[.*\]", re.DOTALL)
 
 
 class StagedChanges(Record):
-    """What is about to be committed."""
+    """The staged changes of a repository."""
 
     files: tuple[tuple[str, str], ...]
     """Paths with their status letter."""
@@ -76,7 +76,7 @@ def question(changes: StagedChanges, context: str, texts: dict[str, str]) -> str
 
 
 def shortened(changes: StagedChanges) -> dict[str, str]:
-    """Return the changes cut to fit one request: long ones lose most."""
+    """Return the changes, truncated so that they fit one request; only long ones are cut."""
     share = max(MAX_DIFF // max(len(changes.diffs), 1), 400)
     limit = min(MAX_FILE, share) if changes.size > MAX_DIFF else MAX_FILE
     return {path: _cut(text, limit) for path, text in changes.diffs.items()}
@@ -122,7 +122,7 @@ def groups_of(answer: str, changes: StagedChanges) -> tuple[CommitGroup, ...]:
 
 
 def fallback(changes: StagedChanges) -> str:
-    """Return a plain message without a model: what was changed where."""
+    """Return a message without a model: a verb and the names of the files."""
     verbs = {"A": "Add", "D": "Remove", "R": "Rename"}
     letters = {status[:1] for _, status in changes.files}
     verb = verbs.get(next(iter(letters)), "Change") if len(letters) == 1 else "Change"
@@ -132,7 +132,7 @@ def fallback(changes: StagedChanges) -> str:
 
 
 def parse_status(text: str) -> tuple[tuple[str, str], ...]:
-    """Return paths and letters of ``git diff --cached --name-status -z --no-renames``."""
+    """Parse ``git diff --cached --name-status -z --no-renames`` into paths and letters."""
     words = [word for word in text.split("\0") if word]
     return tuple((path, status) for status, path in zip(words[::2], words[1::2], strict=False))
 
@@ -159,7 +159,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class CommitOptions(Record):
-    """What the user asked for."""
+    """Options of the command."""
 
     context: str = ""
     push: bool = False
@@ -177,7 +177,7 @@ class Commits:
         """The folder of the repository: git lists paths relative to it."""
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Write messages and commit."""
+        """Write messages, commit, and push if requested."""
         options = _options(arguments, ctx)
         self._root = (await self._git("rev-parse", "--show-toplevel")).strip()
         changes = await self._staged()
@@ -195,7 +195,7 @@ class Commits:
 
     async def _git(self, *words: str, stdin: str | None = None) -> str:
         """Run git and return its output. Raises ``PiError`` with its message."""
-        # Command environment: hooks and signing need the variables of the user's commands.
+        # environment="command": hooks and signing need the variables of the user's commands.
         done = await self._pi.exec(
             ["git", *words],
             stdin=stdin,
@@ -234,7 +234,8 @@ class Commits:
         if whole:
             await self._git(*words, stdin=group.message)
             return
-        # Only these files, as they are staged: unstaged changes of a file stay where they are.
+        # The index is set to HEAD plus these files as they are staged, so that unstaged changes are
+        # not committed.
         tree = (await self._git("write-tree")).strip()
         await self._git("read-tree", await self._base())
         try:
@@ -251,7 +252,7 @@ class Commits:
             return (await self._git("hash-object", "-w", "-t", "tree", "--stdin", stdin="")).strip()
 
     async def _stage(self, path: str, tree: str) -> None:
-        """Put a file into the index as it is in ``tree``; removes it if it is not there."""
+        """Stage a file as it is in ``tree``; removes it from the index if ``tree`` has none."""
         entry = await self._git("ls-tree", "-z", tree, "--", f":(literal){path}")
         if not entry.strip("\0 \n"):
             await self._git("update-index", "--force-remove", "--", path)
@@ -285,7 +286,7 @@ class Commits:
         return (CommitGroup(files=files, message=fallback(changes)),)
 
     async def _texts(self, changes: StagedChanges) -> dict[str, str]:
-        """Return the changes, or summaries of large ones, each written by a request of its own."""
+        """Return the text of each change; if all are too large together, a summary by a model."""
         setting = self._pi.context.environ.get("PI_COMMIT_MAP_REDUCE", "").strip().lower()
         if changes.size <= MAX_DIFF or setting == "false":
             return shortened(changes)
@@ -301,7 +302,7 @@ class Commits:
         return dict(await asyncio.gather(*map(summarised, changes.diffs)))
 
     async def _ask(self, prompt: str, system: str) -> str:
-        """Return the first answer of the models of the role; empty if none answers."""
+        """Return the answer of the first model of the role that answers; empty if none does."""
         problem = ""
         for each in (await self._pi.models.for_role("commit")).models:
             answer = await self._pi.models.complete(

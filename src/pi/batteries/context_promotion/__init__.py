@@ -1,1 +1,1 @@
-"""Context promotion: a model with a larger window takes over before a compaction."""
+"""Context promotion: switches to a model with a larger window instead of compacting."""

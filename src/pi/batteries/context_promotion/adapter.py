@@ -20,7 +20,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Wait for a full window, if promotion is on."""
+    """Subscribe to ``context_full``; the handler checks whether promotion is on."""
     pi.settings.declare_all(SETTINGS)
     pi.on("context_full", ContextPromotion(pi).full)
 
@@ -55,7 +55,7 @@ class ContextPromotion:
         return ContextFullAnswer(handled=True)
 
     def _target(self, event: ContextFullEvent, current: Model) -> Model | None:
-        """Return the configured model, if the conversation fits there better."""
+        """Return the configured model; ``None`` if it is unknown, current or not larger."""
         name = target_of(self._pi.settings.get("contextPromotionTarget"), current)
         target = self._pi.models.resolve(name) if name else None
         if name and target is None:
@@ -77,7 +77,7 @@ class ContextPromotion:
 def target_of(setting: object, current: Model) -> str:
     """Return the model that takes over from ``current``; empty if none is configured.
 
-    The setting is a model for all, or an object from patterns of models to models.
+    The setting is one model for all, or an object that maps patterns of models to models.
     """
     if isinstance(setting, str):
         return setting

@@ -1,4 +1,4 @@
 """Draws mermaid code of answers as diagrams.
 
-``views`` draws; it is imported with the first such code, without loading ``adapter``.
+``views`` draws them. It is imported with the first diagram, without loading ``adapter``.
 """

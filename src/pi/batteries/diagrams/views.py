@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 MAX_LINES = 200
 MAX_CHARACTERS = 8_000
-"""Longer code stays source: laying it out would hold up the screen (200 edges take 0.1 s)."""
+"""Longer code is shown as source: its layout would block the screen (200 edges: 0.1 s)."""
 
 _FRAMED_SOURCE = "╭ mermaid: "
-"""How the library begins where it draws no diagram, but frames the source."""
+"""First characters of the output if the library frames the source instead of drawing it."""
 
 
 def mermaid(code: CodeView, options: ViewOptions, theme: Theme) -> Diagram | None:
@@ -27,7 +27,7 @@ def mermaid(code: CodeView, options: ViewOptions, theme: Theme) -> Diagram | Non
 
 
 class Diagram:
-    """A diagram for any width. Where it does not fit, its rows are wider than the screen."""
+    """A diagram for any width. If it does not fit, its rows are wider than the screen."""
 
     def __init__(self, source: str, theme: Theme) -> None:
         self._source = source
@@ -35,7 +35,7 @@ class Diagram:
 
     def render(self, width: int) -> list[str]:
         """Return the rows; rows that are too wide make the screen show the source."""
-        from mermaid_term import MermaidStyles, Style, render  # 60 ms: with the first diagram
+        from mermaid_term import MermaidStyles, Style, render  # deferred: 60 ms
 
         colours = MermaidStyles(
             border=Style((_BORDER,)), edge=Style((_BORDER,)), edge_label=Style((_LABEL,))
@@ -60,21 +60,21 @@ _LABELS = re.compile(
     r"|[->=]\s*\|([^|\n]+)\||-- +([^-|>\n]+?) +--|:(?!:)[ \t]*([^\n]+)"  # of edges and messages
 )
 _HIDDEN = re.compile(r"(?m)^\s*(?:%%|style|classDef|class\s+\w+\s+\w+\s*$|linkStyle|click).*$")
-"""Lines that change only how a diagram looks."""
+"""Comments, and lines that change only the style of a diagram."""
 
 
 def loses_text(source: str, drawn: str) -> bool:
     """Whether a drawing lacks a word of a label; the library shortens and merges some of them."""
     source = re.sub(r"<br\s*/?>|<<|>>|~", " ", _HIDDEN.sub("", source))
     if source.count("[") != source.count("]"):
-        return True  # a label without an end, which the library reads as something else
+        return True  # an unclosed label, which the library parses as something else
     labels = (text for found in _LABELS.findall(source) for text in found)
     words = {word for label in labels for word in re.findall(r"\w+", label)}
     return not words <= {*re.findall(r"\w+", drawn)}
 
 
 _BORDER, _LABEL = 1, 2
-"""Marks of parts that have a colour."""
+"""Style numbers of the parts that have a colour."""
 _COLOURS = {_BORDER: "muted", _LABEL: "accent"}
 
 

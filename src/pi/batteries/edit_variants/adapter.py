@@ -1,4 +1,4 @@
-"""The ``edit`` tool in the variant that the user chose, with ``read`` and ``write`` beside it."""
+"""The ``edit`` tool in the configured variant; ``hashline`` also wraps ``read`` and ``write``."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
 )
 MAX_FILE = 64 * 1024 * 1024
 _NOTICE = re.compile(r"\n\n\[(?:Showing lines |More than )?\d[^\n]*\]\Z")
-"""What ``read`` adds below the lines of a file."""
+"""The notice that ``read`` adds below the lines of a file."""
 STRIPPED = "Note: anchors copied from read were removed from the content."
 
 
@@ -156,7 +156,7 @@ class EditVariants:
             known = ", ".join(get_args(Variant))
             ctx.ui.notify(f"Unknown edit variant {chosen!r}. Use one of {known}.", "warning")
         elif chosen != "replace":
-            # Not made active here: a user who deselected ``edit`` keeps it so.
+            # Not activated here: the user may have deselected ``edit``.
             self._pi.add_tool(
                 self._tool(chosen),
                 exposure="on_demand",
@@ -189,7 +189,7 @@ class EditVariants:
         )
 
     def _touches(self, params: Any) -> tuple[str, ...]:
-        """The files of a call; none of a patch that cannot be parsed, which changes nothing."""
+        """The files of a call; none for a patch that cannot be parsed: it changes nothing."""
         files = self._pi.context.files
         if isinstance(params, HashlineParams):
             return (files.real(params.path),)
@@ -227,7 +227,7 @@ class EditVariants:
         return ToolResult.of(text, details=edited.details)
 
     async def _change(self, patches: Sequence[FilePatch]) -> ToolResult:
-        """Apply the changes of all files; nothing is written if one of them fails."""
+        """Apply the changes of all files; nothing is written if one of them does not apply."""
         planned = [await self._planned(each) for each in patches]
         names = [name for each in patches for name in (each.path, each.move_to) if name]
         if len({self._pi.context.files.real(name) for name in names}) < len(names):
@@ -248,7 +248,7 @@ class EditVariants:
         return _result(patches, planned)
 
     async def _planned(self, patch: FilePatch) -> EditedFile | None:
-        """The new content of a file; ``None`` if it is deleted."""
+        """The new content of a file; ``None`` if it is deleted. Raises ``ToolFailed``."""
         files = self._pi.context.files
         target = patch.move_to or (patch.path if patch.kind == "add" else "")
         if target and await files.exists(target):
@@ -279,7 +279,7 @@ class EditVariants:
         assert isinstance(part, Text)
         if part.text.startswith("[Line ") and "exceeds" in part.text:
             return result  # one line that is too long to be shown
-        # A file may end like a notice; ``read`` adds one only if it leaves lines out.
+        # The file itself may end like a notice; ``read`` adds one only if it leaves lines out.
         is_cut = bool(params.limit) or isinstance(result.details, dict)
         notice = _NOTICE.search(part.text) if is_cut else None
         body = part.text[: notice.start()] if notice else part.text
@@ -332,7 +332,7 @@ def _parsed(params: PatchParams | ApplyPatchParams) -> list[FilePatch]:
 
 
 def _resolved_files(details: Any) -> list[str]:
-    """The files that a write to a resource has changed, as its result names them."""
+    """The files that a write to a resource has changed, from the details of its result."""
     found = details.get("resolvedFiles") if isinstance(details, dict) else None
     return [*map(str, found)] if isinstance(found, list) else []
 
@@ -365,7 +365,10 @@ def _result(patches: Sequence[FilePatch], planned: Sequence[EditedFile | None]) 
 
 
 def preview(arguments: Json) -> FilePreview | None:
-    """The lines that a call adds and removes, as far as its arguments have arrived."""
+    """The lines that a call adds and removes, also from incomplete arguments.
+
+    ``None`` if the arguments name no file.
+    """
     names = paths_of(arguments)
     if not names:
         return None

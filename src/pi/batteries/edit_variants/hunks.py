@@ -1,4 +1,4 @@
-"""Hunks of a patch, and where they belong in a text. Pure."""
+"""Hunks of a patch, and the search for their lines in a text. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pi.extension import Record, Replacement, ToolFailed
 
 Sign = Literal[" ", "-", "+"]
 MAX_SHOWN = 8
-"""Lines of the file that a message shows where a hunk was expected."""
+"""Maximum lines of the file that an error message shows where a hunk was expected."""
 MAX_PLACES = 50
-"""Places of one line that are compared to find out where a hunk was meant."""
+"""Maximum positions of one line that are compared to guess where a hunk belongs."""
 
 
 class Hunk(Record):
@@ -23,11 +23,11 @@ class Hunk(Record):
     start: int | None = None
     """The first old line, counted from 0, as the patch has it; ``None`` without line numbers."""
     headings: tuple[str, ...] = ()
-    """Lines of the file that precede the hunk, such as ``class A``, each below the one before."""
+    """Lines of the file above the hunk, such as ``class A``, from top to bottom."""
     at_end: bool = False
     """Whether it must match at the end of the file."""
     final_newline: bool | None = None
-    """Whether the file ends with a newline afterwards; ``None`` keeps it as it is."""
+    """Whether the new file ends with a newline; ``None`` leaves that unchanged."""
 
     @property
     def old(self) -> tuple[str, ...]:
@@ -36,14 +36,14 @@ class Hunk(Record):
 
 
 class FilePatch(Record):
-    """What a patch does with one file."""
+    """The change of one file."""
 
     kind: Literal["update", "add", "delete"]
     path: str
     move_to: str = ""
     hunks: tuple[Hunk, ...] = ()
     content: str = ""
-    """Of a new file."""
+    """Content of a new file."""
 
 
 def locate_hunks(text: str, hunks: Sequence[Hunk], path: str) -> list[Replacement]:
@@ -91,7 +91,7 @@ def _edits(hunk: Hunk, at: int) -> list[LineEdit]:
 
 
 def _reaching_end(edits: list[LineEdit], contents: Sequence[str]) -> list[LineEdit]:
-    """The edits with one that reaches the last line, whose end is to change."""
+    """The edits, with one that replaces the last line, so that its end can change."""
     count = len(contents)
     if any(each.last == count for each in edits) or not count:
         return edits
@@ -103,7 +103,7 @@ def _same(line: str) -> str:
 
 
 def _look(line: str) -> str:
-    """A line without spaces at its ends and without typographic variants."""
+    """A line without leading and trailing spaces and without typographic variants."""
     folded = unicodedata.normalize("NFKC", line.strip())
     return folded.translate(_LOOKALIKES)
 
@@ -112,7 +112,7 @@ _LOOKALIKES = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-"}
 )
 _FORMS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, str.strip, _look)
-"""How lines are compared, in the order of trying. Models change spaces and quotes."""
+"""Ways to compare lines, tried in this order: models change spaces and quotes."""
 
 
 class _Search:
@@ -123,7 +123,7 @@ class _Search:
         self._indexes: dict[int, tuple[list[str], dict[str, list[int]]]] = {}
 
     def place(self, hunk: Hunk, cursor: int, shift: int, name: str, path: str) -> int:
-        """The line, counted from 0, at which a hunk begins."""
+        """The line, counted from 0, at which a hunk begins. Raises ``ToolFailed``."""
         for heading in hunk.headings:
             cursor = self._after_heading(heading, cursor, name, path)
         old = hunk.old
@@ -164,7 +164,7 @@ class _Search:
         raise ToolFailed(f"Could not find {heading!r}, the @@ line of {name}, in {path}.")
 
     def _find(self, old: Sequence[str], form: int) -> list[int]:
-        """All places of ``old``, compared in a form."""
+        """All positions of ``old``, compared by ``_FORMS[form]``."""
         if form not in self._indexes:
             looks = [*map(_FORMS[form], self._contents)]
             positions: dict[str, list[int]] = {}
@@ -173,7 +173,7 @@ class _Search:
             self._indexes[form] = looks, positions
         looks, positions = self._indexes[form]
         sought = [*map(_FORMS[form], old)]
-        # Only the places of the rarest line are compared.
+        # For speed, only the positions of the rarest line are compared.
         rarest = min(range(len(sought)), key=lambda n: len(positions.get(sought[n], ())))
         starts = (at - rarest for at in positions.get(sought[rarest], ()))
         return [at for at in starts if at >= 0 and looks[at : at + len(sought)] == sought]
@@ -191,13 +191,13 @@ class _Search:
         return f"{message} The file has at line {at + 1}:\n" + "\n".join(shown)
 
     def _nearest(self, old: Sequence[str]) -> int | None:
-        """The place where most lines of a hunk are; ``None`` if none of them is in the file."""
+        """The position with most lines of a hunk; ``None`` if none of them is in the file."""
         form = len(_FORMS) - 1
         self._find(old, form)  # builds the index
         positions = self._indexes[form][1]
         votes: dict[int, int] = {}
         for number, line in enumerate(map(_FORMS[form], old)):
-            # Lines such as ``}`` are everywhere and say nothing about the place.
+            # Capped, because lines such as ``}`` are everywhere.
             for at in positions.get(line, ())[:MAX_PLACES] if line else ():
                 votes[max(at - number, 0)] = votes.get(max(at - number, 0), 0) + 1
         return max(votes, key=lambda at: (votes[at], -at)) if votes else None

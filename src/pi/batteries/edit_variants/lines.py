@@ -15,11 +15,11 @@ from typing import Annotated, Literal, NamedTuple
 from pi.extension import Meta, Record, Replacement, ToolFailed
 
 MARK = "|"
-"""Between the anchor and the line."""
+"""Separator between the anchor and the line."""
 CONTEXT = 2
-"""Fresh lines that are shown around a stale one."""
+"""Current lines that are shown above and below a stale one."""
 MAX_FRESH = 60
-"""Fresh lines that a message shows."""
+"""Maximum of current lines that an error message shows."""
 _DIGITS = string.digits + string.ascii_lowercase
 _ANCHOR = re.compile(r"\s*(\d+)(?::([0-9a-z]{3}))?(?:\|.*)?\s*", re.DOTALL)
 _PREFIX = re.compile(r"\d+:[0-9a-z]{3}\|")
@@ -45,7 +45,7 @@ class TextLines:
             self._starts.append(at + 1)
             at = text.find("\n", at + 1)
         self.has_final_newline = self._starts[-1] == len(text)
-        """Also true for an empty text: new lines get an end."""
+        """True for an empty text as well, so that new lines get an end."""
         if self.has_final_newline:
             self._starts.pop()
         ends = [*self._starts[1:], len(text)]
@@ -85,7 +85,7 @@ class TextLines:
 
 
 def _merged(edits: Iterable[LineEdit]) -> Sequence[LineEdit]:
-    """The edits in order; those of adjacent lines are joined."""
+    """The edits in order; edits of adjacent lines are merged."""
     merged: list[LineEdit] = []
     for each in sorted(edits, key=lambda edit: (edit.first, edit.last)):
         if merged and merged[-1].last == each.first:
@@ -111,7 +111,7 @@ class HashEdit(Record):
 
 
 def line_hash(line: str) -> str:
-    """Three characters for the content of a line; spaces at its end do not count."""
+    """Three characters for the content of a line; trailing spaces are ignored."""
     number = zlib.crc32(line.strip("\ufeff").rstrip().encode("utf-8", "surrogatepass"))
     first, rest = divmod(number % 36**3, 36**2)
     second, third = divmod(rest, 36)
@@ -134,7 +134,7 @@ def header(path: str, text: str) -> str:
 
 
 def without_anchors(text: str) -> str:
-    """A text without a header and anchors that were copied from ``read``; others unchanged."""
+    """A text without the header and anchors of ``read``; unchanged if it has none."""
     body = _HEADER.sub("", text, count=1) if _HEADER.match(text) else text
     lines = body.split("\n")
     filled = [line for line in lines if line.strip()]
@@ -146,7 +146,7 @@ def without_anchors(text: str) -> str:
 def locate_hashes(
     text: str, edits: Sequence[HashEdit], path: str, tag: str = ""
 ) -> list[Replacement]:
-    """The replacements of all edits. Raises ``ToolFailed`` with fresh lines for stale anchors."""
+    """The replacements of all edits. Raises ``ToolFailed`` with current lines for stale anchors."""
     if not edits:
         raise ToolFailed("Edit tool input is invalid. edits must contain at least one change.")
     lines = TextLines(text)
@@ -191,7 +191,7 @@ class _Anchors:
         self.count = len(contents)
 
     def line(self, anchor: str) -> int:
-        """The line of an anchor, counted from 0."""
+        """The line of an anchor, counted from 0; a stale one is noted for ``raise_if_stale``."""
         found = _ANCHOR.fullmatch(anchor)
         if found is None:
             raise ToolFailed(f'Invalid anchor {anchor!r}. Copy it from read, such as "12:a3f".')
@@ -225,7 +225,7 @@ class _Anchors:
         raise ToolFailed("\n".join([f"{text} The lines are now:", *fresh, *moved]))
 
     def _moved(self, anchor: str) -> str:
-        """Where a line with the hash of a stale anchor is now, if there is one such line."""
+        """A note with the new number of a stale anchor's line; empty if it is not unique."""
         hashed = anchor.partition(":")[2]
         places = [n for n, line in enumerate(self._contents, 1) if line_hash(line) == hashed]
         return f"[{anchor} is now {places[0]}:{hashed}]" if len(places) == 1 else ""

@@ -25,7 +25,7 @@ MOVE, END_OF_FILE = "*** Move to: ", "*** End of File"
 
 
 def paths_of(arguments: Json) -> list[str]:
-    """The files that the arguments name, also while they are streaming."""
+    """The files that the arguments name; also for incomplete arguments."""
     match arguments:
         case {"path": str(path)} if path:
             return [path]
@@ -39,9 +39,9 @@ def paths_of(arguments: Json) -> list[str]:
 
 
 def parse_unified(patch: str, path: str = "") -> list[FilePatch]:
-    """The changes of a patch, by file. ``path`` is for hunks without a file header.
+    """The changes of a patch, by file. ``path`` is the file of hunks without a file header.
 
-    Raises ``ToolFailed`` if there is no hunk.
+    Raises ``ToolFailed`` if the patch is invalid or has no hunk.
     """
     lines = _unified_lines(patch)
     found: list[FilePatch] = []
@@ -85,7 +85,7 @@ def _unified_lines(patch: str) -> list[str]:
 
 
 def _has_hunks(lines: Sequence[str], at: int) -> bool:
-    """Whether the file at a line has hunks: one follows before the next file."""
+    """Whether a hunk follows line ``at`` before the next file."""
     for line in lines[at + 1 :]:
         if line.startswith("diff --git "):
             return False
@@ -95,7 +95,7 @@ def _has_hunks(lines: Sequence[str], at: int) -> bool:
 
 
 def _is_header(lines: Sequence[str], at: int) -> bool:
-    """Whether two lines name the files; a removed line may begin with ``---`` as well."""
+    """Whether line ``at`` and the next are a file header; one ``---`` may be a removed line."""
     return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
 
@@ -115,7 +115,7 @@ def _unified_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
     start, count = numbers[0], numbers[1]
     at += 1
     body: list[tuple[Sign, str]] = []
-    # Per side, whether its last line has no end.
+    # Per side, whether the last line has no newline.
     missing = {"-": False, "+": False}
     seen = False
     remaining = [int(numbers[1] or 1), int(numbers[3] or 1)] if start is not None else [0, 0]
@@ -149,8 +149,8 @@ def _unified_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
 def _ends_hunk(lines: Sequence[str], at: int, *, expects_more: bool) -> bool:
     """Whether another hunk or file begins.
 
-    ``--- a`` and ``+++ b`` may also be a removed and an added line: the counts of the hunk decide,
-    or that no hunk follows.
+    ``--- a`` and ``+++ b`` may also be a removed and an added line. They are, if the hunk expects
+    more lines by its counts, or if no hunk follows.
     """
     if lines[at].startswith(("@@", "diff --git ")):
         return True
@@ -210,7 +210,7 @@ def parse_codex(patch: str) -> list[FilePatch]:
 
 
 def _codex_lines(patch: str) -> list[str]:
-    """The lines between the marks. Shell quoting around the patch is left out."""
+    """The lines between ``BEGIN`` and ``END``, without shell quoting around them."""
     lines = patch.replace("\r\n", "\n").strip().split("\n")
     marks = [line.strip() for line in lines]
     if BEGIN not in marks:
@@ -260,7 +260,7 @@ def _codex_hunk(lines: Sequence[str], at: int, path: str) -> tuple[Hunk | None, 
     headings: list[str] = []
     while at < len(lines) and lines[at].startswith("@@"):
         heading = lines[at].removeprefix("@@").strip()
-        if heading and not heading.startswith("-"):  # numbers of a unified diff mean nothing here
+        if heading and not heading.startswith("-"):  # not the numbers of a unified diff
             headings.append(heading)
         at += 1
     body: list[tuple[Sign, str]] = []

@@ -14,7 +14,7 @@ _COLOURS = {"+": "toolDiffAdded", "-": "toolDiffRemoved"}
 
 
 def edit(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None:
-    """The paths, then a diff by file; ``None`` for failures, whose text says everything."""
+    """The paths, then a diff by file; ``None`` for failures, which are shown as text."""
     title = ", ".join(one_line(path) for path in paths_of(view.arguments))
     details: Any = view.details
     if view.state in ("asking", "running"):

@@ -1,4 +1,4 @@
-"""The tool ``gh`` in a session: repository, credentials, questions, ``pi doctor``."""
+"""The tool ``gh`` in a session: repository, credentials, consent, ``pi doctor``."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("github.apiUrl", str, "", "address of the API, instead of that of the host"),
 )
 MAX_SHOWN = 30_000
-"""Characters of an answer that reach the model; a longer one is kept as an artifact."""
+"""Maximum characters of an answer for the model; a longer one is kept as an artifact."""
 MAX_BODY = 2_000
-"""Characters of a text that the question shows."""
+"""Maximum characters of a body in the question to the user."""
 GIT_SECONDS = 10.0
 DESCRIPTION = """\
 Work with GitHub: issues, pull requests, checks and workflow runs of the repository of this \
@@ -71,7 +71,7 @@ HEADLESS = (
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the tool, and keep the token from programs and exports."""
+    """Register the tool, and hide the token from child processes and exports."""
     pi.settings.declare_all(SETTINGS)
     calls = GitHubCalls(pi)
     pi.add_view("tool", NAME, "pi.batteries.github.views:draw_gh")
@@ -92,7 +92,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 def approval(arguments: Json) -> ToolApproval:
-    """Reading changes nothing; a write is asked about whatever is allowed."""
+    """Approval of a call: reads change nothing; writes need consent in every approval mode."""
     action = arguments.get("action")
     if action not in WRITES:
         return ToolApproval(tier="read")
@@ -107,10 +107,10 @@ class GitHubCalls:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._dialog = asyncio.Lock()
-        """One question at a time."""
+        """Held while a question is open: one at a time."""
 
     async def run(self, params: GhParams, ctx: ToolContext) -> ToolResult:
-        """Do one action, a write after the consent of the user."""
+        """Perform one action; a write needs the consent of the user first."""
         repository = await self._repository(params.repo)
         operations = Operations(self._client(repository), repository, self._branch)
         if params.action in WRITES:
@@ -137,7 +137,7 @@ class GitHubCalls:
 
     @property
     def _environ(self) -> Mapping[str, str]:
-        """Without ``.env`` of the project: it could name the host that gets the token."""
+        """The environment without ``.env`` of the project, which could send the token elsewhere."""
         return self._pi.context.user_environ
 
     async def _repository(self, named: str) -> Repository:
@@ -179,8 +179,8 @@ class GitHubCalls:
         self, operations: Operations, params: GhParams, repository: Repository
     ) -> GhParams:
         ui = self._pi.context.ui
-        # A permission guard publishes its mode. It has asked about this call, because the approval
-        # of a write says that it must; a second question would only teach to agree.
+        # A permission guard publishes its mode. It has asked about this call already, because the
+        # approval of a write has must_ask; a second question would train users to agree.
         is_guarded = bool(ui.facts.get("approval"))
         if not is_guarded and not ui.has_ui:
             raise ToolFailed(HEADLESS.format(action=params.action))
@@ -250,7 +250,7 @@ class GitHubCalls:
 
 
 def question(params: GhParams, row: Json, repository: Repository) -> str:
-    """What would be sent, for the user: nothing of it may be hidden by control characters."""
+    """The question to the user with what would be sent; control characters are removed."""
     title = texts.line(row.get("title"))
     subject = f"#{params.number} {title}" if params.number is not None else params.title
     lines = [f"{params.action} in {repository.label}: {one_line(subject)}"]

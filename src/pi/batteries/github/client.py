@@ -26,12 +26,12 @@ Method: TypeAlias = Literal["GET", "POST", "PATCH", "PUT"]
 JSON, DIFF = "application/vnd.github+json", "application/vnd.github.diff"
 API_VERSION = "2022-11-28"
 SECONDS = 60.0
-"""For one request with its redirects."""
+"""Time limit of one request with its redirects."""
 MAX_JSON = 8 * 1024**2
 MAX_TEXT = 5 * 1024**2
-"""Bytes of a diff or of a log that are read."""
+"""Maximum bytes of a diff or log that are read."""
 REDIRECTS = 3
-"""A renamed repository redirects; logs are at another host, which does not get the token."""
+"""For renamed repositories, and for logs at another host, which does not get the token."""
 PER_PAGE = 100
 MAX_PAGES = 10
 _STATUS_LINE = re.compile(rb"HTTP/[\d.]+ (\d{3})")
@@ -42,7 +42,7 @@ class ApiRequest(Record):
     """A request to the API."""
 
     path: str
-    """Percent-encoded, without a slash in front."""
+    """Percent-encoded, without a leading slash."""
     method: Method = "GET"
     parameters: dict[str, Any] = field(default_factory=dict)
     body: Json | None = None
@@ -65,11 +65,11 @@ class ApiReply(Record):
     """Names in lower case."""
     body: bytes
     cut: bool = False
-    """Whether the body was longer than what is read."""
+    """Whether the body was truncated."""
 
 
 class ApiTransport(Protocol):
-    """How requests reach a host."""
+    """Sends requests to a host."""
 
     async def send(self, query: ApiRequest) -> ApiReply:
         """The answer, whatever its status. Raises ``ToolFailed`` if there is none."""
@@ -77,13 +77,13 @@ class ApiTransport(Protocol):
 
 
 class GitHubClient:
-    """Requests to one host, with its failures explained."""
+    """Sends requests to one host, and raises failures as explained ``ToolFailed``."""
 
     def __init__(self, transport: ApiTransport, host: str, now: float) -> None:
         self._transport = transport
         self._host = host
         self._now = now
-        """Seconds since 1970, for the end of a rate limit."""
+        """Seconds since 1970, to compute the end of a rate limit."""
 
     async def json(self, query: ApiRequest) -> Any:
         """The answer as JSON. Raises ``ToolFailed``."""
@@ -96,7 +96,7 @@ class GitHubClient:
             raise ToolFailed(f"The answer of {self._host} is not JSON.") from error
 
     async def text(self, query: ApiRequest) -> tuple[str, bool]:
-        """The answer as text, and whether it was cut off."""
+        """The answer as text, and whether it was truncated. Raises ``ToolFailed``."""
         reply = await self._ok(query)
         return reply.body.decode("utf-8", "replace"), reply.cut
 
@@ -105,8 +105,8 @@ class GitHubClient:
     ) -> tuple[list[Json], bool]:
         """The first ``limit`` objects of a list, and whether there are more.
 
-        ``within`` names the member that has the list. Pages are counted, not followed: an address
-        in an answer could lead elsewhere.
+        ``within`` names the member that has the list. Pages are requested by number: a link in an
+        answer could lead to another host. Raises ``ToolFailed``.
         """
         found: list[Json] = []
         size = min(limit, PER_PAGE)
@@ -140,7 +140,7 @@ class GitHubClient:
 
 
 def explain(reply: ApiReply, query: ApiRequest, host: str, now: float) -> str:
-    """What a failed answer means, and what to do."""
+    """The error message for a failed answer, with advice."""
     message = _message(reply.body)
     answered = f"{host} answered with status {reply.status}{f': {message}' if message else ''}."
     if reply.status in (403, 429):
@@ -215,7 +215,7 @@ class TokenTransport:
         self._seconds = seconds
 
     async def send(self, query: ApiRequest) -> ApiReply:
-        """The answer. Another host that it redirects to does not get the token."""
+        """Send a request. Another host that the answer redirects to does not get the token."""
         headers = {
             "Accept": query.accept,
             "Authorization": f"Bearer {self._token}",
@@ -262,7 +262,7 @@ class ProgramTransport:
         self._seconds = seconds
 
     async def send(self, query: ApiRequest) -> ApiReply:
-        """The answer that gh prints."""
+        """Run ``gh api``, and return the answer that it prints."""
         words = ["gh", "api", "--hostname", self._host, "--method", query.method, "--include"]
         words += ["--header", f"Accept: {query.accept}"]
         words += ["--header", f"X-GitHub-Api-Version: {API_VERSION}"]
@@ -297,11 +297,11 @@ NO_CREDENTIALS = (
     " installed. The user sets a token before pi is started, or installs gh and runs gh auth login."
 )
 _FOR_GH = ("GH_CONFIG_DIR", "DBUS_SESSION_BUS_ADDRESS")
-"""Where gh keeps its login: a folder, or the keyring of the desktop."""
+"""Variables by which gh finds its login: a folder, or the keyring of the desktop."""
 
 
 def gh_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables for gh, beside those of every program."""
+    """Variables for gh, in addition to those of every program."""
     quiet = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1"}
     return {name: environ[name] for name in _FOR_GH if name in environ} | quiet
 
@@ -319,7 +319,7 @@ def parse_included(output: bytes) -> ApiReply | None:
 
 
 def head_lines(output: bytes) -> int:
-    """How many lines the head has with the empty one after it, so that the body is not changed."""
+    """The number of line ends in the head and after it; those of the body must stay."""
     return output.partition(b"\r\n\r\n")[0].count(b"\r\n") + 2
 
 
@@ -331,5 +331,5 @@ def _late(query: ApiRequest, seconds: float) -> str:
 
 
 def words(values: Sequence[str]) -> str:
-    """A list as GitHub takes it in a parameter."""
+    """A list of values as a parameter: separated by commas."""
     return ",".join(value.strip() for value in values if value.strip())

@@ -25,11 +25,11 @@ WRITES = frozenset(
         "pr_review", "pr_close", "pr_reopen", "pr_merge",
     }
 )  # fmt: skip
-"""Actions that change something, of which the user is asked each time."""
+"""Actions that change something; the user has to agree each time."""
 MAX_LOGS = 3
-"""Failed jobs whose logs are read."""
+"""Maximum of failed jobs whose logs are read."""
 MAX_LOG = 20_000
-"""Characters of the end of a log; the whole log becomes an artifact."""
+"""Characters shown of the end of a log; the whole log becomes an artifact."""
 _SCOPED = re.compile(r"(?:^|\s)(?:repo|org|user):")
 _KIND = re.compile(r"(?:^|\s)(?:is|type):(?:issue|pr|pull-request)\b")
 _RUN = re.compile(r"\d{1,18}")
@@ -71,7 +71,7 @@ class GitHubResult(Record):
 
     text: str
     subject: str = ""
-    """What it was about, for the screen."""
+    """The subject of the action, for the screen."""
     whole: str = ""
     """A long text that is kept as an artifact; ``text`` has a part of it."""
 
@@ -94,9 +94,9 @@ class Operations:
         return await act(params)
 
     async def prepare(self, params: GhParams) -> tuple[GhParams, Json]:
-        """Complete the arguments of a write, and look at what it changes, before the user is asked.
+        """Complete the arguments of a write, and fetch what it changes, before the user is asked.
 
-        The user cannot agree to the merge of "number 7": the title and the commit belong to it.
+        The question needs the title and the commit: "merge number 7" says too little.
         """
         _check(params)
         if params.action in ("issue_create", "pr_create"):
@@ -247,7 +247,7 @@ class Operations:
         return await self._write(path, {"state": "open"}, "Reopened the pull request", "PATCH")
 
     async def _pr_merge(self, params: GhParams) -> GitHubResult:
-        # ``ref`` is the commit that the user has agreed to: GitHub refuses to merge another.
+        # ``ref`` is the commit that the user has agreed to; GitHub refuses to merge another one.
         sent: Json = {"merge_method": params.method, "sha": params.ref}
         path = f"pulls/{_number(params)}/merge"
         return await self._write(path, sent, f"Merged #{params.number}", "PUT")
@@ -280,7 +280,7 @@ class Operations:
             name = f"## Log of {texts.line(row.get('name'))}"
             try:
                 text, cut = await self._client.text(ApiRequest(path=path, accept="text/plain"))
-            except ToolFailed as error:  # logs expire; those of the other jobs may be there
+            except ToolFailed as error:  # logs expire; those of other jobs may still exist
                 shown.append(f"{name}\n\n{error.message}")
                 continue
             text = texts.log(text)
@@ -320,7 +320,7 @@ class Operations:
 
 
 def _check(params: GhParams) -> None:
-    """Refuse a write whose arguments cannot be right, before the user is asked."""
+    """Raise ``ToolFailed`` for a write with invalid arguments, before the user is asked."""
     if params.action in ("issue_create", "pr_create") and not params.title.strip():
         raise ToolFailed(f"{params.action} needs a title.")
     empty = not params.body.strip()

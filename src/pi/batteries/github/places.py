@@ -1,4 +1,4 @@
-"""Which repository a call is about, on which host, and with which token. Pure."""
+"""Finds the repository of a call, its host and the token for it. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pi.extension import Record, ToolFailed, one_line
 
 PUBLIC = "github.com"
 TENANTS = ".ghe.com"
-"""Companies whose GitHub runs at GitHub have a host below this one."""
+"""Domain of the hosts of GitHub Enterprise Cloud with data residency."""
 PUBLIC_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
 SERVER_TOKENS = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN")
-"""The order is that of the gh program; a token is never sent to a host of the other kind."""
+"""Same order as in the gh program. A token is never sent to a host of the other kind."""
 TOKENS = (*PUBLIC_TOKENS, *SERVER_TOKENS)
 REMOTES = ("upstream", "github", "origin")
-"""Names of remotes in the order in which gh looks for the repository that is worked on."""
+"""Names of remotes in the order in which gh searches for the repository."""
 
 _OWNER = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9_])?"
 _NAME = r"(?!\.{1,2}(?:$|/))[A-Za-z0-9._-]{1,100}"
@@ -39,12 +39,12 @@ class Repository(Record):
 
     @property
     def label(self) -> str:
-        """For people: with the host if it is not the public one."""
+        """The name for display, with the host if it is not the public one."""
         return self.full_name if self.host == PUBLIC else f"{self.host}/{self.full_name}"
 
 
 def default_host(environ: Mapping[str, str]) -> str:
-    """The host of ``GH_HOST``, or the public one. Raises ``ToolFailed`` if it is no host name."""
+    """The host of ``GH_HOST``, or the public one. Raises ``ToolFailed`` if it is invalid."""
     host = environ.get("GH_HOST", "").strip().casefold() or PUBLIC
     if not _HOST.fullmatch(host):
         raise ToolFailed(f"GH_HOST is not a host name: {one_line(host)[:100]}")
@@ -59,7 +59,7 @@ def api_url(host: str) -> str:
 
 
 def token_for(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The variable with the token for a host, and the token; empty texts if there is none."""
+    """The variable with the token for a host, and the token; both empty if there is none."""
     names = PUBLIC_TOKENS if host == PUBLIC or host.endswith(TENANTS) else SERVER_TOKENS
     for name in names:
         if token := environ.get(name, "").strip():
@@ -69,7 +69,7 @@ def token_for(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
 
 
 def parse_repository(text: str, host: str) -> Repository:
-    """``owner/name`` or ``host/owner/name``. Raises ``ToolFailed`` for others and other hosts."""
+    """Parse ``owner/name`` or ``host/owner/name``. Raises ``ToolFailed``, also for other hosts."""
     found = _REPOSITORY.fullmatch(text.strip().removesuffix(".git"))
     if found is None:
         raise ToolFailed(f"{one_line(text)[:100]!r} is not a repository. Write owner/name.")
@@ -80,7 +80,7 @@ def parse_repository(text: str, host: str) -> Repository:
 
 
 def other_host(named: str) -> str:
-    """Why a host is not asked. A remote could name any host, which would then get the token."""
+    """The error for another host: a remote could name any host, which would get the token."""
     return (
         f"{one_line(named)[:100]} is not {PUBLIC}. For GitHub Enterprise the user sets GH_HOST to"
         " the host and GH_ENTERPRISE_TOKEN to a token, before pi is started."
@@ -108,7 +108,7 @@ def repository_of_url(url: str) -> tuple[str, str] | None:
 def repository_of_remotes(listed: str, host: str) -> Repository:
     """The repository of ``git remote -v``. Raises ``ToolFailed`` if no remote is at a known host.
 
-    ``upstream`` comes before ``origin``: issues and pull requests are there.
+    ``upstream`` comes before ``origin``, because it has the issues and pull requests.
     """
     urls: dict[str, str] = {}
     for line in listed.splitlines():

@@ -1,4 +1,4 @@
-"""Draws a call of ``gh``: the action, what it is about, and the beginning of the answer."""
+"""Draws a call of ``gh``: the action, its subject, and the beginning of the answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COLLAPSED = 6
 
 
 def draw_gh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
-    """The first line follows the name of the tool."""
+    """The rows of a call. The first row is drawn after the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
     arguments = call.arguments
     number = f" #{arguments['number']}" if arguments.get("number") else ""

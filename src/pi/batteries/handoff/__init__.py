@@ -1,5 +1,4 @@
 """Hand-off: the model writes a document about the conversation, and the work continues with it.
 
-``adapter`` is the strategy and ``/handoff``; ``document`` holds the prompt and checks the answer,
-purely.
+``adapter`` has the compaction strategy, ``/handoff``, the prompt and the check of the answer.
 """

@@ -33,9 +33,9 @@ to find again. Be exact with names, paths, commands and numbers, and brief with 
 Call no tools. Reply with the document alone."""
 FOCUS = "The user wants the next session to concentrate on this: {}"
 LEAST_MESSAGES = 2
-"""Messages below which there is nothing to hand off."""
+"""Minimum of messages; with fewer there is nothing to hand off."""
 LEAST_CHARACTERS = 40
-"""A shorter answer is a refusal or a remark, not a document."""
+"""Minimum length of a document; a shorter answer is a refusal or a remark."""
 LEAD = "This session continues an earlier one. Its hand-off document:"
 
 
@@ -52,17 +52,17 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class HandOffStrategy:
-    """Lets the model write a document; a new session begins with it, or it replaces the history."""
+    """Lets the model write a document, which starts a new session or replaces the history."""
 
     keeps: Literal["nothing"] = "nothing"
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._place = ""
-        """The place that the user chose for the compaction that ``/handoff`` starts."""
+        """The user's choice for the compaction that ``/handoff`` starts; empty without one."""
 
     async def compact(self, work: Work) -> CompactionResult | HandOff | Declined:
-        """Return the document, or decline."""
+        """Return the document for this or a new session, or decline."""
         place, self._place = self._place or self._configured(), ""
         if work.reason == "overflow":
             return Declined(why="A hand-off would send the conversation that does not fit again.")
@@ -75,9 +75,9 @@ class HandOffStrategy:
         document = document_of(answer)
         if not document:
             return Declined(why=f"There is no hand-off document: {why_none(answer)}.")
-        # In place the newest part stays, so that its facts need not be repeated.
+        # In this session the newest messages stay, so that their facts need not be repeated.
         facts = work.kept_facts if place == "here" else work.all_facts()
-        # The document is stored, shown and perhaps shared: secrets do not belong there.
+        # The document is stored, shown and perhaps shared, so it must not contain secrets.
         text = self._pi.redact("\n\n".join(filter(None, (document, facts.text))), "export")
         details = self._pi.redact(facts.details, "export")
         if place == "here" and work.preparation is not None:
@@ -99,7 +99,7 @@ class HandOffStrategy:
         return place if place in PLACES else "session"
 
     async def _ask(self, focus: str) -> AssistantMessage:
-        """Ask the model of the session, without tools if the provider allows that."""
+        """Request the document without tools; if the answer has none, again with tools."""
         request, now_ms = self._pi.context.next_request(), self._pi.scope.clock.now_ms()
         answer = AssistantMessage()
         for choice in ("none", "auto"):
@@ -112,7 +112,7 @@ class HandOffStrategy:
     # ``/handoff`` ---------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Ask where the document goes, then let the compaction write and store it."""
+        """Ask the user where the document goes, then start the compaction that writes it."""
         if not _has_messages(ctx):
             ctx.ui.notify("There is nothing to hand off yet.", "warning")
             return
@@ -138,7 +138,7 @@ def _has_messages(ctx: CommandContext) -> bool:
 
 
 def request_for(request: Request, focus: str, *, tool_choice: str, now_ms: int) -> Request:
-    """Return the request: the live conversation, which is cached, and one message more."""
+    """Return the request: the conversation, which the provider has cached, and the prompt."""
     text = "\n\n".join((PROMPT, *((FOCUS.format(focus.strip()),) if focus.strip() else ())))
     instruction = UserMessage(content=text, timestamp=now_ms)
     messages = (*request.messages, instruction)
@@ -156,7 +156,7 @@ def document_of(answer: AssistantMessage) -> str:
 
 
 def why_none(answer: AssistantMessage) -> str:
-    """Return why an answer holds no document."""
+    """Return why an answer has no document."""
     if answer.stop_reason in ("error", "aborted"):
         return str(answer.error_message or "the request failed")
     return "the model wrote no document"

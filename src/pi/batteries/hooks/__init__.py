@@ -1,6 +1,6 @@
-"""Hooks of Claude Code and pi: programs that see, change or block what the agent does.
+"""Hooks of Claude Code and pi: programs that observe, change or block actions of the agent.
 
-``definitions`` reads them from settings files and folders and finds the files that they name,
-``outcomes`` reads what they answer, ``execution`` runs one hook with its payload, ``session_hooks``
-those of an event, and ``adapter`` connects them to a session.
+``definitions`` parses settings files and hook folders and finds the files that hooks run,
+``outcomes`` parses their answers, ``execution`` runs one hook with its payload, ``session_hooks``
+runs all hooks of an event, and ``adapter`` connects them to a session.
 """

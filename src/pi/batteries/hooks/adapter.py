@@ -47,8 +47,8 @@ from pi.extension import (
 )
 
 MAX_BLOCKED_STOPS = 8
-"""How often in a row hooks may keep the agent from stopping: a hook that never agrees would cost
-money without end."""
+"""How often in a row hooks may keep the agent from stopping. Without a limit, a hook that always
+blocks would cost money without end."""
 SUB_AGENT = "general-purpose"
 NOT_APPROVED = "The user did not approve this call."
 NO_USER = "A hook requires the user's approval for this call, and there is no user to ask."
@@ -61,10 +61,13 @@ class ToolHooks(Policy):
         self._hooks = hooks
         self._ctx = ctx
         self._context: dict[str, tuple[str, ...]] = {}
-        """Context of PreToolUse by call, sent with the result."""
+        """Context of PreToolUse by call id; added to the result of the call."""
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let hooks refuse the call, change its arguments, or ask the user."""
+        """Run PreToolUse hooks, which can refuse the call, change its arguments or ask the user.
+
+        Raises ``ToolRefused`` or ``StopRun``.
+        """
         if not self._hooks.has("PreToolUse") or call.id in self._hooks.runner.exempt:
             return call
         outcome = await self._hooks.fire(
@@ -94,7 +97,10 @@ class ToolHooks(Policy):
             raise ToolRefused(NOT_APPROVED)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Add what hooks say to the result, or replace it."""
+        """Run the hooks after a call, which can add context to the result, or replace it.
+
+        Raises ``StopRun``.
+        """
         context = self._context.pop(call.id, ())
         event = "PostToolUseFailure" if result.is_error else "PostToolUse"
         if call.id in self._hooks.runner.exempt:
@@ -130,7 +136,7 @@ class RunHooks(Policy):
         self._blocked_stops = 0
         """How often hooks kept the current run from stopping."""
         self.prompt: str | None = None
-        """What the user has sent; ``None`` for a run that an extension starts."""
+        """The prompt of the user; ``None`` for a run that an extension starts."""
 
     async def at_boundary(self, at: Boundary) -> Next:
         """Run the hooks of a prompt, or those of an agent that is about to stop."""
@@ -150,7 +156,7 @@ class RunHooks(Policy):
         outcome = await self._hooks.fire("UserPromptSubmit", prompt=prompt)
         if outcome.blocks or outcome.stops:
             reason = outcome.reason or outcome.stop_reason or "A hook blocked the prompt."
-            if self._ctx.mode == "rpc":  # its answer to the prompt has been sent already
+            if self._ctx.mode == "rpc":  # the response to the prompt command is already sent
                 self._hooks.report(reason)
             return replace(at.next, action="stop", reason=reason)
         return self._with_context(at.next, outcome)
@@ -207,7 +213,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("sources.claude", Any, "ask", "whether files of Claude Code are used"),
 )
 IDLE_SECONDS = 60.0
-"""After that a waiting user interface is reported to Notification hooks."""
+"""Idle time after which Notification hooks run."""
 _MAX_SHOWN = 100
 
 
@@ -227,7 +233,7 @@ def extension(pi: ExtensionAPI) -> None:
 
 
 class HookEvents:
-    """Calls hooks for the events of a session that are no part of a run."""
+    """Runs hooks for the events of a session outside of runs."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -247,14 +253,14 @@ class HookEvents:
         if ctx.depth > 0:  # the parent's hooks guard the tool calls already
             self._hooks.start(None)
             return
-        # First: guards of other extensions see the arguments that really run.
+        # First, so that guards of other extensions check the arguments after changes by hooks.
         self._pi.add_policy(ToolHooks(self._hooks, ctx), at="first")
         self._hooks.start(SESSION_SOURCES.get(event.reason))
 
     # Prompts --------------------------------------------------------------------------------------
 
     async def input(self, event: InputEvent, ctx: ExtensionContext) -> InputAnswer | None:
-        """Remember a prompt for the boundary of its run; check a queued one at once."""
+        """Store a prompt for the boundary of its run; run the hooks of a queued one at once."""
         if self._runs is None or ctx.depth > 0:
             return None
         if event.source == "extension":
@@ -292,7 +298,7 @@ class HookEvents:
         return CompactDecision(cancel=True)
 
     async def compacted(self, event: SessionCompactEvent, ctx: ExtensionContext) -> None:
-        """Run PostCompact hooks, and those that restore context after a compaction."""
+        """Run PostCompact hooks, then SessionStart hooks with the source ``compact``."""
         trigger = "manual" if event.reason == "manual" else "auto"
         half, summary = HANDLER_SECONDS / 2, event.compaction_entry.summary
         fire = self._hooks.fire_within
@@ -322,12 +328,12 @@ class HookEvents:
         self._pi.scope.spawn(self._notify(kind, message), name="Notification hooks")
 
     def begun(self, event: AgentStartEvent, ctx: ExtensionContext) -> None:
-        """Forget that the agent was idle."""
+        """Cancel the idle timer."""
         if self._idle is not None:
             self._idle.cancel()
 
     def settled(self, event: AgentSettledEvent, ctx: ExtensionContext) -> None:
-        """Run Notification hooks when the user has not answered for a while."""
+        """Start the idle timer, after which Notification hooks run."""
         if ctx.has_ui and self._hooks.has("Notification"):
             self._idle = self._pi.scope.spawn(self._wait_idle(), name="idle notification")
 
@@ -341,13 +347,13 @@ class HookEvents:
     # ``/hooks`` -----------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Show all hooks by event, and what is wrong with the files."""
+        """Show all hooks by event, and the problems of their files."""
         self._hooks.load()
         ctx.write(report(self._hooks.hooks, self._hooks.problems) + "\n")
 
 
 def report(hooks: Sequence[HookDefinition], problems: Sequence[str]) -> str:
-    """Return what ``/hooks`` shows."""
+    """Return the text of ``/hooks``."""
     lines: list[str] = []
     for event in EVENTS:
         rows = [hook for hook in hooks if hook.event == event]

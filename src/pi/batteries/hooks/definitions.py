@@ -1,6 +1,7 @@
-"""Definitions of hooks: settings files and hook folders become records.
+"""Definitions of hooks: parses settings files and hook folders into records.
 
-Also which files a command names: they decide about consent, and a missing script is no decision.
+Also finds the files that a command names: consent covers their content, and a hook whose script is
+missing must not count as a decision.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _NEEDED = {
 _TIMEOUTS: dict[str, float] = {"prompt": 30, "agent": 60}
 DEFAULT_TIMEOUT = 600.0
 PROMPT_TIMEOUT = 30.0
-"""A prompt that waits for minutes would look like a program that hangs."""
+"""Shorter for prompts: a delay of minutes would look as if pi hangs."""
 PROJECT_DIR = "CLAUDE_PROJECT_DIR"
 _SCRIPT_PROGRAMS = frozenset(
     {"python", "python3", "bash", "sh", "zsh", "node", "bun", "deno", "ruby", "perl", "tsx", "php"}
@@ -61,7 +62,7 @@ class HookDefinition(Record):
     type: HookType
     matcher: str = ""
     options: dict[str, Any] = field(default_factory=dict)
-    """Its fields as in the file, without type and matcher."""
+    """The fields of the hook in the file, without its type."""
     source: str = ""
     """The file that defines it."""
     origin: Literal["pi", "claude"] = "pi"
@@ -74,14 +75,14 @@ class HookDefinition(Record):
 
     @property
     def label(self) -> str:
-        """What it runs, for the user."""
+        """The command, address, prompt or tool, for display."""
         if self.type == "mcp_tool":
             return f"{self.text('server')}/{self.text('tool')}"
         return self.text(_NEEDED[self.type][0])
 
     @property
     def timeout(self) -> float:
-        """Seconds after which it is ended."""
+        """Seconds after which the hook is stopped."""
         seconds = self.options.get("timeout")
         if isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0:
             return float(seconds)
@@ -95,18 +96,18 @@ class HookDefinition(Record):
 
 
 class HookFile(Record):
-    """The hooks of one file, and what is wrong with it."""
+    """The hooks of one file, and its problems."""
 
     hooks: tuple[HookDefinition, ...] = ()
     problems: tuple[str, ...] = ()
     disabled: bool = False
-    """``disableAllHooks``, or ``hooks: false``."""
+    """Whether the file has ``disableAllHooks``, or ``hooks: false``."""
 
 
 def parse_settings(text: str, path: Path, **known: Any) -> HookFile:
     """Return the hooks of a settings file: JSON with comments, or YAML.
 
-    ``known`` are fields of ``HookDefinition`` that all of them share.
+    ``known`` has the fields of ``HookDefinition`` that all of them share.
     """
     try:
         data = parse_yaml(text) if path.suffix in (".yml", ".yaml") else parse_jsonc(text)
@@ -185,7 +186,7 @@ def folder_hook(path: Path, *, executable: bool, **known: Any) -> HookFile:
     """
     tool = path.name.partition(".")[0]
     interpreter = _INTERPRETERS.get(path.suffix)
-    if not tool:  # .gitkeep and its kind
+    if not tool:  # files such as .gitkeep
         return HookFile()
     if not executable and interpreter is None:
         problem = f"{path} is not executable: run chmod +x, or use {', '.join(_INTERPRETERS)}."
@@ -214,8 +215,8 @@ def _is_valid(matcher: str) -> bool:
 def matches(hook: HookDefinition, subjects: Iterable[str], values: Iterable[str] = ()) -> bool:
     """Whether a hook applies to one of the names of a tool, source, trigger or reason.
 
-    Letters, ``|`` and ``,`` list names; any other pattern is a regular expression. ``values`` are
-    the command or path of a tool call, for ``if``.
+    A matcher of letters, ``|`` and ``,`` lists names; any other one is a regular expression.
+    ``values`` are the command or path of a tool call, which ``if`` is compared with.
     """
     names = tuple(subjects)
     if hook.matcher not in ("", "*") and names:
@@ -245,7 +246,7 @@ def _rule_matches(rule: str, names: tuple[str, ...], values: Iterable[str]) -> b
 
 
 def chosen(hooks: Iterable[HookDefinition]) -> tuple[HookDefinition, ...]:
-    """Return the hooks without repetitions: two files may name the same command."""
+    """Return the hooks without duplicates: two files may define the same one."""
     seen: dict[tuple[str, str, str], HookDefinition] = {}
     for hook in hooks:
         key = (hook.event, hook.type, repr(sorted(hook.options.items(), key=lambda item: item[0])))
@@ -263,14 +264,14 @@ class HookPlaces(Record):
     home: Path
 
     def path(self, word: str) -> Path:
-        """Return the path that a word of a command stands for."""
+        """Return a word of a command as a path, relative to the project or the home folder."""
         if word.startswith("~/"):
             return self.home / word[2:]
         return self.project / word
 
 
 def command_words(hook: HookDefinition, project: Path) -> list[str]:
-    """Return the words of a command, with the project's folder put in and operators kept."""
+    """Return the words and operators of a command, with ``CLAUDE_PROJECT_DIR`` replaced."""
     command = _with_project(hook.text("command"), project)
     args = hook.options.get("args")
     if isinstance(args, list):
@@ -280,7 +281,7 @@ def command_words(hook: HookDefinition, project: Path) -> list[str]:
     lexer.commenters = ""
     try:
         return list(lexer)
-    except ValueError:  # an open quote: the shell will complain, the files still count
+    except ValueError:  # an open quote: the shell reports it, but the files are still needed
         return command.split()
 
 
@@ -298,14 +299,14 @@ def _paths(words: list[str], places: HookPlaces) -> Iterator[Path]:
 
 
 def project_files(hook: HookDefinition, places: HookPlaces) -> list[Path]:
-    """Return the files of the project that a command names; only names are looked up."""
+    """Return the files of the project that a command names, without reading them."""
     if hook.type != "command":
         return []
     project = places.project
     roots = (str(project), os.path.realpath(project))
     found: dict[Path, None] = {}
     for path in _paths(command_words(hook, project), places):
-        # By its name and by what it links to: both can be changed in the project.
+        # By its name and by its link target: either may be in the project, and change there.
         forms = (os.path.normpath(path), os.path.realpath(path))
         if path.is_file() and any(_is_below(form, roots) for form in forms):
             found[Path(forms[0])] = None
@@ -319,7 +320,7 @@ def _is_below(place: str, roots: tuple[str, ...]) -> bool:
 def missing_script(hook: HookDefinition, places: HookPlaces) -> Path | None:
     """Return the script that a command would run first, if it does not exist.
 
-    ``python3 missing.py`` exits with 2, which would read as a decision to block everything.
+    ``python3 missing.py`` exits with 2, which would count as a decision to block.
     """
     script = _first_script(command_words(hook, places.project))
     if script is None or "$" in script or "`" in script:

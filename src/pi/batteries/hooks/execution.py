@@ -1,6 +1,6 @@
-"""Runs one hook: a command, a request, a question to a model, a sub-session or an MCP tool.
+"""Runs one hook: a command, an HTTP request, a prompt, a sub-session or an MCP tool.
 
-A hook gets the JSON of Claude Code on its standard input.
+The payload has the JSON format of Claude Code; a command gets it on standard input.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from pi.extension import (
 )
 
 SESSION_SOURCES = {"startup": "startup", "new": "clear", "resume": "resume", "fork": "resume"}
-"""Reasons of a session start that hooks know; a reload is none."""
+"""Sources of SessionStart by reason of the session start; a reload runs no hooks."""
 END_REASONS = {"new": "clear", "resume": "resume", "fork": "other", "quit": "other"}
 _MAX_SCRIPT_BYTES = 16 * 1024 * 1024
 UNREADABLE = "unreadable"
@@ -53,18 +53,18 @@ You check a condition for a hook of a coding agent. Answer with one JSON object 
 {"ok": true} if the condition is met, else {"ok": false, "reason": "why, and what to do"}.
 """
 AGENT_TOOLS = ("read", "grep", "find", "ls")
-"""A hook that checks something changes nothing."""
+"""Only tools that change nothing: a hook of this type only checks."""
 AGENT_TURNS = 50
 MAX_RESPONSE_BYTES = 1024 * 1024
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 
 
 class HookSession(Record):
-    """What every hook learns about the session."""
+    """The facts about the session that every payload contains."""
 
     session_id: str
     transcript_path: str
-    """The session file; empty in memory."""
+    """The session file; empty for a session in memory."""
     cwd: str
 
     def payload(self, event: str, **fields: Any) -> Json:
@@ -116,7 +116,7 @@ def _block(block: Text | Image) -> Json:
 
 
 def changed_result(result: ToolResult, output: Any) -> tuple[Text | Image, ...] | None:
-    """Return the content that ``updatedToolOutput`` asks for; ``None`` if it has no text."""
+    """Return the content of ``updatedToolOutput``; ``None`` if it has no text."""
     match output:
         case str() as text:
             return (Text(text=text),)
@@ -134,7 +134,7 @@ def _is_text(block: object) -> bool:
 
 
 def filled(value: Any, payload: Json) -> Any:
-    """Return a value with ``${tool_input.file_path}`` and its kind replaced, for MCP tools."""
+    """Return a value with variables such as ``${tool_input.file_path}`` replaced."""
     if isinstance(value, dict):
         return {name: filled(each, payload) for name, each in value.items()}
     if isinstance(value, list):
@@ -157,7 +157,7 @@ def _looked_up(name: str, payload: Json) -> str:
 
 
 class HookRunner:
-    """Runs hooks of one session, each after its consent."""
+    """Runs hooks of one session, each only with the consent of the user."""
 
     def __init__(
         self, pi: ExtensionAPI, variables: Callable[[HookDefinition], Mapping[str, str]]
@@ -176,16 +176,16 @@ class HookRunner:
     # Consent --------------------------------------------------------------------------------------
 
     async def consent_request(self, hook: HookDefinition) -> ConsentRequest | None:
-        """Return what the user has to allow; ``None`` for the user's own hooks of pi.
+        """Return the request for consent; ``None`` for the user's own hooks of pi.
 
-        A file of the project that a command runs is part of the definition with its content: a
-        changed script needs a new decision, whichever file names it.
+        The definition includes the content of project files that the command runs: a changed script
+        needs a new decision, whichever file names it.
         """
         ctx = self._pi.context
         files = project_files(hook, self._places)
         if not files and hook.scope == "user" and hook.origin == "pi":
             return None
-        # Bytes of a project are not read before it is trusted; without trust nothing is asked.
+        # Project files are not read before the project is trusted; the user is not asked either.
         scripts = await content_hashes(files, ctx) if ctx.is_project_trusted() else {}
         own = {"event": hook.event, "type": hook.type, "matcher": hook.matcher, "files": scripts}
         definition = {**hook.options, **{name: value for name, value in own.items() if value}}
@@ -198,16 +198,16 @@ class HookRunner:
         )
 
     async def is_allowed(self, hook: HookDefinition) -> bool:
-        """Whether a hook may run now; asks again if its script has changed."""
+        """Whether a hook may run now; the user is asked again if its script has changed."""
         request = await self.consent_request(hook)
         return request is None or bool(await self._pi.context.consent.allowed([request]))
 
     # Running --------------------------------------------------------------------------------------
 
     async def run(self, hook: HookDefinition, payload: Json) -> Outcome:
-        """Run a hook and return its outcome. A hook that does not work is a failure, not a block.
+        """Run a hook and return its outcome. An error of the hook is a failure, not a block.
 
-        Cancelling ends its program.
+        Cancelling ends its process.
         """
         if not await self.is_allowed(hook):
             return Outcome()
@@ -219,7 +219,7 @@ class HookRunner:
             "mcp_tool": self._mcp_tool,
         }
         try:
-            if hook.type == "command":  # ends its process itself
+            if hook.type == "command":  # has its own timeout, which ends the process
                 return await self._command(hook, payload)
             async with asyncio.timeout(hook.timeout):
                 return await kinds[hook.type](hook, payload)
@@ -261,7 +261,7 @@ class HookRunner:
         return from_text(hook, response.body.decode("utf-8", "replace"))
 
     def _headers(self, hook: HookDefinition) -> dict[str, str]:
-        """Return the headers; variables are put in only if the user's own file lists them."""
+        """Return the headers; variables are replaced only if the user's own file lists them."""
         configured = hook.options.get("headers")
         listed = hook.options.get("allowedEnvVars")
         names = set(listed) if isinstance(listed, list) and hook.scope == "user" else set()
@@ -292,7 +292,7 @@ class HookRunner:
                 extensions="guards",
             )
         )
-        # Its calls pass the guards of this session: without this, hooks would start themselves.
+        # Its calls pass the guards of this session: without the exemption, hooks would recurse.
         end = handle.events(self._exempt_call)
         try:
             answer = await handle.result()
@@ -319,13 +319,13 @@ class HookRunner:
         return failed(hook, "failed", text) if result.is_error else from_text(hook, text)
 
     def _model(self, hook: HookDefinition) -> str | None:
-        """Return the model of a hook, if it names one that is known; else that of the session."""
+        """Return the model of a hook; ``None``, the session's model, if it names no known one."""
         name = hook.text("model")
         return name if name and self._pi.models.resolve(name) is not None else None
 
 
 async def content_hashes(files: list[Path], ctx: ExtensionContext) -> dict[str, str]:
-    """Return the hash of each file's content by its path; consent is bound to it."""
+    """Return the hash of each file's content by its path, for the definition of consent."""
     hashes: dict[str, str] = {}
     for path in files:
         name = str(path.relative_to(ctx.cwd) if path.is_relative_to(ctx.cwd) else path)

@@ -1,4 +1,4 @@
-"""What hooks answer: exit codes and JSON become one decision. Pure."""
+"""Parses exit codes and JSON of hooks, and merges them into one decision. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STRENGTH: dict[str, int] = {"": 0, "allow": 1, "ask": 2, "deny": 3}
 PLAIN_CONTEXT = ("UserPromptSubmit", "SessionStart", "SubagentStart")
 """Events whose hooks may print their context as plain text."""
 MAX_CONTEXT = 10_000
-"""Characters of each text that a hook adds to the conversation."""
+"""Maximum characters of each text that a hook adds to the conversation."""
 BLOCKING_EXIT = 2
 _NOT_FOUND = (126, 127)
 _MAX_SHOWN = 300
@@ -26,7 +26,7 @@ class Outcome(Record):
 
     permission: Permission = ""
     reason: str = ""
-    """Why it denies, asks or blocks."""
+    """Reason of a denial, question or block."""
     blocks: bool = False
     updated_input: Json | None = None
     updated_output: Any = None
@@ -37,7 +37,7 @@ class Outcome(Record):
     notices: tuple[str, ...] = ()
     """Messages for the user."""
     failure: str = ""
-    """Why the hook did not work; the agent continues."""
+    """The error of a hook that did not work; the agent continues."""
 
 
 def from_process(
@@ -47,7 +47,7 @@ def from_process(
     if timed_out:
         return failed(hook, f"did not end within {hook.timeout:g} seconds and was stopped")
     if code == BLOCKING_EXIT:
-        # A hook may block without a reason: the model still learns that it was a hook.
+        # A hook may block without a reason: the model should at least see that it was a hook.
         reason = err.strip() or f"A {hook.event} hook blocked this without giving a reason."
         return Outcome(blocks=True, reason=_short(reason))
     if code in _NOT_FOUND:
@@ -132,7 +132,7 @@ def from_verdict(hook: HookDefinition, text: str) -> Outcome:
 
 
 def merged(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the joint outcome of hooks that ran at the same time; the strictest decision wins."""
+    """Merge the outcomes of hooks that ran concurrently; the strictest decision wins."""
     total = Outcome()
     for each in outcomes:
         is_stricter = _STRENGTH[each.permission] > _STRENGTH[total.permission] or (

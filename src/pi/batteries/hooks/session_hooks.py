@@ -1,4 +1,4 @@
-"""The hooks of one session: loading them, asking for consent, and firing an event."""
+"""The hooks of one session: loading, consent, and running the hooks of an event."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 
 
 class HookVariables:
-    """A file that hooks append ``export NAME=value`` to; bash commands get the result."""
+    """Variables that hooks set by ``export NAME=value`` in a file; bash commands get them."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -42,7 +42,7 @@ class HookVariables:
         pi.wrap_spawn(self._with_values, kinds=("bash", "user"))
 
     def of_hook(self, hook: HookDefinition) -> Mapping[str, str]:
-        """Return the variables of a hook: the file for session starts, the values for others."""
+        """Return the variables of a hook: the values, or for SessionStart the path of the file."""
         if hook.event != "SessionStart":
             return self._values
         if self._file is None:
@@ -53,7 +53,7 @@ class HookVariables:
         return {ENV_FILE: str(self._file)}
 
     async def refresh(self) -> None:
-        """Evaluate the file in a shell: ``export PATH="$PATH:bin"`` must work too."""
+        """Evaluate the file in a shell, so that ``export PATH="$PATH:bin"`` works."""
         if self._file is None or self._file.stat().st_size == 0:
             return
         shell = self._pi.context.shell_setup().path
@@ -85,7 +85,7 @@ KIND = "hook files"
 MESSAGE = "hook"
 """Custom type of the messages that hooks add."""
 HANDLER_SECONDS = 25.0
-"""Time of hooks of events that only handlers see: these end after 30 seconds."""
+"""Time limit of hooks that run in event handlers, which pi ends after 30 seconds."""
 _SETTINGS = ("settings.json", "config.yml")
 
 _inside: ContextVar[bool] = ContextVar("inside a hook", default=False)
@@ -110,7 +110,7 @@ class SessionHooks:
 
     @property
     def is_inside_hook(self) -> bool:
-        """Whether the caller runs on behalf of a hook, whose own actions start none."""
+        """Whether the caller runs on behalf of a hook; its actions start no further hooks."""
         return _inside.get()
 
     # Loading --------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class SessionHooks:
         files = list(self._parsed())
         self.problems = tuple(problem for _, file in files for problem in file.problems)
         off = {scope for scope, file in files if file.disabled}
-        # A project switches off its own hooks, never the guards of the user.
+        # A project can disable its own hooks, but not those of the user.
         is_off = "user" in off or (self._pi.settings.get("hooks") is False and not off)
         used = [file for scope, file in files if not is_off and scope not in off]
         self.hooks = chosen(hook for file in used for hook in file.hooks)
@@ -140,16 +140,16 @@ class SessionHooks:
                 yield item.scope, parse_settings(text, item.path, **known)
 
     def start(self, source: str | None) -> None:
-        """Ask for consent and run the hooks of a session start, without holding up the start.
+        """Ask for consent and run the hooks of a session start, in the background.
 
-        Runs wait for it: see ``ready``.
+        Runs wait until that has ended: see ``ready``.
         """
         self._ready = self._pi.scope.spawn(self._start(source), name="session start hooks")
 
     async def ready(self) -> tuple[str, ...]:
         """Wait until consent is decided and the hooks of the session start have ended.
 
-        Returns the context that they add, once.
+        Returns their context; empty after the first call.
         """
         if self._ready is not None:
             await asyncio.shield(self._ready)
@@ -178,9 +178,10 @@ class SessionHooks:
     async def fire(
         self, event: str, subjects: Sequence[str] = (), values: Sequence[str] = (), **fields: Any
     ) -> Outcome:
-        """Run all hooks of an event at the same time and return their joint outcome.
+        """Run all hooks of an event concurrently and return their merged outcome.
 
-        ``subjects`` is what matchers are compared with. Messages for the user are shown.
+        Matchers are compared with ``subjects``, conditions with ``values``. Messages for the user
+        are shown.
         """
         if not self.has(event):
             return Outcome()
@@ -198,7 +199,7 @@ class SessionHooks:
         return outcome
 
     async def fire_within(self, seconds: float, event: str, *args: Any, **fields: Any) -> Outcome:
-        """Run the hooks of an event that must not wait longer; a late decision does not count."""
+        """Run the hooks of an event with a time limit; a late decision is ignored."""
         try:
             async with asyncio.timeout(seconds):
                 return await self.fire(event, *args, **fields)
@@ -220,7 +221,7 @@ class SessionHooks:
 
     @property
     def facts(self) -> HookSession:
-        """What hooks learn about the session."""
+        """The facts about the session for payloads."""
         session = self._pi.context.session_manager
         file = session.get_session_file()
         return HookSession(
@@ -246,7 +247,7 @@ class SessionHooks:
 
 @contextmanager
 def inside_hook() -> Iterator[None]:
-    """Start no hooks for what happens in the block: dialogs, tool calls."""
+    """Run no hooks for dialogs and tool calls inside the block."""
     token = _inside.set(True)
     try:
         yield

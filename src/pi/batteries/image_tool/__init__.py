@@ -1,1 +1,1 @@
-"""``generate_image``: the model makes or edits a picture, which is shown and saved as a file."""
+"""``generate_image``: generates or edits a picture, which is shown and saved as a file."""

@@ -29,7 +29,7 @@ from pi.extension import (
 
 NAME = "generate_image"
 MAX_INPUT = 20 * 1024 * 1024
-"""Bytes of a picture that is edited."""
+"""Maximum bytes of a picture that is edited."""
 MAX_PICTURES = 4
 DESCRIPTION = f"""\
 Make a picture from a description, or change existing pictures. Up to {MAX_PICTURES} pictures are \
@@ -66,7 +66,7 @@ class ImageParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the tool; without the setting it is active only if it is selected."""
+    """Register the tool. The setting activates it; otherwise it is active if selected."""
     pi.settings.declare_all(SETTINGS)
     maker = ImageMaker(pi)
     pi.add_view("tool", NAME, "pi.batteries.image_tool.views:generate_image")
@@ -97,7 +97,7 @@ class ImageMaker:
         self._pi = pi
 
     async def run(self, params: ImageParams, ctx: ToolContext) -> ToolResult:
-        """Ask an image model, and save what it returns."""
+        """Generate pictures with an image model, and save them."""
         inputs = [await self._input(path) for path in params.images]
         model = self._chosen(await self._pi.images.available(), edits=bool(inputs))
         ctx.update(ToolResult.of(f"Asking {model.provider}/{model.id}…"))
@@ -127,7 +127,7 @@ class ImageMaker:
         return ToolResult(content=content, details=details, usage=result.usage)
 
     def _chosen(self, models: Sequence[ImageModel], *, edits: bool) -> ImageModel:
-        """The preferred model; by default that of the provider of the session."""
+        """The configured model; by default one of the session's provider. Raises ``ToolFailed``."""
         provider = self._pi.settings.get("imageTool.provider")
         name = self._pi.settings.get("imageTool.model")
         fitting = [
@@ -174,7 +174,7 @@ class ImageMaker:
         return {"path": path, "mimeType": image.mime_type, "bytes": len(data)}
 
     async def _path(self, params: ImageParams, number: int, suffix: str) -> str:
-        """Where a picture goes. Only a path that the model names may be overwritten."""
+        """The path of a picture. Only a file that the model names may be overwritten."""
         if params.path:
             plain = PurePath(params.path)
             name = plain if plain.suffix else plain.with_name(f"{plain.name}{suffix}")

@@ -1,4 +1,4 @@
 """Commands in the background: ``async`` for ``bash``, the ``job`` tool, and ``/jobs``.
 
-``adapter`` connects them to a session, ``views`` draws.
+``adapter`` connects them to a session, ``views`` draws them.
 """

@@ -1,7 +1,7 @@
 """Background jobs in a session (setting ``async.enabled``).
 
-A job is a call of ``bash`` that goes on after the model has received its result. Whatever wraps
-``bash`` applies to it as to any other call.
+A job is a call of ``bash`` that continues after the model has received a first result. Wraps of
+``bash`` apply to it as to any other call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REPORT = "bash_job"
 """Custom type of messages about jobs that have ended."""
 OUTCOMES = {"completed": "has succeeded", "failed": "has failed", "cancelled": "was cancelled"}
 WAITING_MODES = ("print", "json")
-"""Modes that end with the last answer: they wait for jobs first."""
+"""Modes that exit after the last answer: they wait for jobs first."""
 MAX_WAIT_SECONDS = 3600.0
 
 SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
@@ -96,13 +96,13 @@ class RunningCall:
         self.result: ToolResult | None = None
 
     def update(self, result: ToolResult) -> None:
-        """Show output while the call is in the foreground; keep the last state of it."""
+        """Show output while the call is in the foreground, and keep the last state."""
         self._shown = result
         if self._forward is not None:
             self._forward(result)
 
     def detach(self) -> None:
-        """The model has its result: later output is only kept."""
+        """Stop showing output: the call has become a job, and its output is only kept."""
         self._forward = None
 
     async def follow(self, work: Any) -> bool:
@@ -115,14 +115,14 @@ class RunningCall:
         return not self.result.is_error
 
     def finish(self) -> ToolResult:
-        """The result of a call that ended in the foreground."""
+        """The result of a call that ended in the foreground. Raises ``ToolFailed``."""
         if self._failure is not None:
             raise self._failure
-        assert self.result is not None  # it has ended and did not fail
+        assert self.result is not None  # the call has ended and did not fail
         return self.result
 
     def output(self) -> JobOutput:
-        """What there is to read so far."""
+        """The output so far."""
         if self._failure is not None:
             details = self._failure.details
             return _output(self._failure.message, details)
@@ -135,13 +135,13 @@ class BashJobs:
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
-        # With ``--tools job`` alone the model can look at jobs; it cannot start any.
+        # With ``--tools job`` alone the model can list jobs, but not start them.
         self._tool = pi.add_tool(self._make_tool(), exposure="on_demand")
         self._reported: dict[str, asyncio.Event] = {}
-        """Set once the model has the report of a job in its queue, or needs none."""
+        """By job; set once its report is queued for the model, or none is needed."""
 
     async def run(self, params: Json, ctx: ToolContext, inner: Any) -> ToolResult:
-        """A wrap of ``bash``: runs a call, and turns it into a job if it takes too long."""
+        """Wrap ``bash``: run a call, and turn it into a job (``async``, or after the threshold)."""
         arguments = {name: value for name, value in params.items() if name != "async"}
         at_once = params.get("async") is True
         wait = 0.0 if at_once else self._threshold()
@@ -176,11 +176,11 @@ class BashJobs:
             return None
         return max(0, int(self._pi.settings.get("bash.autoBackground.thresholdMs"))) / 1000
 
-    # The ends of jobs -----------------------------------------------------------------------------
+    # Reports of ended jobs ------------------------------------------------------------------------
 
     @property
     def runs_once(self) -> bool:
-        """Whether pi runs in a mode that ends with the last answer."""
+        """Whether pi runs in a mode that exits after the last answer."""
         return self._pi.context.mode in WAITING_MODES
 
     @property
@@ -189,7 +189,7 @@ class BashJobs:
         return [job for job in self._pi.context.jobs.list() if job.state == "running"]
 
     def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Give the model jobs if the settings say so; follow those that survived a reload."""
+        """Activate the tools if the settings say so; watch the jobs that survived a reload."""
         if self._pi.settings.get("async.enabled"):
             self._enable()
         for job in self.running:
@@ -217,7 +217,7 @@ class BashJobs:
         ended = await self._pi.context.jobs.wait(job.id)
         self._show_count()
         try:
-            if ended.state != "cancelled":  # the model or the user, who did that, know
+            if ended.state != "cancelled":  # the model or the user has cancelled it
                 await self._report(job, ended)
         finally:
             self._reported[job.id].set()
@@ -288,7 +288,7 @@ class BashJobs:
     # The command ----------------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/jobs``: a screen with all jobs; a list where there is no screen."""
+        """``/jobs``: a screen with all jobs; a text list without a terminal."""
         found = ctx.jobs.list()
         if ctx.mode != "tui":
             rows = [f"{job.id} [{job.state}] {job.command}" for job in found]
@@ -310,7 +310,7 @@ class BashJobs:
 
 
 class WaitForJobs(Policy):
-    """Keeps modes that end with the last answer open until their jobs have ended."""
+    """Keeps modes that exit after the last answer running until their jobs have ended."""
 
     def __init__(self, jobs: BashJobs) -> None:
         self._jobs = jobs

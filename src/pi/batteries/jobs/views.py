@@ -36,7 +36,7 @@ def job(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
 
 
 def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
-    """How a job ended; its output when expanded."""
+    """The state of an ended job, and the end of its output; all of it when expanded."""
     text = sanitise_keeping_style(str(message.content))
     first, *rest = text.strip("\n").split("\n")
     details = message.details if isinstance(message.details, dict) else {}

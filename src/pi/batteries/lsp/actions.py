@@ -69,7 +69,7 @@ would change if `apply` is false."""
 
 
 MAX_SECONDS = 300
-"""For one call."""
+"""Maximum timeout of one call."""
 
 
 class LspParams(Record, rename=None):
@@ -110,7 +110,7 @@ class LspActions:
         }
 
     async def run(self, params: LspParams, ctx: ToolContext) -> ToolResult:
-        """Run a call; failures are for the model to act on."""
+        """Run a call. Raises ``ToolFailed`` with an explanation for the model."""
         try:
             work = self._actions[params.action](params)
             return await within(self._session.clock, params.timeout, work)  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ class LspActions:
         except PiError as error:
             raise ToolFailed(error.explain()) from error
 
-    # Places ---------------------------------------------------------------------------------------
+    # Files and positions --------------------------------------------------------------------------
 
     def _path(self, params: LspParams) -> Path:
         if not params.file:
@@ -130,7 +130,10 @@ class LspActions:
         return Path(self._session.pi.context.files.real(params.file))
 
     async def _main(self, path: Path, method: str = "") -> LanguageServer:
-        """The first server of a file that supports a method, with the file open."""
+        """The first server of a file that supports a method, with the file open.
+
+        Raises ``ToolFailed`` if there is none.
+        """
         launches = await self._session.chosen(path)
         if not launches:
             note = await self._session.missing_note(path)

@@ -41,11 +41,11 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
     ("lsp.memoryLimitMb", int, 4096, "memory of a server in MB after which it is ended; 0: none"),
 )
 READING = frozenset({"read", "write", "edit", "lsp", "todo", "grep", "find", "ls", "ask", "job"})
-"""Tools that change no files, or change them through file layers."""
+"""Tools that change no files, or change them through file layers, which are tracked."""
 CHECK_SECONDS = 120.0
-"""For the diagnostics of one file from one server, in ``pi lsp check``."""
+"""Time limit of one server for the diagnostics of one file, in ``pi lsp check``."""
 LINGER_SECONDS = 60.0
-"""How long shared servers wait for the next session."""
+"""How long shared servers run without a session."""
 WRITING = frozenset({"rename", "rename_file", "code_actions"})
 
 
@@ -72,7 +72,7 @@ class LspBattery:
         self._session: LspSession | None = None
         self._actions: LspActions | None = None
         self._writes: WriteThrough | None = None
-        # With ``--tools lsp`` alone the model can ask; writes are not followed.
+        # With ``--tools lsp`` alone the model can query servers; writes are not tracked.
         self._tool = pi.add_tool(self._make_tool(), exposure="on_demand")
 
     @property
@@ -80,38 +80,38 @@ class LspBattery:
         return bool(self._pi.get_flag("no-lsp"))
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Follow writes if the settings say so. No server is started here, unless asked for."""
+        """Track writes if ``lsp.enabled`` is set. Start servers only if ``lsp.lazy`` is off."""
         if self._is_off or not self._pi.settings.get("lsp.enabled"):
             return
         self._tool.remove()
         self._tool = self._pi.add_tool(self._make_tool(), exposure="active")
         session, _ = await self._opened()
         self._writes = WriteThrough(session)
-        # A sub-session has this battery, too: with both layers it would report everything twice.
+        # Not nested: a sub-session has its own layer, and would report everything twice.
         self._pi.wrap_files(self._writes.layer, at="last", nested=False)
         self._pi.add_policy(LateNotes(self._writes))
         if not self._pi.settings.get("lsp.lazy"):
             self._warm_up(session)
 
     def call_started(self, event: ToolExecutionStartEvent, ctx: ExtensionContext) -> None:
-        """Remember which tool writes a file."""
+        """Record the tool of a call, to find out which tool writes a file."""
         if self._writes is not None:
             self._writes.call_started(event.tool_call_id, event.tool_name)
 
     def call_ended(self, event: ToolExecutionEndEvent, ctx: ExtensionContext) -> None:
-        """After a command, look at the disk before the next query."""
+        """Mark the disk as changed after a tool that may run commands."""
         if self._writes is not None:
             self._writes.call_ended(event.tool_call_id)
         if self._session is not None and event.tool_name not in READING:
             self._session.commands_ran()
 
     def user_command(self, event: UserBashEvent, ctx: ExtensionContext) -> None:
-        """A command of the user may change files, too."""
+        """Mark the disk as changed: a command of the user may change files, too."""
         if self._session is not None:
             self._session.commands_ran()
 
     async def _opened(self) -> tuple[LspSession, LspActions]:
-        """The servers of this session; the pool is shared with the other sessions."""
+        """The servers and actions of this session; created with the first call."""
         if self._session is None or self._actions is None:
             megabytes = max(0, int(self._pi.settings.get("lsp.memoryLimitMb")))
             user = PoolUser(
@@ -135,7 +135,7 @@ class LspBattery:
         return await actions.apply_edit(server, edit)
 
     def _show_progress(self) -> None:
-        """Show in the status line what servers are busy with."""
+        """Show the progress of servers in the status line."""
         if self._session is None or self._pi.scope.closed:
             return
         busy = [
@@ -144,7 +144,7 @@ class LspBattery:
         self._pi.context.ui.set_status("lsp", busy[0] if busy else None)
 
     def _warm_up(self, session: LspSession) -> None:
-        """Start the servers of the kinds of files at the top of the project, side by side."""
+        """Start the servers for the files in the project's top folder, concurrently."""
         files = [path for path in sorted(self._pi.context.cwd.iterdir()) if path.is_file()]
         for suffix, path in {path.suffix: path for path in files}.items():
             self._pi.scope.spawn(session.servers_for(path), name=f"warm-up for {suffix}")
@@ -208,7 +208,7 @@ class LspBattery:
             ctx.ui.notify(f"Ended: {', '.join(ended) or 'none'}.", "info")
 
     async def _check(self, names: list[str], session: LspSession, ctx: CommandContext) -> None:
-        """Print the diagnostics of files, or which servers there are. Errors make exit code 1."""
+        """Print the diagnostics of files; without files, the servers. Errors set exit code 1."""
         if not names:
             known = await _installed(session)
             for name, program, install in sorted(known, key=lambda each: not each[1]):
@@ -230,7 +230,7 @@ class LspBattery:
     # pi doctor ------------------------------------------------------------------------------------
 
     async def check_installation(self, ctx: ExtensionContext) -> list[CheckResult]:
-        """Whether servers for the files of this project are installed."""
+        """Check whether servers for the files in the project's top folder are installed."""
         if not self._pi.settings.get("lsp.enabled"):
             return []
         session, _ = await self._opened()
@@ -282,7 +282,7 @@ async def _make_pool(scope: Any) -> ServerPool:
 
 
 def _approval(arguments: Json) -> ToolApproval:
-    """Only calls that change files need more than reading; a request may do anything."""
+    """The approval tier: ``write`` for changes of files, ``exec`` for ``request``."""
     action, apply = arguments.get("action"), arguments.get("apply")
     if action == "request":
         return ToolApproval(tier="exec")

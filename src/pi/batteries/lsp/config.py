@@ -1,7 +1,7 @@
-"""Which servers there are: the known ones, changed and extended by configuration files.
+"""The table of servers: known ones, changed and extended by configuration files.
 
-Later files win: those of the user come first, then those of the project; in both, the files of
-other agents come before the files of pi.
+Later files win. Files of the user are read first, then those of the project; in both, the files of
+other agents are read before the files of pi.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pi.extension import (
 NAMES = tuple(f"{dot}lsp.{suffix}" for dot in ("", ".") for suffix in ("json", "yaml", "yml"))
 OTHER_AGENTS = (".gemini", ".codex", ".claude")
 PROJECT_FOLDERS = (*OTHER_AGENTS, "", ".pi")
-"""In the project, the last wins."""
+"""Folders of the project in the order of reading; the last wins."""
 MAX_FILE = 1_000_000
 LANGUAGES = {
     suffix: language
@@ -69,11 +69,11 @@ LANGUAGES = {
     }.items()
     for suffix in suffixes.split()
 }
-"""Language identifiers that differ from the suffix."""
+"""Language identifiers by suffix or name, where they differ from the suffix."""
 
 
 class ServerRow(Record):
-    """A language server: how it is started, and for which files."""
+    """The configuration of a language server: how it is started, and for which files."""
 
     name: str = ""
     command: str = ""
@@ -85,7 +85,7 @@ class ServerRow(Record):
     needs_marker: bool = False
     is_linter: bool = False
     first: bool = False
-    """Whether it wins over other servers if its marker exists."""
+    """Whether the server is preferred to others if its marker exists."""
     disabled: bool = False
     init_options: Json = field(default_factory=dict)
     settings: Json = field(default_factory=dict)
@@ -97,12 +97,12 @@ class ServerRow(Record):
     idle_timeout_ms: int = 600_000
     install: str = ""
     source: str = ""
-    """The configuration file that names or changes it; empty for a known server."""
+    """The configuration file that adds or changes the server; empty for an unchanged one."""
     defines: bool = False
-    """Whether that file decides what is executed."""
+    """Whether that file sets a field of ``EXECUTED``."""
 
     def matches(self, path: Path) -> bool:
-        """Whether it is for a file of this name."""
+        """Whether the server is for this file, by its suffix or name."""
         return path.suffix in self.file_types or path.name in self.file_types
 
     def language(self, path: Path) -> str:
@@ -140,7 +140,7 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "install": ("install", lambda v: isinstance(v, str)),
 }
 EXECUTED = frozenset({"command", "args", "initOptions", "settings"})
-"""Fields that decide what is executed: a project that sets one of them needs consent."""
+"""Fields that determine what is executed: a project that sets one of them needs consent."""
 
 
 def _is_texts(value: Any) -> bool:
@@ -173,14 +173,14 @@ class Servers(Record):
 
 
 def config_files(cwd: Path, home: Path, agent_dir: Path, *, trusted: bool) -> list[Path]:
-    """Where configuration may be, the least important first."""
+    """Paths of possible configuration files, the least important first."""
     folders = [home / name for name in OTHER_AGENTS]
     folders += [agent_dir, *(cwd / name for name in PROJECT_FOLDERS if trusted and cwd != home)]
     return [folder / name for folder in folders for name in NAMES]
 
 
 def load_servers(files: Iterable[tuple[Path, str]]) -> Servers:
-    """The known servers with the changes of these files (path and text)."""
+    """The known servers with the changes of these files, given as path and text."""
     rows, problems = dict(known_servers()), list[str]()
     for path, text in files:
         try:
@@ -230,10 +230,10 @@ def _changed(
 
 
 def root_of(row: ServerRow, path: Path, cwd: Path) -> Path | None:
-    """The folder that a server works in; ``None`` if the server is not for this project.
+    """The root folder of a server; ``None`` if the server is not for this project.
 
-    The repository wins: a server for each package of a repository would multiply them. A server
-    that needs a marker works in the outermost folder that has one.
+    It is the repository, so that there is not one server for each of its packages. For a server
+    that needs a marker, it is the outermost folder inside that has one.
     """
     parents = list(path.parents)
     repository = next((each for each in parents if (each / ".git").exists()), None)

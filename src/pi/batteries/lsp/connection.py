@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 READ_BYTES = 65536
 KEPT_ERRORS = 4000
-"""Bytes of the end of standard error that are kept for messages."""
+"""Bytes kept of the end of standard error, for error messages."""
 METHOD_NOT_FOUND = -32601
 INTERNAL_ERROR = -32603
 
@@ -24,7 +24,7 @@ Notified = Callable[[str, Any], None]
 
 
 async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``; it is cancelled, with ``TimeoutError``, after so many seconds."""
+    """The result of ``work``. After ``seconds``, cancel it and raise ``TimeoutError``."""
     task = asyncio.ensure_future(work)
     limit = asyncio.ensure_future(clock.sleep(max(seconds, 0)))
     try:
@@ -68,7 +68,7 @@ class LspConnection:
         self._answers: set[asyncio.Task[None]] = set()
         self._errors = b""
         self.end_reason: str | None = None
-        """Why there is no connection any more."""
+        """Why the connection has ended; ``None`` while it is open."""
 
     async def run(self) -> None:
         """Read messages until the end; then all waiting requests raise ``ServerGone``."""
@@ -83,7 +83,7 @@ class LspConnection:
             reason = error.message
         finally:
             if self.end_reason is None:
-                await asyncio.wait({errors}, timeout=0.2)  # what it wrote last says why it ended
+                await asyncio.wait({errors}, timeout=0.2)  # the last output has the reason
             errors.cancel()
             self.close(reason + self._last_words())
 
@@ -97,12 +97,12 @@ class LspConnection:
                 future.set_exception(
                     ServerGone(f"{method}: the server has ended: {self.end_reason}")
                 )
-                future.exception()  # a request that was cancelled is not awaited any more
+                future.exception()  # mark it as retrieved: its request may be cancelled
         for task in self._answers:
             task.cancel()
 
     async def request(self, method: str, params: Any = None) -> Any:
-        """Send a request and return its result. Cancelling it cancels the request.
+        """Send a request and return its result. Cancelling the call cancels the request.
 
         Raises ``RequestFailed`` and ``ServerGone``.
         """
@@ -137,7 +137,7 @@ class LspConnection:
         try:
             await self._child.write(encode_message({"jsonrpc": "2.0", **message}))
         except ConnectionError:
-            # The reader notices the end of the output and says why; until then requests wait.
+            # The reader detects the end of the output and its reason; until then requests wait.
             await asyncio.sleep(0)
 
     def _dispatch(self, message: Json) -> None:

@@ -1,4 +1,4 @@
-"""Diagnostics for exactly one text of a document, or none: never those of an older text."""
+"""Diagnostics of the current text of a document, never those of an older text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pi.batteries.lsp.session import LspSession
 from pi.extension import Json, PiError
 
 RETRIED = (-32802, -32801, -32800)
-"""Errors of a server that was interrupted by a change."""
+"""Error codes of requests that a change has interrupted."""
 MAX_ATTEMPTS = 20
 QUIET_SECONDS = 0.15
-"""How long a result without a version may still be replaced by a later one."""
+"""How long to wait for a later result after a result without a version."""
 RESEND_SECONDS = 1.0
-"""Silence after which the text is sent again: some servers publish before they can be asked."""
+"""Silence after which the text is sent again: some servers publish before the fence."""
 MAX_SHOWN = 20
 TSSERVER_SEVERITIES = {"error": 1, "warning": 2, "suggestion": 4, "message": 3}
 
@@ -32,7 +32,7 @@ class Superseded(PiError):
 async def fresh_diagnostics(server: LanguageServer, path: Path) -> tuple[Diagnostic, ...]:
     """The diagnostics of the current text of an open document.
 
-    Raises ``Superseded`` if it changes meanwhile; waits as long as the server needs.
+    Raises ``Superseded`` if the text changes meanwhile. There is no time limit.
     """
     document = server.documents[path]
     text = document.text
@@ -49,7 +49,7 @@ async def fresh_diagnostics(server: LanguageServer, path: Path) -> tuple[Diagnos
 
 
 async def _pulled(server: LanguageServer, document: Document) -> list[Any]:
-    """Ask until nothing has changed while the server computed its answer."""
+    """Request diagnostics until nothing changes while the server computes its answer."""
     for attempt in range(MAX_ATTEMPTS):
         await server.until_quiet()
         version, refreshes = document.version, server.refreshes
@@ -74,7 +74,7 @@ async def _pulled(server: LanguageServer, document: Document) -> list[Any]:
 
 
 async def _from_tsserver(server: LanguageServer, document: Document) -> list[Any]:
-    """Ask the TypeScript server itself: what is published mixes old and new results."""
+    """Query tsserver directly: published diagnostics mix old and new results."""
     items: list[Any] = []
     for command in ("syntacticDiagnosticsSync", "semanticDiagnosticsSync"):
         response = await server.connection.request(
@@ -102,7 +102,7 @@ async def _from_tsserver(server: LanguageServer, document: Document) -> list[Any
 
 
 async def _pushed_or_pulled(server: LanguageServer, document: Document) -> list[Any]:
-    """Wait for what is published, unless the server registers meanwhile that it can be asked."""
+    """Wait for published diagnostics; request them if the server registers that meanwhile."""
     pushed = asyncio.ensure_future(_pushed(server, document))
     registered = asyncio.ensure_future(server.pulls.wait())
     try:
@@ -119,11 +119,11 @@ async def _pushed_or_pulled(server: LanguageServer, document: Document) -> list[
 
 
 async def _pushed(server: LanguageServer, document: Document) -> list[Any]:
-    """Wait for what the server publishes for this version.
+    """Wait for the diagnostics that the server publishes for this version.
 
-    A result with another version is dropped on arrival. One without a version counts from the
-    moment at which the server has certainly read this text. If results of older texts may still be
-    on their way, the text is sent again, and only a repeated result counts.
+    A result with another version is dropped on arrival. A result without a version is accepted
+    once the server has certainly read this text. If results of older texts may still arrive, the
+    text is sent again, and only a repeated result is accepted.
     """
     await _fence(server, document)
     was_settled = document.settled
@@ -138,7 +138,7 @@ async def _pushed(server: LanguageServer, document: Document) -> list[Any]:
 
 
 async def _fence(server: LanguageServer, document: Document) -> None:
-    """Wait for the answer to any request: messages before it have been read by then."""
+    """Wait for the answer to a request: the server has then read all messages before it."""
     version = document.version
     with suppress(RequestFailed):  # the answer counts, not its content
         await server.connection.request(
@@ -150,7 +150,7 @@ async def _fence(server: LanguageServer, document: Document) -> None:
 
 
 async def _arrival(document: Document, seconds: float | None) -> list[Any] | None:
-    """What is published for this version; ``None`` after so many seconds of silence."""
+    """The published result for this version; ``None`` after ``seconds`` without one."""
     version = document.version
     try:
         async with asyncio.timeout(seconds):
@@ -166,11 +166,11 @@ async def _arrival(document: Document, seconds: float | None) -> list[Any] | Non
     return items
 
 
-# For the model ------------------------------------------------------------------------------------
+# Reports ------------------------------------------------------------------------------------------
 
 
 def without_repeats(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Each problem once, if several servers report it at the same place."""
+    """The diagnostics by position, without duplicates from several servers."""
     seen: dict[tuple[int, int, str], Diagnostic] = {}
     for each in found:
         seen.setdefault((each.line, each.column, each.message), each)
@@ -178,7 +178,7 @@ def without_repeats(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def report(name: str, servers: Sequence[str], found: Sequence[Diagnostic]) -> str:
-    """Diagnostics of a file for the model: errors and warnings, the most important first."""
+    """The errors and warnings of a file as text for the model, errors first."""
     problems = [each for each in found if each.is_problem]
     by = ", ".join(servers)
     if not problems:
@@ -220,9 +220,9 @@ def details_of(found: Iterable[Diagnostic]) -> list[Json]:
 async def diagnose(
     session: LspSession, path: Path, *, seconds: float
 ) -> tuple[list[str], list[Diagnostic], list[str]]:
-    """Names of the servers that answered, their diagnostics, and what went wrong.
+    """Names of the servers that answered, their diagnostics, and problems.
 
-    A server that is silent for so many ``seconds`` is one of the things that went wrong.
+    A server that does not answer within ``seconds`` is a problem.
     """
     names, found, problems = list[str](), list[Diagnostic](), list[str]()
     launches = await session.chosen(path)

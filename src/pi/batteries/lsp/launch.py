@@ -1,4 +1,4 @@
-"""How a server is started: its program, and what of the project it would execute."""
+"""How a server is started: its program, and the project files that it would execute."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.batteries.lsp.config import ServerRow
 from pi.extension import ConsentRequest, Json, Record
 
 LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin", "venv/bin", ".venv/Scripts", "vendor/bin")
-"""Where projects keep programs of their own."""
+"""Folders with programs of a project."""
 KIND = "language server"
 
 
@@ -24,11 +24,11 @@ class Launch(Record):
     root: Path
     program: Path
     consent: ConsentRequest | None = None
-    """Set if it would execute something of the project: the user decides first."""
+    """Set if the server would execute code of the project: the user has to allow it."""
 
     @property
     def key(self) -> str:
-        """Equal for sessions that can share the process."""
+        """Identifies the process: launches with the same key share it."""
         identity = [str(self.program), *self.row.args, self.row.init_options, self.row.settings]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         return f"{self.row.name}:{self.root}:{digest}"
@@ -63,7 +63,7 @@ def _programs(command: str, folders: Iterable[Path], environ: Mapping[str, str])
 
 
 def _fits_typescript(row: ServerRow, program: Path, root: Path) -> bool:
-    """Whether the version of TypeScript is one that the server works with."""
+    """Whether the server supports the project's version of TypeScript."""
     if not row.typescript:
         return True
     package = root / "node_modules/typescript/package.json"
@@ -79,7 +79,7 @@ def _fits_typescript(row: ServerRow, program: Path, root: Path) -> bool:
 
 
 def _with_consent(launch: Launch, project: Path, user_dir: Path) -> Launch:
-    """The launch with a question to the user, if project code or a foreign file decides on it."""
+    """The launch with a request for consent, if the project or a foreign file affects it."""
     row = launch.row
     files: Json = {}
     sources: list[str] = []
@@ -107,7 +107,7 @@ def _with_consent(launch: Launch, project: Path, user_dir: Path) -> Launch:
 
 
 def is_below(program: Path, folders: Iterable[Path]) -> bool:
-    """Whether a program is in one of the folders; the links of folders are followed."""
+    """Whether a program is in one of the folders, or in their link targets."""
     places = [place for each in folders for place in (each, each.resolve())]
     return any(program.is_relative_to(place) for place in places)
 

@@ -24,7 +24,7 @@ Fault: TypeAlias = Literal["", "start", "crash", "memory"]
 
 
 class ServerUnavailable(PiError):
-    """A server does not run: it crashed, does not start, or waits for its next start."""
+    """A server does not run: it crashed, failed to start, or is paused before a retry."""
 
     def __init__(self, fault: Fault, message: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class ServerPool:
         scope.on_close(self._close)
 
     def join(self, user: PoolUser) -> None:
-        """Add a session: its settings and its spawn wraps apply to servers that it starts."""
+        """Add a session. Its settings and spawn wraps apply to servers that it starts."""
         self._sessions.append(user)
 
     def leave(self, user: PoolUser) -> None:
@@ -77,21 +77,21 @@ class ServerPool:
             self._check_pause(slot)
             slot.state = "starting"
             slot.starting = self._scope.spawn(self._start(slot, user), name=launch.row.name)
-        # Shielded: the start goes on when one of those who wait for it gives up.
+        # Shielded: the start continues if one of its waiters is cancelled.
         started = await asyncio.shield(slot.starting)
         if isinstance(started, ServerUnavailable):
             raise started
         return started
 
     async def record_end(self, launch: Launch) -> None:
-        """Record the crash of a server whose connection has ended, if that is not known yet."""
+        """Record the crash of a server whose connection has ended, unless it is recorded."""
         slot = self.slots.get(launch.key)
         server = slot.server if slot is not None else None
         if slot is not None and server is not None and server.connection.end_reason is not None:
             await self._crashed(slot, server)
 
     async def reload(self, name: str = "") -> list[str]:
-        """End servers and forget their crashes; the next use starts them. Returns their names."""
+        """End servers and reset their crashes; the next use starts them. Returns their names."""
         chosen = [slot for slot in self.slots.values() if name in ("", slot.launch.row.name)]
         for slot in chosen:
             await self._stop(slot)
@@ -105,7 +105,7 @@ class ServerPool:
             raise ServerUnavailable(slot.fault, f"{slot.problem} It is not started again.")
 
     async def _start(self, slot: Slot, user: PoolUser) -> LanguageServer | ServerUnavailable:
-        """Start a server; a failure is returned, because several may wait for it."""
+        """Start a server. A failure is returned, not raised: several callers may wait for it."""
         row, scope = slot.launch.row, self._scope.inner(slot.launch.row.name)
         slot.scope = scope
         try:
@@ -133,13 +133,13 @@ class ServerPool:
         return server
 
     async def _watch(self, slot: Slot, server: LanguageServer) -> None:
-        """Note the end of a server that was not asked to end."""
+        """Record a crash when the process of a server ends by itself."""
         await server.child.wait()
-        # In a task of the pool: the scope of the server, which has this one, is closed there.
+        # In a task of the pool: _crashed closes the scope of the server, which owns this task.
         self._scope.spawn(self._crashed(slot, server), name="crash")
 
     async def _crashed(self, slot: Slot, server: LanguageServer) -> None:
-        if slot.server is server:  # else its end is known already
+        if slot.server is server:  # else its end is already recorded
             server.connection.close("it has ended")
             why = server.connection.end_reason or ""
             await self._failed(slot, "crash", f"{slot.launch.row.name} has crashed: {why}.")
@@ -211,7 +211,7 @@ class PoolUser:
         return bool(await result) if hasattr(result, "__await__") else bool(result)
 
     async def spawn(self, launch: Launch, scope: Scope) -> Child:
-        """Start the process of a server with the variables of commands, in its root."""
+        """Start the process of a server in its root, with the environment of commands."""
         words = [str(launch.program), *launch.row.args]
         if launch.row.multiplex:
             words = await self._multiplexed(words, launch)

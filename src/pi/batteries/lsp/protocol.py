@@ -119,11 +119,11 @@ class PositionedText:
         at = 0
         for line in text.splitlines(keepends=True):
             at += len(line)
-            if line.endswith(("\n", "\r")):  # the protocol knows no other line ends
+            if line.endswith(("\n", "\r")):  # the protocol has no other line ends
                 self._starts.append(at)
 
     def offset(self, position: Mapping[str, Any]) -> int:
-        """The offset of a position in the text; positions behind the end are moved to the end."""
+        """The offset of a position; positions after the end are moved to the end."""
         number = int(position["line"])
         if number >= len(self._starts):
             return len(self.text)
@@ -131,7 +131,7 @@ class PositionedText:
         return self._starts[number] + self._index(line, int(position["character"]))
 
     def position(self, number: int, column: int) -> Json:
-        """The position of a column, counted in characters from 0."""
+        """The position of a line and column, both counted from 0."""
         line = self.line(number)[:column]
         return {"line": number, "character": self._units(line)}
 
@@ -149,7 +149,7 @@ class PositionedText:
 
     @property
     def end(self) -> Json:
-        """The position behind the last character."""
+        """The position after the last character."""
         last = len(self._starts) - 1
         return self.position(last, len(self.line(last)))
 
@@ -204,7 +204,7 @@ class Diagnostic(Record):
     message: str
     code: str = ""
     source: str = ""
-    """The server, or the tool in it."""
+    """The tool that the server names as source, or the server."""
     range: Json = field(default_factory=dict)
     raw: Json = field(default_factory=dict)
     """As the server sent it, for code actions."""
@@ -288,7 +288,7 @@ def symbol_kind(symbol: Json) -> str:
 
 
 def symbol_rows(symbols: Any, depth: int = 0) -> list[str]:
-    """A line for each symbol of a file, those inside of others indented."""
+    """A line for each symbol of a file; nested ones are indented."""
     rows: list[str] = []
     for each in symbols:
         range = each.get("selectionRange") or each.get("location", {}).get("range", {})

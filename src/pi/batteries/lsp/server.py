@@ -13,7 +13,7 @@ from pi.batteries.lsp.protocol import path_of, uri_of
 from pi.extension import Child, Clock, Json
 
 MAX_OPEN = 50
-"""Documents that stay open; the oldest is closed then."""
+"""Maximum of open documents; the least recently used is closed."""
 CHANGED, CREATED, DELETED = 2, 1, 3
 CAPABILITIES: Json = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -35,7 +35,7 @@ CAPABILITIES: Json = {
     },
     "textDocument": {
         "synchronization": {"didSave": True, "dynamicRegistration": True},
-        # Servers that may register pull diagnostics publish none: registrations are tracked.
+        # Servers that register pull diagnostics publish none, so registrations are tracked.
         "diagnostic": {"dynamicRegistration": True, "relatedDocumentSupport": False},
         "publishDiagnostics": {"versionSupport": True, "codeDescriptionSupport": True},
         "hover": {"contentFormat": ["markdown", "plaintext"]},
@@ -69,7 +69,7 @@ PROVIDERS = {
     "textDocument/formatting": "documentFormattingProvider",
     "textDocument/diagnostic": "diagnosticProvider",
 }
-"""Static capabilities by method."""
+"""Names of static capabilities by method."""
 
 
 class Document:
@@ -82,9 +82,9 @@ class Document:
         self.language = language
         self.version = 1
         self.fenced = False
-        """Whether the server has certainly seen this version."""
+        """Whether the server has certainly read this version."""
         self.early = False
-        """Whether something was published before that is certain."""
+        """Whether a result without a version was published before ``fenced`` was set."""
         self.settled = True
         """Whether the results for the version before this one had arrived."""
         self.answered = False
@@ -92,13 +92,13 @@ class Document:
         self.pushed: list[Any] | None = None
         """Diagnostics that were published for this version."""
         self.exact = False
-        """Whether the server named the version of what it published."""
+        """Whether the published diagnostics had a version."""
         self.arrived = asyncio.Event()
         self.stamp: tuple[int, int] | None = None
-        """Size and time of the file whose text this is; ``None`` before it is written."""
+        """Size and time of the file with this text; ``None`` if it is not written yet."""
 
     def change(self, text: str) -> None:
-        """The next version."""
+        """Set a new text as the next version."""
         self.text = text
         self.version += 1
         self.fenced = self.early = False
@@ -127,10 +127,10 @@ class LanguageServer:
         self.documents: dict[Path, Document] = {}
         self.capabilities: Json = {}
         self.refreshes = 0
-        """How often the server has said that its diagnostics may have changed."""
+        """Number of ``workspace/diagnostic/refresh`` requests of the server."""
         self.used_at = clock.monotonic()
         self.stamps: dict[str, Any] | None = None
-        """The files below the root as the server knows them."""
+        """The files below the root at the last scan; ``None`` before the first."""
         self.disk_is_unknown = False
         """Whether commands ran since the files were compared."""
         self._registered: dict[str, tuple[str, Json]] = {}
@@ -145,12 +145,12 @@ class LanguageServer:
         self.connection = LspConnection(child, answer=self._answer, notified=self._notified)
 
     async def start(self) -> None:
-        """Initialise it. Raises ``ServerGone`` or ``RequestFailed``."""
+        """Initialise the server. Raises ``ServerGone`` or ``RequestFailed``."""
         folder = {"uri": uri_of(self.root), "name": self.root.name or "root"}
         result = await self.connection.request(
             "initialize",
             {
-                # Not ours: inside a sandbox the server would not find it, and end itself.
+                # Not the id of pi: in a sandbox the server would not find it, and would exit.
                 "processId": None,
                 "clientInfo": {"name": "pi"},
                 "rootUri": folder["uri"],
@@ -209,7 +209,7 @@ class LanguageServer:
         return document
 
     async def resend(self, document: Document) -> None:
-        """Send the same text as a new version: servers without versions publish again."""
+        """Send the same text as a new version, so that the server publishes again."""
         was_fenced = document.fenced
         document.change(document.text)
         document.fenced = was_fenced
@@ -225,7 +225,7 @@ class LanguageServer:
         )
 
     async def saved(self, document: Document) -> None:
-        """Report that a document was saved, if the server wants to know."""
+        """Send ``didSave``, if the server supports it."""
         sync = self.capabilities.get("textDocumentSync")
         save = sync.get("save") if isinstance(sync, dict) else None
         if not save and not self._registrations("textDocument/didSave"):
@@ -245,13 +245,13 @@ class LanguageServer:
             )
 
     async def files_changed(self, changes: Mapping[Path, int]) -> None:
-        """Report files that were created, changed or deleted on the disk."""
+        """Send ``didChangeWatchedFiles`` for files that were created, changed or deleted."""
         if changes:
             events = [{"uri": uri_of(path), "type": kind} for path, kind in changes.items()]
             await self.connection.notify("workspace/didChangeWatchedFiles", {"changes": events})
 
     async def request(self, method: str, params: Any) -> Any:
-        """Send a request; what the server computed for an older text is requested again."""
+        """Send a request; retries if a change of the text has interrupted it."""
         self.used_at = self.clock.monotonic()
         for attempt in range(4):
             try:
@@ -266,7 +266,7 @@ class LanguageServer:
 
     @property
     def progress(self) -> str:
-        """What the server is busy with; empty if it is not."""
+        """Title and percentage of the server's work; empty if it is idle."""
         for each in self._progress.values():
             title, share = each.get("title", ""), each.get("percentage")
             return f"{title} {share:.0f} %" if isinstance(share, int | float) else str(title)

@@ -1,4 +1,4 @@
-"""The language servers of one session: those for a file, and what they know of the disk."""
+"""The language servers of one session: choice for a file, and synchronisation with the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pi.batteries.lsp.server import CHANGED, CREATED, DELETED, LanguageServer, d
 from pi.extension import ExtensionAPI, FileFailed, FileStamp, Json
 
 MAX_TEXT = 2_000_000
-"""Bytes of a file that is sent to servers."""
+"""Maximum bytes of a file that is sent to servers."""
 MAX_SCANNED = 20_000
 MAX_EVENTS = 2_000
 SKIPPED = frozenset(
@@ -70,7 +70,7 @@ class LspSession:
         return home, Path(environ.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
 
     def forget_choices(self) -> None:
-        """Read the configuration and look for programs again."""
+        """Forget the configuration and the found programs; the next use reads them again."""
         self._servers = None
         self._choices.clear()
         self._noted.clear()
@@ -82,7 +82,7 @@ class LspSession:
         key = path.parent, path.suffix or path.name
         task = self._choices.get(key)
         if task is None:
-            # A task of its own: the user may take longer to decide than a write waits.
+            # In a task of its own: the user may take longer to decide than a write waits.
             task = self.pi.scope.spawn(self._choose(path), name=f"servers for {path.name}")
             self._choices[key] = task
         return await asyncio.shield(task)
@@ -109,7 +109,7 @@ class LspSession:
         return []
 
     async def missing_note(self, path: Path) -> str:
-        """What to install for a file without a server; once for each kind of file."""
+        """A note about the missing server of a file; empty after the first for its kind."""
         rows = [row for row in (await self.servers()).matching(path) if not row.needs_marker]
         kind = path.suffix or path.name
         if not rows or not self.first_time(kind, "missing"):
@@ -118,7 +118,7 @@ class LspSession:
         return f"No language server for {kind} files is available.{hint}"
 
     def first_time(self, name: str, problem: str) -> bool:
-        """Whether something is noted for the first time in this session."""
+        """Whether this is the first call with these arguments in the session."""
         is_first = (name, problem) not in self._noted
         self._noted.add((name, problem))
         return is_first
@@ -126,7 +126,7 @@ class LspSession:
     # Running servers ------------------------------------------------------------------------------
 
     async def server(self, launch: Launch) -> LanguageServer:
-        """The running server, which knows the files on the disk. Raises ``ServerUnavailable``."""
+        """The running server, synchronised with the disk. Raises ``ServerUnavailable``."""
         server = await self.pool.get(launch, self.user)
         await self.refresh(server)
         return server
@@ -142,7 +142,7 @@ class LspSession:
         return found
 
     def slots(self) -> list[Slot]:
-        """The servers of this project; the pool may have those of others, too."""
+        """The servers of this project; the pool may have those of other projects."""
         cwd = self.pi.context.cwd
         return [
             slot
@@ -155,7 +155,7 @@ class LspSession:
         return [slot.server for slot in self.slots() if slot.server is not None]
 
     def commands_ran(self) -> None:
-        """A command may have changed any file: look at the disk before the next query."""
+        """Scan the disk before the next query, because a command may have changed any file."""
         for server in self.running():
             server.disk_is_unknown = True
 
@@ -168,7 +168,7 @@ class LspSession:
             return None
 
     async def refresh(self, server: LanguageServer) -> None:
-        """Send what has changed on the disk: open documents, and other files after a command."""
+        """Send changes on the disk: of open documents, and of other files after a command."""
         for path, document in list(server.documents.items()):
             if document.stamp is None or disk_stamp(path) != document.stamp:
                 await self._reread(server, path)
@@ -194,12 +194,12 @@ class LspSession:
                 str(server.root), skip=_is_skipped, most=MAX_SCANNED
             )
         except FileFailed:
-            return {}  # too many files: servers see changes of open documents only
+            return {}  # too many files: only changes of open documents are sent
         before, server.stamps = server.stamps or {}, dict(now)
         return _changes(server, before, now) if before else {}
 
     async def written(self, path: Path, text: str | None) -> None:
-        """A tool wrote or removed a file: running servers that know it get the new text."""
+        """Send the new text of a file that a tool wrote; ``None`` if it was removed."""
         for server in self.running():
             if text is None:
                 await server.close(path)

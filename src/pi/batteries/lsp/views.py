@@ -89,7 +89,7 @@ class LanguageServersScreen:
         """Nothing is cached."""
 
     def render(self, width: int) -> list[str]:
-        """States and roots of the running servers; what is installed below."""
+        """States and roots of the running servers; below them all known servers."""
         theme = self._theme
         rows: list[str] = []
         running = self._status()["servers"]
@@ -112,7 +112,7 @@ class LanguageServersScreen:
         return rows
 
     def _installed(self, used: int, width: int) -> list[str]:
-        """The rows of the known servers that fit, from the first that is not scrolled away."""
+        """The rows of the known servers from the scroll position, as many as fit."""
         room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
         drawn = [self._known_rows(*each, width) for each in self._known]
         last, space = len(drawn), room
@@ -127,7 +127,7 @@ class LanguageServersScreen:
         paint: Callable[[str], str] = str if program else partial(self._theme.fg, "dim")
         if len(name := f"{name:<20}") + 1 + visible_width(text) <= width:
             return [f"{name} {paint(text)}"]
-        # A command that is cut cannot be copied.
+        # Wrapped, not truncated, so that the install command can be copied.
         return [name.rstrip(), *(f"  {paint(row)}" for row in wrap_text(text, max(width - 2, 1)))]
 
     def handle_input(self, data: str) -> None:

@@ -1,7 +1,7 @@
-"""Writes files: formatting and diagnostics around writes of tools, and edits that servers want.
+"""Writes files: formatting and diagnostics around writes of tools, and edits by servers.
 
-A write of a tool is formatted first, then written, and diagnostics for it are reported. The edits
-of a workspace are computed for all files first, then written through the file layers.
+A write of a tool is formatted first, then written; then its diagnostics are reported. A workspace
+edit is computed for all files first, then written through the file layers.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ from pi.extension import (
 )
 
 WRITE_SECONDS = 3.0
-"""How long a write waits for servers, altogether."""
+"""How long a write waits for all servers together."""
 CHECK_SECONDS = 0.5
-"""How much of that is left for diagnostics after a slow formatter."""
+"""The part of that time which is reserved for diagnostics after formatting."""
 SILENT_SECONDS = 0.5
-"""How long a write waits for a server that was silent during the last one."""
+"""How long a write waits for a server that did not answer in time before."""
 LATE_SECONDS = 25.0
-"""How long results are awaited after that."""
+"""How long late results are awaited after that."""
 LATE_NOTE = "lsp-diagnostics"
 MAX_DIFF_LINES = 40
 ReadText = Callable[[Path], Awaitable[str | None]]
 
 
 class Checked(Record):
-    """What one server says about a written file."""
+    """The result of one server for a written file."""
 
     server: str
     found: tuple[Diagnostic, ...] | None = None
@@ -64,7 +64,7 @@ class Checked(Record):
 
 
 class WriteThrough:
-    """A file layer. Its limit holds for everything that servers do during a write."""
+    """A file layer. ``WRITE_SECONDS`` limits all work of servers during a write."""
 
     def __init__(self, session: LspSession) -> None:
         self._session = session
@@ -72,20 +72,20 @@ class WriteThrough:
         self._clock = session.clock
         self._tools: dict[str, str] = {}
         self._silent: set[str] = set()
-        """Servers that did not answer in time: the next write waits only shortly for them."""
+        """Servers that did not answer in time; writes wait ``SILENT_SECONDS`` for them."""
         self._late: dict[Path, tuple[str, str]] = {}
-        """Results that arrived too late: the text they are about, and the report."""
+        """Late results by file: the checked text, and the report."""
 
     def call_started(self, call_id: str, tool: str) -> None:
-        """Remember which tool a call belongs to."""
+        """Record the tool of a call."""
         self._tools[call_id] = tool
 
     def call_ended(self, call_id: str) -> None:
-        """Forget a call."""
+        """Remove the record of a call."""
         self._tools.pop(call_id, None)
 
     async def layer(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Write a file through the servers for it."""
+        """Write a file, with formatting and diagnostics by its servers for writes of tools."""
         rows = (await self._session.servers()).matching(change.path)
         text = _text_of(change)
         if not rows or text is None or not change.call_id:
@@ -97,7 +97,7 @@ class WriteThrough:
         formatted, note = await self._formatted(change, text, ends)
         after = change if formatted == text else replace(change, after=formatted.encode())
         written = await write(after)
-        self._late.pop(change.path, None)  # it is about an older text
+        self._late.pop(change.path, None)  # the report of an older text
         notes: tuple[str, ...] = (note,) if note else ()
         details: Json = {}
         if self._wants_diagnostics(change):
@@ -138,7 +138,10 @@ class WriteThrough:
         )
 
     async def _format(self, path: Path, text: str) -> tuple[str, str] | None:
-        """Format with a linter that can, else with the language server."""
+        """The formatted text and the server that formatted; linters come first.
+
+        ``None`` if no server can format.
+        """
         launches = await self._session.chosen(path)
         for launch in sorted(launches, key=lambda each: not each.row.is_linter):
             server = await self._session.server(launch)
@@ -162,7 +165,7 @@ class WriteThrough:
             choosing = self._session.chosen(path)
             launches = await within(self._clock, ends - self._clock.monotonic(), choosing)
         except TimeoutError:
-            return (), {}  # the user decides about a server
+            return (), {}  # the user has not decided about a server yet
         if not launches:
             note = await self._session.missing_note(path)
             return ((note,) if note else ()), {}
@@ -181,7 +184,7 @@ class WriteThrough:
     async def _await_in_time(
         self, tasks: dict[asyncio.Task[Checked], Launch], ends: float
     ) -> set[asyncio.Task[Checked]]:
-        """Wait for all servers, shortly for silent ones. Returns the checks that are not done."""
+        """Wait for all servers, but only briefly for silent ones. Returns unfinished checks."""
         now = self._clock.monotonic()
         silent = {task for task, launch in tasks.items() if launch.key in self._silent}
         limit = asyncio.ensure_future(self._clock.sleep(ends - now))
@@ -262,7 +265,7 @@ class WriteThrough:
     async def _await_late(
         self, path: Path, text: str, tasks: dict[asyncio.Task[Checked], Launch]
     ) -> None:
-        """Keep results that arrive later for the next turn."""
+        """Wait for late results, and keep them for the next turn."""
         limit = asyncio.ensure_future(self._clock.sleep(LATE_SECONDS))
         waiting = set(tasks)
         try:
@@ -279,7 +282,7 @@ class WriteThrough:
             self._late[path] = text, "\n".join(notes)
 
     async def take_late(self) -> str:
-        """Late results, once, if the files still have the text that they are about."""
+        """Remove and return the late results of files whose text has not changed since."""
         late, self._late = self._late, {}
         reports = [
             found for path, (text, found) in late.items() if await self._session.read(path) == text
@@ -294,7 +297,7 @@ class LateNotes(Policy):
         self._writes = writes
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Between two turns, and before a prompt."""
+        """Add late diagnostics between two turns, and before a prompt."""
         continues = at.kind == "prompt" or (at.kind == "turn" and bool(at.results))
         if not continues or not (text := await self._writes.take_late()):
             return at.next

@@ -1,4 +1,4 @@
-"""The servers in a session: events, settings, and the words of ``/mcp`` and ``pi mcp``."""
+"""The servers in a session: events, settings, and the subcommands of ``/mcp`` and ``pi mcp``."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def extension(pi: ExtensionAPI) -> SessionMcp:
     commands = McpCommands(session)
 
     def session_start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        # Print and JSON mode begin with the input; ``pi mcp list`` has none and starts nothing.
+        # Print and JSON mode open with the first input; ``pi mcp list`` has none, starts nothing.
         if ctx.mode in ("tui", "rpc"):
             session.open()
 
     async def input(event: InputEvent, ctx: ExtensionContext) -> None:
-        # Not before_agent_start: the tools of a run are chosen before that.
+        # Not in before_agent_start: the tools of a run are chosen before that event.
         await session.wait()
 
     async def session_shutdown(event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
@@ -101,7 +101,7 @@ def extension(pi: ExtensionAPI) -> SessionMcp:
 
 
 class McpCommands:
-    """Runs ``/mcp …``; in the shell the same words as ``pi mcp …``."""
+    """The subcommands of ``/mcp`` and ``pi mcp``."""
 
     def __init__(self, session: SessionMcp) -> None:
         self._session = session
@@ -144,7 +144,7 @@ class McpCommands:
 
     @property
     def _named(self) -> dict[str, Callable[[str, CommandContext], Awaitable[None]]]:
-        """The words that act on one server."""
+        """The subcommands for one server."""
         return {
             "remove": self._remove,
             "enable": partial(self._switch, enabled=True),
@@ -187,7 +187,7 @@ class McpCommands:
     async def _log(self, name: str, ctx: CommandContext) -> None:
         self._write(ctx, "\n".join(self._server(name).lines) or f"The log of {name} is empty.")
 
-    # Acts of the screen and the words -------------------------------------------------------------
+    # Actions of the screen and the subcommands ----------------------------------------------------
 
     def listing(self) -> str:
         """All servers with their state, one per line."""
@@ -225,7 +225,7 @@ class McpCommands:
         return state
 
     def enable(self, name: str, *, enabled: bool) -> None:
-        """Switch a server on or off, in the user's file; servers of other files by name."""
+        """Switch a server on or off in the user's file, also servers of other files."""
         file, raw = self._own_file()
         servers = raw.get("mcpServers")
         off = [each for each in raw.get("disabledServers") or [] if each != name]
@@ -240,7 +240,7 @@ class McpCommands:
         self._save(file, raw)
 
     async def test(self, name: str) -> str:
-        """Connect to a server and describe it."""
+        """Reconnect to a server and describe it. Raises ``McpError``."""
         server = self._server(name)
         await server.reconnect()
         info, lists = server.info, await server.complete_lists()
@@ -264,7 +264,7 @@ class McpCommands:
         """Start a server again."""
         await self._server(name).reconnect()
 
-    # Words ----------------------------------------------------------------------------------------
+    # Subcommands ----------------------------------------------------------------------------------
 
     async def _screen(self, ctx: CommandContext) -> None:
         self._session.failures.seen()
@@ -363,13 +363,13 @@ class McpCommands:
     def _save(self, path: Path, raw: Json) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.new")
-        # Values may be secrets: only the user reads the file.
+        # Only readable by the user: values may be secrets.
         temporary.touch(mode=0o600)
         temporary.write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", "utf-8")
         temporary.replace(path)
 
     async def _opened(self) -> None:
-        """Wait until the configuration is known: ``pi mcp`` comes before ``session_start`` ends."""
+        """Wait until the configuration is read: a command may run before ``open`` has ended."""
         opening = self._session.opening
         if opening is None:
             await self._session.load(start=False)  # ``pi mcp`` without a session
@@ -386,7 +386,10 @@ class McpCommands:
 
 
 def parse_added(words: Sequence[str]) -> Json:
-    """The definition of ``/mcp add``: a command with arguments, or an address with options."""
+    """Parse ``/mcp add``: a command with arguments, or an address, with options.
+
+    Raises ``McpError``.
+    """
     definition: Json = {}
     rest = [*words]
     targets: list[str] = []

@@ -1,4 +1,4 @@
-"""One connection to a server: requests with their answers, and what the server asks in return."""
+"""One connection to a server: requests of the client, and requests of the server."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from pi.batteries.mcp.transport import Transport
 from pi.extension import Json
 
 PROBE_SECONDS = 3.0
-"""How long ``server/discover`` may stay without an answer before ``initialize`` is sent too.
+"""Time after which ``initialize`` is sent as well, if ``server/discover`` is not answered.
 
-Some servers of the handshake era ignore what arrives before ``initialize``.
+Some servers of the handshake era ignore messages before ``initialize``.
 """
 MAX_LOGGED_STRAYS = 5
 BACKOFF_SECONDS = (0.05, 0.1, 0.2, 0.25)
-"""Before a request is sent again whose server only needs time."""
+"""Pauses before a request is repeated whose server needs time but no input."""
 
 Progress: TypeAlias = Callable[[float, float | None, str], None]
-"""Gets the progress, the total if it is known, and a message."""
+"""Called with the progress, the total if it is known, and a message."""
 T = TypeVar("T")
 
 
 class ClientHost(Protocol):
-    """Answers what a server asks, and starts tasks."""
+    """Answers requests of a server, and starts tasks."""
 
     name: str
     version: str
 
     def capabilities(self) -> Json:
-        """What the client offers."""
+        """The capabilities of the client."""
 
     async def answer(self, method: str, params: Json) -> Json:
         """The result of a request of the server. Raises ``RpcError``."""
 
     def notified(self, method: str, params: Json) -> None:
-        """A notification arrived."""
+        """Handle a notification."""
 
     def lost(self, error: McpError) -> None:
-        """The connection is lost."""
+        """Handle the loss of the connection."""
 
     def log(self, text: str) -> None:
-        """A line for the log of the server."""
+        """Add a line to the log of the server."""
 
     @property
     def is_closed(self) -> bool:
@@ -87,7 +87,10 @@ class Client:
     # Connecting -----------------------------------------------------------------------------------
 
     async def connect(self, era: Era | None, timeout: float) -> ServerInfo:
-        """Find out the era of the server and begin the conversation; ``era`` is a known one."""
+        """Open the transport and do the handshake; ``era`` is that of the server, if known.
+
+        Raises ``McpError``.
+        """
         try:
             async with asyncio.timeout(timeout):
                 await self._transport.open(self)
@@ -127,7 +130,7 @@ class Client:
                     task.cancelled() or task.exception()
 
     async def _discover(self) -> ServerInfo | None:
-        """The server, if it is a modern one. Raises ``McpError`` if no era can work."""
+        """The server, if it is a modern one; else ``None``. Raises ``McpError`` if no era works."""
         host = self._host
         self._meta = meta = protocol.modern_meta(host.version, host.capabilities())
         try:
@@ -150,7 +153,7 @@ class Client:
         return info
 
     def _check_versions(self, error: RpcError) -> None:
-        """Raise ``BadMessage`` if the server names its versions and none of them is known."""
+        """Raise ``BadMessage`` if the server lists its versions and pi supports none of them."""
         listed = error.data.get("supported") if isinstance(error.data, dict) else None
         supported = [str(each) for each in listed] if isinstance(listed, list) else []
         known = (protocol.MODERN, *protocol.HANDSHAKE)
@@ -191,7 +194,10 @@ class Client:
         schema: Json | None = None,
         meta: Json | None = None,
     ) -> Json:
-        """The result of a request. Raises ``McpError``. Progress extends the time."""
+        """The result of a request. Each progress notification restarts the timeout.
+
+        Raises ``McpError``.
+        """
         if self._closed is not None:
             raise self._closed
         id = next(self._ids)
@@ -228,7 +234,7 @@ class Client:
         ask: Callable[[str, Json], Awaitable[Json]],
         **options: Any,
     ) -> Json:
-        """The result of a request whose server may need input first; ``ask`` answers that."""
+        """The result of a request. ``ask`` provides input that the server requires first."""
         request_params, pause = dict(params), 0
         for _ in range(protocol.MAX_ROUNDS + 1):
             result = await self.request(method, request_params, **options)
@@ -276,7 +282,7 @@ class Client:
         await self._transport.send(protocol.notification(method, params))
 
     async def notify_roots(self) -> None:
-        """Send that the roots changed; a failure is logged."""
+        """Notify the server that the roots changed; a failure is logged."""
         try:
             await self.notify("notifications/roots/list_changed")
         except McpError as error:
@@ -304,7 +310,7 @@ class Client:
     # Messages of the server -----------------------------------------------------------------------
 
     def receive(self, message: Any) -> None:
-        """A message arrived."""
+        """Handle a message of the server."""
         if isinstance(message, list):  # a batch, which 2025-03-26 allows
             for each in message:
                 self.receive(each)
@@ -324,7 +330,7 @@ class Client:
     def _answered(self, message: Json) -> None:
         id = message.get("id")
         if isinstance(id, str) and id.isdecimal():
-            id = int(id)  # seen from servers that turn ids into text
+            id = int(id)  # some servers turn ids into text
         answer = self._pending.get(id) if isinstance(id, int) else None
         if answer is None or answer.done():
             self._stray(f"an answer to the unknown or answered request {id!r}")
@@ -385,7 +391,7 @@ class Client:
             self._host.log(f"Ignored {description}.")
 
     def fail(self, id: int | None, error: McpError) -> None:
-        """A request failed, or the whole connection is lost."""
+        """Fail the request ``id``; with ``None``, all requests, because the connection is lost."""
         if id is None:
             self._end(error)
             self._host.lost(error)

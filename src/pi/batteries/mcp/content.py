@@ -1,4 +1,4 @@
-"""Results of servers as results of tools: texts, pictures, links, structured data. Pure."""
+"""Translates results of servers into results of tools. Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from pi.extension import Image, Json, Record, Text, ToolResult, sanitise
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""What models can see."""
+"""Types of pictures that models accept."""
 CHARACTERS_PER_TOKEN = 4
 
 
 class Limits(Record):
-    """What of a result reaches the model."""
+    """Limits of a result for the model."""
 
     characters: int
-    """Of all texts together; the rest is stored as an artifact."""
+    """Maximum of all texts together; the whole text is then stored as an artifact."""
     pictures: int = 20
 
 
 class Shown(Record):
-    """A result as it reaches the model."""
+    """A result within the limits."""
 
     blocks: tuple[Text | Image, ...]
     whole: str | None = None
-    """All texts, if they are longer than what is shown."""
+    """All texts, if something was left out; else ``None``."""
 
 
 def call_result(result: Json, limits: Limits) -> tuple[Shown, bool]:
@@ -40,7 +40,7 @@ def call_result(result: Json, limits: Limits) -> tuple[Shown, bool]:
 
 
 def content_blocks(block: Any) -> list[Text | Image]:
-    """A content block of a tool result or a prompt."""
+    """Translate a content block of a tool result or a prompt."""
     match block:
         case {"type": "text", "text": str(text)}:
             return [Text(text=clean(text))]
@@ -72,7 +72,7 @@ def resource_blocks(resource: Json) -> list[Text | Image]:
 
 
 def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
-    """``blocks`` up to the limits."""
+    """The blocks, truncated to the limits."""
     texts = [block.text for block in blocks if isinstance(block, Text)]
     if sum(map(len, texts)) <= limits.characters and len(blocks) - len(texts) <= limits.pictures:
         return Shown(blocks=tuple(blocks) or (Text(text="(no content)"),))
@@ -89,7 +89,7 @@ def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
 
 
 def tool_result(shown: Shown, *, is_error: bool, stored_as: str, details: Json) -> ToolResult:
-    """The result of a tool call; ``stored_as`` is where the whole text is."""
+    """The result of a tool call; ``stored_as`` is the address of the whole text."""
     blocks = shown.blocks
     if shown.whole is not None:
         where = f" The whole text is in {stored_as}; read it in parts." if stored_as else ""
@@ -113,12 +113,12 @@ def prompt_blocks(result: Json) -> list[Text | Image]:
 
 
 def clean(text: str) -> str:
-    """``text`` without control characters: it is written by a server."""
+    """``text`` without control characters, because servers are not trusted."""
     return sanitise(text)
 
 
 def _repeats(blocks: list[Text | Image], structured: Any) -> bool:
-    """Whether the texts are the structured content again, as servers send it for old clients."""
+    """Whether the texts repeat the structured content, as servers do for old clients."""
     texts = [block.text for block in blocks if isinstance(block, Text)]
     wrapped = isinstance(structured, dict) and structured.keys() == {"result"}
     plain = structured["result"] if wrapped else structured  # as the Python SDK wraps values

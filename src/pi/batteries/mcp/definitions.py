@@ -1,4 +1,4 @@
-"""Definitions of servers, as the configuration files of pi and of other agents have them. Pure.
+"""Definitions of servers in the configuration files of pi and of other agents. Pure.
 
 ``FILES`` lists the files, the highest priority first. The first definition of a name is used; a
 later one of the same name, or with the same content, is shadowed.
@@ -28,7 +28,7 @@ TransportKind: TypeAlias = Literal["stdio", "http", "sse"]
 
 
 class Definition(Record):
-    """A server as a file defines it; values are not expanded."""
+    """The definition of a server in a file, before values are expanded."""
 
     name: str
     transport: TransportKind = "stdio"
@@ -38,23 +38,23 @@ class Definition(Record):
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     bearer_token_env: str = ""
-    """A variable with the access token."""
+    """Name of the variable with the access token."""
     fallback_to_sse: bool = False
-    """Whether the older HTTP transport is tried too, since the file names none."""
+    """Whether the older HTTP transport is tried as well, because the file names none."""
     enabled: bool = True
     timeout: float | None = None
-    """Seconds of one request; 0 waits without end."""
+    """Time limit of one request in seconds; 0 for none."""
     start_timeout: float | None = None
     only_tools: tuple[str, ...] | None = None
     without_tools: tuple[str, ...] = ()
     oauth: Json = field(default_factory=dict)
     """``clientId``, ``clientSecret`` and ``scopes`` of a registered client."""
     problem: str = ""
-    """Why it cannot be used."""
+    """Why the definition cannot be used; empty if it can."""
 
     @property
     def runs(self) -> Json:
-        """Everything that decides what is executed or contacted; consent is bound to it."""
+        """All values that determine what is executed or contacted; consent covers exactly them."""
         known: Json = {
             "command": list(self.command),
             "env": self.env,
@@ -68,7 +68,7 @@ class Definition(Record):
 
     @property
     def digest(self) -> str:
-        """A hash of ``runs``: equal for equal servers, whatever their names."""
+        """A hash of ``runs``: equal for equal servers with different names."""
         data = json.dumps(self.runs, sort_keys=True).encode("utf-8", "replace")
         return hashlib.sha256(data).hexdigest()
 
@@ -82,16 +82,16 @@ class ConfigFile(Record):
 
 
 class Configured(Record):
-    """A definition with where it comes from."""
+    """A definition with its source."""
 
     definition: Definition
     source: str
     """The file, or ``settings``."""
     is_own: bool
-    """Whether it is from the user's own configuration of pi, which needs no consent."""
+    """Whether the source is the user's own configuration of pi, which needs no consent."""
     is_project: bool
     shadowed_by: str = ""
-    """The file of the definition that is used instead."""
+    """The source of the definition that is used instead; empty if this one is used."""
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Configured(Record):
 
     @property
     def is_same_everywhere(self) -> bool:
-        """Whether the working directory of a session does not change what is run or contacted."""
+        """Whether the server is the same for every working directory, so sessions can share it."""
         definition = self.definition
         values = (
             *definition.command,
@@ -121,7 +121,7 @@ Read: TypeAlias = Callable[[Json, Where | None], ConfigFile]
 
 
 def _standard(raw: Json, key: str = "mcpServers") -> ConfigFile:
-    """``mcpServers`` as most agents write it."""
+    """The format of most agents: ``mcpServers``."""
     servers = tuple(_server(name, each) for name, each in _items(raw.get(key)))
     enabled = raw.get("enabledServers")
     return ConfigFile(
@@ -200,7 +200,7 @@ def _opencode(raw: Json, where: Where | None) -> ConfigFile:
 
 
 def _gemini(raw: Json, where: Where | None) -> ConfigFile:
-    """``url`` is the older transport there, ``httpUrl`` the streamable one."""
+    """The format of Gemini: ``url`` is the older transport, ``httpUrl`` the streamable one."""
     servers = (
         _server(name, {**each, "type": "http" if "httpUrl" in each else "sse"})
         for name, each in _items(raw.get("mcpServers"))
@@ -243,11 +243,11 @@ FILES = (
     FileKind(place="project", path="mcp.json"),
     FileKind(place="project", path=".mcp.json"),
 )
-"""The highest priority first."""
+"""All configuration files, the highest priority first."""
 
 
 def path_of(kind: FileKind, where: Where) -> Path:
-    """Where the file is."""
+    """The path of the file."""
     roots = {"project": where.cwd, "home": where.home, "agent": where.agent_dir}
     return roots[kind.place] / kind.path
 
@@ -266,8 +266,7 @@ def parse_file(text: str, path: Path) -> Json:
 def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configured, ...]:
     """All servers of files in order of priority: content, path, whether own, whether of a project.
 
-    A disabled server that is used stays disabled; ``disabledServers`` of any file of the user
-    and of pi's project file count everywhere.
+    ``disabledServers`` of any file disables the servers of all files.
     """
     used: dict[str, str] = {}
     contents: dict[str, str] = {}
@@ -299,7 +298,7 @@ def from_settings(raw: Any) -> ConfigFile:
 
 
 def _checked(definition: Definition) -> Definition:
-    """``made`` with what is wrong with it."""
+    """The definition, with ``problem`` set if it is invalid."""
     values = (
         *definition.command,
         *definition.env.values(),

@@ -1,7 +1,7 @@
-"""Messages over HTTP: the streamable transport of both eras, and the older one with two addresses.
+"""The HTTP transports: the streamable one of both eras, and the older one with two addresses.
 
 A request is a POST, and its answer is JSON or a stream of events. Servers of the handshake era send
-their own requests on a GET stream, and continue a broken stream after ``Last-Event-ID``.
+their own requests on a GET stream, and can resume a broken stream after ``Last-Event-ID``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from pi.extension import HttpError, Json, PiError, Scope, SseReader, Timeouts, o
 
 MAX_BODY = 64 * 1024 * 1024
 MAX_RESUMES = 5
-"""How often a broken stream is continued without any new message."""
+"""Maximum attempts to resume a broken stream without a new message."""
 DEFAULT_RETRY_MS = 500
 CLOSE_SECONDS = 2.0
 _SESSION = "mcp-session-id"
 
 
 class HttpLink(Protocol):
-    """HTTP for a server, through a session that is open, with the credentials of the server."""
+    """HTTP access to a server through an open session, with the credentials of the server."""
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class HttpLink(Protocol):
 
 
 class _Http:
-    """What both transports share: one exchange, and the errors of a response."""
+    """The common part of both transports: streams, delivery, and errors of a response."""
 
     def __init__(self, link: HttpLink, scope: Scope) -> None:
         self._link = link
@@ -73,7 +73,7 @@ class _Http:
         )
 
     def lost(self, error: PiError) -> ServerClosed:
-        """A failure of the connection."""
+        """The error for a failed connection."""
         return ServerClosed(
             f"The connection to MCP server {self._link.name} failed: {error.message}",
             hint=error.hint,
@@ -113,7 +113,7 @@ class _Http:
     def deliver(self, data: bytes) -> Any:
         """Pass a message on. Returns it; ``None`` if it is not JSON."""
         if not data.strip():
-            return None  # an event that has only an id, from which a stream can be continued
+            return None  # an event with only an id, from which a stream can be resumed
         try:
             message = json.loads(data)
         except (ValueError, RecursionError):
@@ -143,15 +143,15 @@ class StreamableTransport(_Http):
         self._retry_ms = DEFAULT_RETRY_MS
 
     async def open(self, peer: Peer) -> None:
-        """Nothing is sent before the first message."""
+        """Set the receiver; nothing is sent before the first message."""
         self._peer = peer
 
     def connected(self, info: ServerInfo) -> None:
-        """Send the version from now on."""
+        """Store the version, which is sent from now on."""
         self._version = info.version
 
     async def send(self, message: Json, *, schema: Json | None = None) -> None:
-        """Send a message. The answer to a request is received later."""
+        """Send a message. The answer to a request is passed to the peer later."""
         if "method" in message and "id" in message:
             id = message["id"]
             task = self._scope.spawn(self._exchange(id, message, schema), name=message["method"])
@@ -166,7 +166,7 @@ class StreamableTransport(_Http):
             self._streams.append(self._scope.spawn(self._listen(), name="GET stream"))
 
     def abandon(self, id: int) -> bool:
-        """Close the stream of a request, which modern servers understand as its end."""
+        """Close the stream of a request, which cancels it at modern servers."""
         task = self._running.get(id)
         if task is not None:
             task.cancel()
@@ -183,7 +183,7 @@ class StreamableTransport(_Http):
                 async with self.stream(self._link.url, "DELETE", headers):
                     pass
         except (PiError, TimeoutError):
-            pass  # the server forgets the session by itself
+            pass  # the server ends the session by itself
 
     async def _headers(self, message: Json | None, schema: Json | None) -> dict[str, str]:
         headers = await self._link.headers()
@@ -258,7 +258,7 @@ class StreamableTransport(_Http):
         return reader.last_event_id, False
 
     async def _resume(self, id: int, last: str) -> None:
-        """Continue a broken stream until the request is answered."""
+        """Resume a broken stream until the request is answered. Raises ``ServerClosed``."""
         attempts = MAX_RESUMES
         while last and self._version != protocol.MODERN and attempts > 0:
             attempts -= 1
@@ -286,7 +286,7 @@ class StreamableTransport(_Http):
         return self.stream(self._link.url, "GET", headers)
 
     async def _listen(self) -> None:
-        """Receive what the server sends by itself; many servers have no such stream."""
+        """Receive requests and notifications of the server; many servers have no such stream."""
         last, failures = "", 0
         while failures < MAX_RESUMES:
             try:
@@ -319,14 +319,14 @@ class SseTransport(_Http):
         await self._endpoint
 
     def connected(self, info: ServerInfo) -> None:
-        """Nothing depends on it."""
+        """Do nothing: the version is not sent."""
 
     def abandon(self, id: int) -> bool:
-        """The server has to be notified."""
+        """Return False: the server has to be notified."""
         return False
 
     async def send(self, message: Json, *, schema: Json | None = None) -> None:
-        """Send a message; every answer arrives on the stream."""
+        """Send a message; answers arrive on the stream. Raises ``McpError``."""
         headers = await self._link.headers()
         headers["Content-Type"] = "application/json"
         body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
@@ -373,7 +373,7 @@ class SseTransport(_Http):
                     self.deliver(data)
 
     def _found(self, path: str) -> None:
-        """Use the address for POST; credentials must not go to another server."""
+        """Use the address for POST. Raises ``BadMessage`` if it is on another server."""
         url = urljoin(self._link.url, path)
         if urlsplit(url)[:2] != urlsplit(self._link.url)[:2]:
             raise BadMessage(

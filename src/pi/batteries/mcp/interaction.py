@@ -1,4 +1,4 @@
-"""What servers ask in return: roots, a model, and answers of the user. The user decides first."""
+"""Requests of servers: roots, sampling by a model, elicitation. The user has to agree first."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Interaction:
 
 
 def required_pages(error: RpcError) -> list[Json]:
-    """The pages that the user has to open before a call works."""
+    """The pages that the user has to open before a call works; empty for other errors."""
     if error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
         return []
     found = error.data.get("elicitations")
@@ -167,12 +167,12 @@ def required_pages(error: RpcError) -> list[Json]:
 
 
 def roots(cwd: Path) -> list[Json]:
-    """The directories that servers may work in."""
+    """The roots of a session: its working directory."""
     return [{"uri": cwd.as_uri(), "name": cwd.name or str(cwd)}]
 
 
 def sampling_messages(params: Json, now_ms: int) -> list[Message]:
-    """The messages of a sampling request. Raises ``RpcError`` for content that cannot be sent."""
+    """The messages of a sampling request. Raises ``RpcError`` if there are none."""
     messages: list[Message] = []
     raw_messages = params.get("messages")
     for each in raw_messages if isinstance(raw_messages, list) else ():
@@ -197,7 +197,7 @@ def sampling_messages(params: Json, now_ms: int) -> list[Message]:
 async def ask_field(
     ui: ExtensionUI, name: str, schema: Json, *, required: bool
 ) -> tuple[bool, Any]:
-    """The value of one field, and whether it was answered; an empty optional one is ``None``."""
+    """Whether a field was answered, and its value; ``None`` for an empty optional field."""
     field_title = schema.get("title") or name
     more = schema.get("description")
     hint = "" if required else " (optional)"
@@ -236,7 +236,7 @@ async def _ask_text(
 
 
 def field_value(schema: Json, text: str) -> Any:
-    """A typed text as a value of the schema. Raises ``ValueError`` with what is expected."""
+    """Convert typed text to a value of the schema. Raises ``ValueError`` with a message."""
     kind = schema.get("type")
     if kind in ("integer", "number"):
         read: Callable[[str], float] = int if kind == "integer" else float
@@ -265,7 +265,7 @@ def field_value(schema: Json, text: str) -> Any:
 
 
 def _choices(schema: Json | None) -> dict[str, str]:
-    """The choices of a field by their labels: ``enum``, or ``oneOf`` with titles."""
+    """The choices of a field by label, from ``enum``, ``oneOf`` or ``anyOf``."""
     schema = schema or {}
     values = schema.get("enum")
     if isinstance(values, list):

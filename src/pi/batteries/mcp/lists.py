@@ -1,4 +1,4 @@
-"""What a server offers: tools, prompts and resources, kept up to date and stored."""
+"""The lists of tools, prompts and resources of a server, kept up to date and cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIST_SECONDS = 60.0
 
 
 class Lists(Record):
-    """What a server offers; stored by the hash of its definition."""
+    """Tools, prompts and resources of a server; cached by the hash of its definition."""
 
     era: Era = "handshake"
     instructions: str = ""
@@ -37,10 +37,10 @@ class ListHost(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is reached over HTTP."""
+        """Whether the server is reached over HTTP."""
 
     def log(self, text: str) -> None:
-        """A line for the log."""
+        """Add a line to the log."""
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run a task that ends with the server."""
@@ -53,16 +53,16 @@ class ListUsers(Protocol):
         """Seconds in which notifications are collected."""
 
     async def listed(self) -> None:
-        """The lists have changed."""
+        """Called when the lists have changed."""
 
 
 class ServerLists:
-    """The lists of one server, over any number of connections."""
+    """The lists of one server. They outlive its connections."""
 
     def __init__(self, host: ListHost, users: ListUsers) -> None:
         self.current = Lists()
         self.is_known = False
-        """Whether ``current`` came from the server, or from the cache."""
+        """Whether ``current`` was loaded, from the server or from the cache."""
         self._host = host
         self._users = users
         self._client: Client | None = None
@@ -84,7 +84,7 @@ class ServerLists:
         self._loading = self._host.spawn(self._begin(client), "lists")
 
     def disconnect(self) -> None:
-        """Stop following the connection."""
+        """Stop loading and listening; the lists stay."""
         self._client = None
         for task in (self._listening, self._loading, self._reloading):
             if task is not None:
@@ -92,19 +92,19 @@ class ServerLists:
         self._listening = None
 
     async def complete(self) -> Lists:
-        """All lists, once prompts and resources have arrived as well."""
+        """Wait for prompts and resources, and return all lists."""
         if self._loading is not None:
             await asyncio.wait({self._loading})
         return self.current
 
     def changed(self, kind: str) -> None:
-        """Load a list again, once for several notifications in a row."""
+        """Reload a list; several notifications in a row are merged."""
         self._outdated.add(kind)
         if self._reloading is None or self._reloading.done():
             self._reloading = self._host.spawn(self._reload(), "reload lists")
 
     async def subscribe(self, client: Client, uri: str) -> bool:
-        """Be notified of changes of a resource. Returns False if the server cannot do that."""
+        """Subscribe to changes of a resource. Returns False if the server does not support it."""
         assert client.info is not None
         resources = client.info.capabilities.get("resources")
         if not isinstance(resources, dict) or not resources.get("subscribe"):
@@ -145,14 +145,14 @@ class ServerLists:
         self.is_known = True
 
     def _with_valid_headers(self, tools: tuple[ToolInfo, ...]) -> tuple[ToolInfo, ...]:
-        """The protocol wants tools left out that name invalid headers for their arguments."""
+        """The tools without those with invalid header names, as the protocol requires."""
         for tool in tools:
             if problem := protocol.header_problem(tool.input_schema):
                 self._host.log(f"The tool {tool.name} was left out: {problem}.")
         return tuple(tool for tool in tools if not protocol.header_problem(tool.input_schema))
 
     async def _load_others(self, client: Client) -> None:
-        """Prompts and resources, which the first request does not need."""
+        """Load prompts and resources, which the first request does not need."""
         assert client.info is not None
         offered = client.info.capabilities
         prompts: tuple[PromptInfo, ...] = ()
@@ -219,7 +219,7 @@ class ServerLists:
 
 
 def lists_to_json(lists: Lists) -> Json:
-    """Lists as they are stored: as the protocol writes them."""
+    """Lists as JSON for the cache, in the format of the protocol."""
     return {
         "era": lists.era,
         "instructions": lists.instructions,
@@ -260,7 +260,7 @@ def _stored(resource: ResourceInfo, key: str) -> Json:
 
 
 def lists_from_json(stored: Json) -> Lists:
-    """Stored lists."""
+    """Lists from the JSON of the cache."""
     return Lists(
         era="modern" if stored.get("era") == "modern" else "handshake",
         instructions=str(stored.get("instructions") or ""),

@@ -1,6 +1,6 @@
 """Logins at servers: discovery of the authorization server, registration, tokens by address.
 
-Order of the protocol: metadata of the protected resource, metadata of its authorization server, a
+Steps of a login: metadata of the protected resource, metadata of its authorization server, a
 client (configured, by a metadata document, or registered), then the browser with PKCE. Tokens are
 stored under ``mcp:<address>`` and renewed before they expire.
 """
@@ -32,14 +32,14 @@ from pi.extension import (
 )
 
 MIN_EXPIRY = 10.0
-"""Seconds that a token must still be valid; below that it is renewed before the request."""
+"""A token that is valid for fewer seconds is renewed before the request."""
 MAX_METADATA = 256 * 1024
 _TIMEOUTS = {"connect": 10.0, "first_byte": 20.0, "idle": 20.0}
 _PARAMETER = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"|([a-z_]+)=([^\s,"]+)', re.IGNORECASE)
 
 
 class Authorization(Record):
-    """What a login needs to know."""
+    """The endpoints and parameters of a login."""
 
     resource: str
     issuer: str
@@ -48,9 +48,9 @@ class Authorization(Record):
     registration_url: str = ""
     scope: str = ""
     accepts_metadata_documents: bool = False
-    """Whether an address can be the client id."""
+    """Whether the client id can be the address of a metadata document."""
     callback_issuer: str = ""
-    """What ``iss`` of the callback has to be, exactly; empty if there is no metadata."""
+    """The required value of ``iss`` in the callback; empty if there is no metadata."""
     names_issuer: bool = False
     """Whether every callback has ``iss`` (RFC 9207)."""
 
@@ -62,12 +62,12 @@ class Logins:
         self._pi = pi
         self._registered: dict[str, Registration] = {}
         self._stored: dict[str, int | None] | None = None
-        """When stored credentials expire, in milliseconds; ``None`` until they were read."""
+        """Expiry times of stored credentials by name; ``None`` until they are read."""
         self._tokens: dict[str, tuple[str, int]] = {}
-        """Tokens in use, with when they expire.
+        """Tokens in use with their expiry times, by name.
 
-        ``pi.auth`` renews a token minutes before its end: one that is valid for a minute would be
-        renewed for every request.
+        ``pi.auth`` renews a token minutes before it expires: a token with a lifetime of one minute
+        would be renewed for every request.
         """
 
     async def headers(self, server: McpServer) -> dict[str, str]:
@@ -94,7 +94,7 @@ class Logins:
         self._tokens[name] = (token, stored.get(name) or 0)
 
     async def renew(self, server: McpServer) -> bool:
-        """Renew a token that the server refused. Returns whether there is another one."""
+        """Renew a token that the server refused. Returns whether that succeeded."""
         name = credential_name(server.link.url)
         if not await self._is_stored(name):
             return False
@@ -246,7 +246,7 @@ class Logins:
                 )
                 found = answer.json() if answer.status == 200 else None
             except PiError:
-                continue  # the next place may have it
+                continue  # try the next address
             if isinstance(found, dict):
                 return found
         return None
@@ -254,7 +254,10 @@ class Logins:
     async def _registered_client(
         self, server: McpServer, found: Authorization, client: OAuthClient, redirect_uri: str
     ) -> OAuthClient:
-        """A client: by a metadata document if the server takes them, else registered."""
+        """The client with an id: of a metadata document if that is accepted, else registered.
+
+        Raises ``McpError``.
+        """
         document = self._pi.settings.get("mcp.clientMetadataUrl", with_project=False)
         if document and found.accepts_metadata_documents:
             return replace(client, client_id=document)
@@ -303,7 +306,7 @@ def challenge_parameters(header: str) -> dict[str, str]:
 
 
 def well_known(url: str, name: str) -> Iterator[str]:
-    """The places of a metadata document: with the path of the address, then without."""
+    """Addresses of a metadata document: with the path of ``url``, then without."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
     for suffix in dict.fromkeys((path, "")):
@@ -311,7 +314,7 @@ def well_known(url: str, name: str) -> Iterator[str]:
 
 
 def authorization_places(issuer: str) -> Iterator[str]:
-    """The places of the metadata of an authorization server, in the order of the protocol."""
+    """Addresses of the metadata of an authorization server, in the order of the protocol."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
 
@@ -327,9 +330,9 @@ def authorization_places(issuer: str) -> Iterator[str]:
 def authorization(
     server: str, issuer: str, metadata: Json | None, *, resource: str, scope: str
 ) -> Authorization:
-    """The metadata of an authorization server, checked. Raises ``McpError``."""
+    """Check the metadata of an authorization server. Raises ``McpError``."""
     base = issuer.rstrip("/")
-    if metadata is None:  # servers of 2025-03-26 without metadata use these
+    if metadata is None:  # the default endpoints of protocol version 2025-03-26
         return Authorization(
             resource=resource,
             issuer=issuer,
@@ -372,7 +375,7 @@ def authorization(
 
 
 def is_same_resource(named: str, url: str) -> bool:
-    """Whether the metadata is about the server: the same origin, and a path above its own."""
+    """Whether ``named`` covers ``url``: the same origin, and the same path or one above."""
     one, other = urlsplit(named), urlsplit(url)
     if (one.scheme, one.netloc.lower()) != (other.scheme, other.netloc.lower()):
         return False

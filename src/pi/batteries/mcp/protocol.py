@@ -34,9 +34,9 @@ UNSUPPORTED_VERSION = -32022
 METHOD_NOT_FOUND = -32601
 URL_ELICITATION_REQUIRED = -32042
 MAX_ROUNDS = 10
-"""How often one request may ask for further input."""
+"""How often the server may require input for one request."""
 MAX_PAGES = 100
-"""Pages of one list; a server whose cursor never ends must not hold us up."""
+"""Maximum pages of one list, against servers whose cursor never ends."""
 
 
 class McpError(PiError):
@@ -77,7 +77,10 @@ class HttpRefused(ServerClosed):
 
 
 class LoginNeeded(HttpRefused):
-    """The server wants an access token, or another one. ``challenge`` is ``WWW-Authenticate``."""
+    """The server requires an access token, or another one.
+
+    ``challenge`` is the header ``WWW-Authenticate``.
+    """
 
     def __init__(self, message: str, *, status: int, challenge: str, hint: str = "") -> None:
         super().__init__(message, status=status, hint=hint)
@@ -85,7 +88,7 @@ class LoginNeeded(HttpRefused):
 
 
 class ServerInfo(Record):
-    """What a server said about itself."""
+    """Version, capabilities and instructions of a connected server."""
 
     era: Era
     version: str
@@ -138,7 +141,7 @@ class PromptInfo(Record):
 
 
 def client_capabilities(*, has_ui: bool) -> Json:
-    """What the client offers; without a user no server may ask for input or for a model."""
+    """The capabilities of the client; sampling and elicitation need a user interface."""
     known: Json = {"roots": {}}
     if has_ui:
         known |= {"sampling": {}, "elicitation": {"form": {}, "url": {}}}
@@ -201,7 +204,7 @@ def routing_headers(message: Json, schema: Json | None = None) -> dict[str, str]
 
 
 def header_value(text: str) -> str:
-    """``text``, encoded if an HTTP header would not carry it unchanged."""
+    """``text``, encoded if an HTTP header cannot contain it unchanged."""
     if _PLAIN.fullmatch(text) and text == text.strip() and not _ENCODED.fullmatch(text):
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
@@ -220,7 +223,7 @@ def header_parameters(schema: Json, path: tuple[str, ...] = ()) -> Iterator[tupl
 
 
 def header_problem(schema: Json) -> str:
-    """What is wrong with the headers that a schema names; empty if nothing is."""
+    """The problem of the ``x-mcp-header`` annotations of a schema; empty if there is none."""
     seen: set[str] = set()
     for each in _annotated(schema):
         token = each["x-mcp-header"]
@@ -359,7 +362,7 @@ def completions_of(result: Json) -> list[str]:
 
 
 def input_requests(result: Json) -> tuple[dict[str, Json], str | None] | None:
-    """What a request needs before it can be answered: requests by key, and the server's state."""
+    """The input that the server requires: requests by key, and its state; ``None`` if none."""
     if result.get("resultType") != "input_required":
         return None
     requests = {

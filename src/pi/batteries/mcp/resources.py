@@ -1,4 +1,4 @@
-"""Resources of servers as references: ``mcp://<server>/<uri>``, and the URIs themselves."""
+"""Makes resources of servers readable as ``mcp://<server>/<uri>`` and by their own URIs."""
 
 from __future__ import annotations
 
@@ -45,14 +45,17 @@ class ResourceReader:
         self._session = session
 
     def parse_native(self, text: str) -> ResourceRef | None:
-        """A path that is the URI of a known resource, or that a template can produce."""
+        """The reference for the URI of a known resource or template; ``None`` for other paths."""
         if not _URI.fullmatch(text) or text.lower().startswith(_NOT_OURS):
             return None
         server = self._owner(text)
         return None if server is None else ResourceRef(text=text, rest=f"{server.name}/{text}")
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        """The content of a resource; ``mcp://`` and ``mcp://<server>`` list what there is."""
+        """The content of a resource, or a list for ``mcp://`` and ``mcp://<server>``.
+
+        Raises ``ToolFailed``.
+        """
         name, _, uri = ref.rest.partition("/")
         if not name:
             return Resource(text=self._servers())

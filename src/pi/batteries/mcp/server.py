@@ -33,7 +33,7 @@ State: TypeAlias = Literal["idle", "starting", "ready", "failed", "login"]
 MAX_LOG = 200
 """Lines of the log that are kept."""
 START_SECONDS = 60.0
-"""``npx`` and ``uvx`` download the server first: 10 seconds are too few."""
+"""Default start timeout: ``npx`` and ``uvx`` may download the server first."""
 REQUEST_SECONDS = 300.0
 
 
@@ -52,17 +52,17 @@ class ServerUser(Protocol):
         """The definition with all values expanded. Raises ``McpError``."""
 
     def changed(self, server: McpServer) -> None:
-        """The state or the lists of a server changed."""
+        """Called when the state or the lists of a server changed."""
 
     def updated(self, server: McpServer, uri: str) -> None:
-        """A subscribed resource changed."""
+        """Called when a subscribed resource changed."""
 
     async def store(self, server: McpServer) -> None:
         """Store the lists of a server."""
 
 
 class McpServer:
-    """A configured server. It is started by the first use, and again after a failure."""
+    """A configured server. The first use starts it, also after a failure."""
 
     def __init__(self, configured: Configured, scope: Scope, version: str) -> None:
         self.configured = configured
@@ -76,7 +76,7 @@ class McpServer:
         self._client: Client | None = None
         self._lock = asyncio.Lock()
         self._announced: tuple[Path, ...] = ()
-        """The roots that the server knows or was notified of."""
+        """The roots that were current when the server connected or was last notified."""
         self.users = ServerUsers(self)
         self.link = ServerLink(self)
         self.offer = ServerLists(self, self.users)
@@ -84,7 +84,7 @@ class McpServer:
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is reached over HTTP."""
+        """Whether the server is reached over HTTP."""
         return self.configured.definition.transport != "stdio"
 
     # The connection -------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ class McpServer:
             self._enter("idle")
 
     async def reconnect(self) -> None:
-        """End the connection and begin another one."""
+        """End the connection and connect again. Raises ``McpError``."""
         await self.disconnect()
         await self.ready()
 
@@ -143,10 +143,10 @@ class McpServer:
         attempts: list[tuple[Callable[[], Transport], Era | None]] = []
         if values.transport == "stdio":
             attempts.append((self._stdio, known))
-            # A program of the handshake era may end when it gets an unknown request.
+            # A program of the handshake era may exit on an unknown request.
             attempts.append((self._stdio, "handshake"))
         else:
-            from pi.batteries.mcp.http import SseTransport, StreamableTransport  # HTTP is slow
+            from pi.batteries.mcp.http import SseTransport, StreamableTransport  # HTTP only
 
             def streamable() -> Transport:
                 return StreamableTransport(self.link, self._scope)
@@ -170,7 +170,7 @@ class McpServer:
         raise AssertionError("there is always an attempt")
 
     def _known_era(self) -> Era | None:
-        """The era of the last connection, also of an earlier process."""
+        """The era of the last connection, from this process or the cache; ``None`` if unknown."""
         if self.info is not None:
             return self.info.era
         return self.offer.current.era if self.offer.is_known else None
@@ -197,7 +197,10 @@ class McpServer:
         return await self.ask("tools/call", params, user, **options)
 
     async def ask(self, method: str, params: Json, user: ServerUser, **options: Any) -> Json:
-        """The result of a request; the session answers what the server asks meanwhile."""
+        """The result of a request; ``user`` answers requests of the server meanwhile.
+
+        Raises ``McpError``.
+        """
         with self.users.calling(user):
             return await self._repeated(
                 lambda client: client.interactive(
@@ -210,7 +213,7 @@ class McpServer:
             )
 
     async def _repeated(self, act: Callable[[Client], Awaitable[Json]]) -> Json:
-        """Act once, and again with a new session if the server has forgotten the old one."""
+        """Call ``act``; once more with a new connection if the HTTP session has expired."""
         for attempt in range(2):
             client = await self.ready()
             try:
@@ -227,35 +230,35 @@ class McpServer:
         raise AssertionError("the second attempt returns or raises")
 
     async def subscribe(self, uri: str) -> bool:
-        """Be notified of changes of a resource. Returns False if the server cannot do that."""
+        """Subscribe to changes of a resource. Returns False if the server does not support it."""
         return await self.offer.subscribe(await self.ready(), uri)
 
     def roots_changed(self) -> None:
-        """Notify the server if the folders of its sessions are others than it knows."""
+        """Notify the server if the folders of its sessions have changed."""
         folders, client = self.users.folders, self._client
         if client is None or not folders or folders == self._announced:
             return  # without a session there are no roots; the next session compares again
         self._announced = folders
         assert client.info is not None
-        if client.info.era == "handshake":  # 2026-07-28 asks in each request instead
+        if client.info.era == "handshake":  # 2026-07-28 has no such notification
             self.spawn(client.notify_roots(), "roots")
 
     # ClientHost -----------------------------------------------------------------------------------
 
     def capabilities(self) -> Json:
-        """What the client offers."""
+        """The capabilities of the client."""
         return protocol.client_capabilities(has_ui=self.users.acting.pi.context.has_ui)
 
     async def answer(self, method: str, params: Json) -> Json:
-        """The answer to a request of the server."""
+        """The answer to a request of the server. Raises ``RpcError``."""
         user = self.users.acting
         if method == "roots/list":
-            # The connection is shared: its roots are those of all its sessions.
+            # Sessions share the connection: its roots are those of all its sessions.
             return {"roots": [root for folder in self.users.folders for root in roots(folder)]}
         return await user.interaction.answer(self.name, method, params)
 
     def notified(self, method: str, params: Json) -> None:
-        """A notification of the server."""
+        """Handle a notification of the server."""
         match method.split("/"):
             case ["notifications", ("tools" | "prompts" | "resources") as kind, "list_changed"]:
                 self.offer.changed(kind)
@@ -266,10 +269,10 @@ class McpServer:
                 text = data if isinstance(data, str) else protocol.compact(data)
                 self.log(f"{params.get('level', 'info')}: {text}")
             case _:
-                pass  # acknowledgements, and notifications newer than this module
+                pass  # acknowledgements, and unknown notifications
 
     def lost(self, error: McpError) -> None:
-        """The connection is lost."""
+        """Handle the loss of the connection."""
         client, self._client = self._client, None
         self.offer.disconnect()
         if self.is_remote and not self.users.are_calling:
@@ -282,19 +285,19 @@ class McpServer:
             self.spawn(client.close(), "close")
 
     def log(self, text: str) -> None:
-        """Keep a line of the log."""
+        """Add a line to the log."""
         self.lines.append(sanitise(text)[:2000])
 
     @property
     def is_closed(self) -> bool:
-        """Whether its session has ended, so that no task can be started."""
+        """Whether the scope of the server is closed, so that no task can be started."""
         return self._scope.closed
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Run a task that ends with the server."""
         return self._scope.spawn(work, name=f"{self.name}: {name}")
 
-    # ----------------------------------------------------------------------------------------------
+    # State ----------------------------------------------------------------------------------------
 
     def _fail(self, error: McpError) -> None:
         self.error = error
@@ -315,9 +318,9 @@ class ServerUsers:
         self._server = server
         self._attached: list[ServerUser] = []
         self._folders: list[Path] = []
-        """Their working directories. Kept here, since a session that is ending has no context."""
+        """Working directories of the sessions; stored, because an ending session has no context."""
         self._callers: list[ServerUser] = []
-        """Sessions with a request in progress; the last one answers what the server asks."""
+        """Sessions with a request in progress; the last one answers requests of the server."""
 
     def attach(self, user: ServerUser) -> Callable[[], None]:
         """Add a session. Returns a function that removes it."""
@@ -336,7 +339,10 @@ class ServerUsers:
 
     @property
     def acting(self) -> ServerUser:
-        """The session that acts for the server: one with a request, else the newest."""
+        """The session that acts for the server: the last one with a request, else the newest.
+
+        Raises ``ServerClosed`` if there is none.
+        """
         if not self._callers and not self._attached:
             raise ServerClosed(f"No session uses MCP server {self._server.name} any more.")
         return self._callers[-1] if self._callers else self._attached[-1]
@@ -371,30 +377,30 @@ class ServerUsers:
         return float(self.acting.pi.settings.get("mcp.notificationDebounceMs")) / 1000
 
     def publish(self) -> None:
-        """The state or the lists of the server changed."""
+        """Notify all sessions that the state or the lists of the server changed."""
         for user in tuple(self._attached):
             user.changed(self._server)
 
     async def listed(self) -> None:
-        """The lists have changed: sessions register them, and they are stored."""
+        """Notify all sessions of changed lists, and store the lists."""
         self.publish()
         if self._attached:
             await self.acting.store(self._server)
 
     def updated(self, uri: str) -> None:
-        """A subscribed resource changed."""
+        """Notify all sessions that a subscribed resource changed."""
         for user in tuple(self._attached):
             user.updated(self._server, uri)
 
 
 class ServerLink:
-    """Implements ``HttpLink``: HTTP through a session that is open, with its access tokens."""
+    """Implements ``HttpLink``: HTTP through an open session, with its access tokens."""
 
     def __init__(self, server: McpServer) -> None:
         self._server = server
         self.name = server.name
         self.values: Definition | None = None
-        """The definition with expanded values, once the server was started."""
+        """The definition with expanded values; ``None`` before the first start."""
 
     @property
     def url(self) -> str:
@@ -415,13 +421,13 @@ class ServerLink:
         return {**configured, **tokens}
 
     async def renew(self) -> bool:
-        """Renew the access token after status 401."""
+        """Renew the access token after status 401. Returns whether that succeeded."""
         renewed: bool = await self._server.users.acting.logins.renew(self._server)
         return renewed
 
 
 def _worth_another(error: BaseException, era: Era | None) -> bool:
-    """Whether another transport or era may work where this attempt failed."""
+    """Whether another transport or era may work after this error."""
     if isinstance(error, LoginNeeded):
         return False
     if isinstance(error, HttpRefused):
@@ -437,7 +443,7 @@ def start_timeout(definition: Definition, environ: Mapping[str, str]) -> float:
 
 
 def request_timeout(definition: Definition, environ: Mapping[str, str]) -> float | None:
-    """Seconds of one request without progress; ``None`` without a limit."""
+    """Time limit of one request without progress, in seconds; ``None`` without a limit."""
     seconds = _milliseconds(environ, ("PI_MCP_TIMEOUT_MS", "OMP_MCP_TIMEOUT_MS"))
     if seconds is None:
         seconds = definition.timeout

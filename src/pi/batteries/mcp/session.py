@@ -34,7 +34,7 @@ from pi.extension import (
 )
 
 RunCommand: TypeAlias = Callable[[str], Awaitable[str]]
-"""Runs a shell command and returns what it prints. Raises ``McpError``."""
+"""Runs a shell command and returns its output. Raises ``McpError``."""
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _CREDENTIAL = re.compile(
@@ -104,7 +104,7 @@ SETTINGS_SOURCE = "settings"
 
 
 class Configuration:
-    """Reads the MCP files of all agents; asks for consent unless they are the user's own."""
+    """Reads the MCP files of all agents, and asks the user for consent to foreign servers."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -123,10 +123,10 @@ class Configuration:
         return find
 
     def read(self) -> tuple[Configured, ...]:
-        """Every definition that is found, shadowed ones included. Invalid files are reported."""
+        """All definitions, including shadowed ones. Invalid files are reported."""
         settings = self._pi.settings
         files: list[tuple[ConfigFile, str, bool, bool]] = []
-        # Without the settings of the project: its servers belong in a file, which needs consent.
+        # Settings of the project are ignored: its servers belong in a file, which needs consent.
         configured = settings.get("mcp.servers", with_project=False)
         if configured:
             files.append((definitions.from_settings(configured), SETTINGS_SOURCE, True, False))
@@ -172,7 +172,7 @@ LINGER_SECONDS = 5.0
 WAIT_SECONDS = 3.0
 """How long the first request waits for servers whose tools are not known yet."""
 WAIT_SECONDS_UNATTENDED = 20.0
-"""The same without a user interface: there is no user who could repeat the request."""
+"""The same without a user interface, where no user can repeat the request."""
 
 
 class SessionMcp:
@@ -181,7 +181,7 @@ class SessionMcp:
     def __init__(self, pi: ExtensionAPI) -> None:
         self.pi = pi
         self.configured: tuple[Configured, ...] = ()
-        """Every definition that was found, shadowed ones included."""
+        """All definitions, including shadowed ones."""
         self.configuration = Configuration(pi)
         self.failures = Failures(pi)
         self.denied: set[str] = set()
@@ -212,7 +212,7 @@ class SessionMcp:
 
     @property
     def logins(self) -> Any:
-        """The access tokens. Lazy: only HTTP servers need them."""
+        """The access tokens; imported lazily, because only HTTP servers need them."""
         if self._logins is None:
             from pi.batteries.mcp.oauth import Logins
 
@@ -233,7 +233,7 @@ class SessionMcp:
     async def load(self, *, start: bool = True) -> None:
         """Read the configuration and start servers whose tools are not known.
 
-        Servers that are gone or changed are not used any more.
+        Servers whose definition was removed or changed are dropped.
         """
         self.configured = self.configuration.read()
         usable = [
@@ -256,7 +256,7 @@ class SessionMcp:
 
     async def _add(self, configured: Configured, *, start: bool) -> None:
         pi, key = self.pi, configured.definition.digest
-        # One connection serves sessions in all folders, if no folder changes what it runs.
+        # Sessions in different folders share a connection, unless it depends on the folder.
         folder = "" if configured.is_same_everywhere else str(pi.context.cwd)
         shared_key = ("mcp", configured.name, key, folder)
 
@@ -323,7 +323,7 @@ class SessionMcp:
         return await values.definition()
 
     def changed(self, server: McpServer) -> None:
-        """The state or the lists of a server changed."""
+        """Show the new state of a server, and register its tools and prompts."""
         try:
             self.failures.show(server)
             self.update()
@@ -331,7 +331,7 @@ class SessionMcp:
             pass  # the session is ending; its registrations are removed by its scope
 
     def updated(self, server: McpServer, uri: str) -> None:
-        """A subscribed resource changed: notify the model, if ``mcp.notifications`` is on."""
+        """Notify the model of a changed resource, if ``mcp.notifications`` is on."""
         if self.pi.settings.get("mcp.notifications") and uri in self._watched.get(server.name, ()):
             self.pi.scope.spawn(self._notify_model(server, uri), name="resource update")
 
@@ -368,7 +368,7 @@ class SessionMcp:
             self.prompts.update(self.servers)
 
     def model_changed(self) -> None:
-        """Register the tools again: the context window decides whether models search for them."""
+        """Register the tools again: whether models search depends on the context window."""
         self.tools.update(self.servers)
 
 

@@ -1,7 +1,7 @@
-"""Tools and prompts of servers in a session.
+"""Registers tools and prompts of servers in a session.
 
-Above a share of the context window, models search for tools. Prompts are commands:
-``/<server>:<prompt> first "second word" name=value``.
+If their definitions take too much of the context window, models search for tools instead. Prompts
+are commands: ``/<server>:<prompt> first "second word" name=value``.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def tool_alias(server: str, tool: str) -> str:
-    """``mcp__<server>__<tool>``, as other agents call it."""
+    """``mcp__<server>__<tool>``, the form that other agents use."""
     return _fit(f"{PREFIX}{_word(server)}__{_word(tool)}", server, tool)
 
 
 def unique_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """The names of all tools, as pairs of server and tool.
 
-    On a collision the first pair in sorted order has the plain name and the others one with a
-    hash, so that a name does not depend on which server was ready first.
+    On a collision, the first pair in sorted order gets the plain name and the others a name with a
+    hash, so that names do not depend on the order in which servers are ready.
     """
     names: dict[tuple[str, str], str] = {}
     used: set[str] = set()
@@ -80,10 +80,10 @@ def _hashed(name: str, server: str, tool: str) -> str:
 
 SEARCH = "mcp_search"
 MAX_DESCRIPTION = 4000
-"""Characters; servers have been seen to write whole manuals."""
+"""Maximum characters of a description; some servers send whole manuals."""
 MAX_FOUND = 8
 SHARE = 10
-"""Percent of the context window that definitions may take before the model has to search."""
+"""Maximum share of the context window for definitions, in %; above it the model searches."""
 DEFAULT_WINDOW = 128_000
 
 Pair = tuple[str, str]
@@ -104,15 +104,15 @@ class SessionTools:
         self._session = session
         self._pi = session.pi
         self._registered: dict[str, tuple[Any, Registration]] = {}
-        """By name: what the tool was made from, and its registration."""
+        """By name: the values from which the tool was created, and its registration."""
         self._enabled: dict[str, Registration] = {}
         self._search: tuple[str, Registration] | None = None
         self.names: dict[Pair, str] = {}
         self.is_searched = False
-        """Whether models search for tools."""
+        """Whether the model has to search for tools."""
 
     def update(self, servers: Iterable[McpServer]) -> None:
-        """Register what the servers offer now; unchanged tools stay as they are."""
+        """Register the current tools of the servers; unchanged ones stay registered."""
         offered = {
             (server.name, tool.name): (server, tool)
             for server in servers
@@ -140,7 +140,7 @@ class SessionTools:
         try:
             agent_tool = self._make(server, tool, name)
             registration = self._pi.add_tool(agent_tool, exposure=exposure)
-        except PiError as error:  # its schema is invalid
+        except PiError as error:  # the schema is invalid
             if exposure != "hidden":
                 server.log(f"The tool {tool.name} was left out: {error.message}")
             return
@@ -182,7 +182,10 @@ class SessionTools:
     async def _after_pages(
         self, error: RpcError, server: McpServer, tool: ToolInfo, arguments: Json
     ) -> Json | None:
-        """The result after the user opened the pages that a server of 2025-11-25 asks for."""
+        """The result after the user opened the pages that a server of 2025-11-25 requires.
+
+        ``None`` if there are none, or the user declines.
+        """
         pages = required_pages(error)
         if not pages:
             return None
@@ -242,7 +245,7 @@ class SessionTools:
         self._search = (description, self._pi.add_tool(search_tool, exposure="active"))
 
     def _found(self, query: str) -> ToolResult:
-        """Activate the tools that match best, and describe them."""
+        """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
         known = {
             name: offer[:2] for name, (offer, _) in self._registered.items() if offer[3] != "hidden"
         }
@@ -258,7 +261,7 @@ class SessionTools:
 
 
 def described(server: McpServer, tool: ToolInfo) -> str:
-    """The description for the model, which says where it comes from."""
+    """The description for the model, with the name of the server."""
     text = sanitise(tool.description).strip() or tool.title or tool.name
     if len(text) > MAX_DESCRIPTION:
         text = f"{text[:MAX_DESCRIPTION]}…"
@@ -282,13 +285,13 @@ def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> st
 
 
 def output_tokens(environ: Mapping[str, str], default: int) -> int:
-    """Tokens of one result that reach the model."""
+    """Maximum tokens of one result for the model."""
     text = environ.get("MAX_MCP_OUTPUT_TOKENS", "")
     return int(text) if text.isdecimal() and int(text) > 0 else default
 
 
 def search_share(environ: Mapping[str, str]) -> float | None:
-    """Percent of the window above which models search; ``None`` if they never do."""
+    """Share of the window above which models search, in %; ``None`` if they never do."""
     text = environ.get("ENABLE_TOOL_SEARCH", "auto").strip().lower()
     if text in ("false", "0", "no", "off"):
         return None
@@ -299,13 +302,13 @@ def search_share(environ: Mapping[str, str]) -> float | None:
 
 
 def tokens(tool: ToolInfo) -> int:
-    """About how many tokens the definition takes."""
+    """The estimated number of tokens of a definition."""
     size = len(tool.name) + len(tool.description[:MAX_DESCRIPTION])
     return (size + len(json.dumps(tool.input_schema))) // content.CHARACTERS_PER_TOKEN + 20
 
 
 def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
-    """The names whose text matches best; exact names come first. Texts are name and description."""
+    """The best matching names, exact names first. ``texts`` has title and description by name."""
     words = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
     exact = [name for name in query.replace(",", " ").split() if name in texts]
     scores: dict[str, float] = {}
@@ -348,7 +351,7 @@ class SessionPrompts:
         self._known: dict[str, tuple[McpServer, PromptInfo]] = {}
 
     def update(self, servers: list[McpServer]) -> None:
-        """Register what the servers offer now."""
+        """Register the current prompts of the servers; unchanged ones stay registered."""
         offered_now: dict[str, tuple[McpServer, PromptInfo]] = {}
         for server in servers:
             for prompt in server.offer.current.prompts:
@@ -381,7 +384,7 @@ class SessionPrompts:
         )
 
     async def complete(self, command: str, typed: str) -> list[str]:
-        """Completions of the last word of the arguments, by a server that is running."""
+        """Completions of the last word of the arguments; empty if the server is not running."""
         server, prompt = self._known[command]
         if server.info is None or server.state != "ready" or not server.info.offers("completions"):
             return []
@@ -402,7 +405,7 @@ class SessionPrompts:
             async with asyncio.timeout(COMPLETION_SECONDS):
                 result = await server.ask("completion/complete", params, self._session)
         except (McpError, TimeoutError):
-            return []  # typing goes on without completions
+            return []  # no completions is better than an error while typing
         start = typed[: len(typed) - len(value)]
         return [start + shlex.quote(each) for each in completions_of(result)]
 

@@ -1,9 +1,8 @@
-"""Transports: what a client needs of one, and messages over the pipes of a program.
+"""The interface of transports, and the transport over the pipes of a program.
 
 The transports over HTTP are in ``http``, which is loaded for servers with an address. A program
-reads and writes one JSON object per line. It may write anything to its output: lines that are not
-messages are logged, a few of them, and a line that is too long is skipped. Lines are split here,
-since ``readline`` has a limit.
+reads and writes one JSON object per line. A few of the lines that are not messages are logged, and
+a line that is too long is skipped. Lines are split here, because ``readline`` has a limit.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from pi.batteries.mcp.protocol import Era, McpError, ServerClosed, ServerInfo
 from pi.extension import Child, Json, PiError, Scope, one_line
 
 MAX_LINE = 64 * 1024 * 1024
-"""Bytes of one message."""
+"""Maximum bytes of one message."""
 MAX_LOGGED_LINES = 20
-"""Lines of garbage that are logged."""
+"""Maximum of lines that are not messages and are logged."""
 EXIT_SECONDS = 2.0
 """How long a server may take to end after its input was closed."""
 CHUNK = 256 * 1024
 
 
 class Peer(Protocol):
-    """The side of a connection that receives messages."""
+    """Receives the messages of a transport."""
 
     def receive(self, message: Any) -> None:
-        """A message arrived."""
+        """Handle a message."""
 
     def fail(self, id: int | None, error: McpError) -> None:
-        """The request ``id`` failed; ``None`` if the whole connection is lost."""
+        """Fail the request ``id``; ``None`` if the whole connection is lost."""
 
     def log(self, text: str) -> None:
-        """A line for the log of the server."""
+        """Add a line to the log of the server."""
 
 
 class Transport(Protocol):
@@ -46,19 +45,19 @@ class Transport(Protocol):
     """The only era of the transport; ``None`` if both are possible."""
 
     async def open(self, peer: Peer) -> None:
-        """Start it."""
+        """Open the connection. Raises ``McpError``."""
 
     async def send(self, message: Json, *, schema: Json | None = None) -> None:
         """Send a message; ``schema`` is that of the called tool. Raises ``McpError``."""
 
     def connected(self, info: ServerInfo) -> None:
-        """The eras and versions are known."""
+        """Called once the era and the version of the server are known."""
 
     def abandon(self, id: int) -> bool:
-        """Stop waiting for an answer. Returns whether the server notices that by itself."""
+        """Stop waiting for an answer. Returns False if the server has to be notified."""
 
     async def close(self) -> None:
-        """End it, with everything that it started."""
+        """Close the connection, and end everything that ``open`` started."""
 
 
 class Lines:
@@ -100,7 +99,7 @@ class StdioTransport:
         self._name = name
         self._start = start
         self._scope = scope
-        """Owned by the transport: the program and its readers, until ``close``."""
+        """Scope of the program and its readers; ``close`` closes it."""
         self._child: Child | None = None
         self._peer: Peer
         self._errors: deque[str] = deque(maxlen=5)
@@ -109,7 +108,7 @@ class StdioTransport:
         self._closing = False
 
     async def open(self, peer: Peer) -> None:
-        """Start the program."""
+        """Start the program. Raises ``ServerClosed``."""
         self._peer = peer
         try:
             self._child = child = await self._start(self._scope)
@@ -131,14 +130,14 @@ class StdioTransport:
             raise ServerClosed(f"MCP server {self._name} has ended.{self._last_words()}") from error
 
     def connected(self, info: ServerInfo) -> None:
-        """Nothing depends on it."""
+        """Do nothing: messages do not depend on the version."""
 
     def abandon(self, id: int) -> bool:
-        """The server has to be notified."""
+        """Return False: the server has to be notified."""
         return False
 
     async def close(self) -> None:
-        """Close the input, wait for the end, then end whatever is left of the program."""
+        """Close the input, wait for the end, then kill the remaining processes."""
         self._closing = True
         child, self._child = self._child, None
         try:
@@ -150,7 +149,7 @@ class StdioTransport:
             pass
         finally:
             if child is not None:
-                # Also after its own end: a server may leave programs behind.
+                # Also if the server has ended: it may leave child processes behind.
                 await child.terminate()
             await self._scope.close()
 

@@ -27,7 +27,7 @@ REFRESH_SECONDS = 0.5
 
 
 class Actions(Protocol):
-    """What the keys do."""
+    """The actions of the keys; implemented by ``McpCommands``."""
 
     def state(self, each: Configured) -> str:
         """The state of a definition in words."""
@@ -36,13 +36,13 @@ class Actions(Protocol):
         """Switch a server on or off."""
 
     async def test(self, name: str) -> str:
-        """Connect to a server and describe it."""
+        """Reconnect to a server and describe it."""
 
     async def reauth(self, name: str) -> None:
         """Log in at a server."""
 
     async def reconnect(self, name: str) -> None:
-        """Start a server again."""
+        """Reconnect to a server."""
 
 
 async def show_servers(commands: Actions, session: SessionMcp, ctx: CommandContext) -> None:
@@ -110,7 +110,7 @@ class ServersScreen:
         server = self._session.server(each.name)
         used = server is not None and server.configured == each
         colour = COLOURS[server.state] if server is not None and used else "dim"
-        # What failed stands below the list, with room for the whole sentence.
+        # The error itself is shown below the list, where it fits.
         failed = server is not None and used and server.state == "failed"
         text = self._theme.fg(colour, "failed" if failed else one_line(self._commands.state(each)))
         if server is not None and used and server.offer.is_known:
@@ -180,7 +180,7 @@ class ServersScreen:
         return f"{each.name} is {'off' if each.definition.enabled else 'on'}."
 
     def _run(self, work: Awaitable[Any], note: str) -> None:
-        """Act without blocking the screen; the result is shown below the details."""
+        """Run ``work`` in the background; its result or error is shown below the details."""
         self._note = note
 
         async def act() -> None:

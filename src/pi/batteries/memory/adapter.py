@@ -1,6 +1,6 @@
 """Memory in a session: notes, tools, the index in the prompt, ``/remember`` and ``/memory``.
 
-Notes are Markdown files: one folder for the user, one for each project; full-text search.
+Notes are Markdown files in one folder for the user and one for each project.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ from pi.extension import (
 Scope: TypeAlias = Literal["project", "user"]
 
 MAX_NOTES = 500
-"""Notes of one folder."""
+"""Maximum notes of one folder."""
 MAX_TEXT = 8_000
-"""Characters of a note."""
+"""Maximum characters of a note."""
 MAX_FILE = 256 * 1024
-"""Bytes of a file that is read; a larger one is not a note."""
+"""Maximum bytes of a file; larger files are not notes."""
 MAX_TITLE = 80
 MOST_WORDS = 32
-"""Words of a search."""
+"""Maximum words of a search."""
 TITLE_WEIGHT = 5.0
 _WORDS = re.compile(r"\w+")
 _HEADING = re.compile(r"^#+\s*(.+)$", re.MULTILINE)
 
 
 def note_folders(base: Path, project: Path) -> dict[Scope, Path]:
-    """Return the folders below ``base``, which are created: of a project, and of the user.
+    """Create the folders of a project and of the user below ``base``, and return them.
 
-    A project is known by its path. Nothing is written into the project itself: it may be shared,
-    and it need not be trusted.
+    The path identifies a project. Nothing is written into the project itself: it may be shared,
+    and need not be trusted.
     """
     key = sha256(str(project).encode("utf-8", "replace")).hexdigest()[:16]
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", project.name)[:40] or "root"
@@ -95,7 +95,7 @@ class Notes:
     def all(self) -> list[Note]:
         """Return every note, those of the project first, the newest first.
 
-        The user may edit the files at any time, so they are looked at again.
+        The user may edit the files at any time, so changed files are read again.
         """
         found: list[Note] = []
         for scope, folder in self.folders.items():
@@ -114,7 +114,10 @@ class Notes:
         raise PiError(f'There is no note "{one_line(name)}".', hint="/memory lists all notes.")
 
     def write(self, scope: Scope, text: str, title: str = "", *, replace: bool = False) -> Note:
-        """Write a note; an existing one is replaced only on request."""
+        """Write a note; an existing one with the same title is replaced only with ``replace``.
+
+        Raises ``PiError``.
+        """
         text = text.strip()
         if not text:
             raise PiError("A note needs a text.")
@@ -198,8 +201,8 @@ def _free_path(folder: Path, title: str) -> Path:
 def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
     """Return the notes that contain words of ``query``, the best first.
 
-    Word forms and the beginnings of words match, accents and case do not matter. The index is in
-    memory and made from the files, so that a note that was edited or deleted leaves no copy.
+    Word forms and prefixes of words match; accents and case are ignored. The index is built in
+    memory for each search, so that an edited or deleted note leaves no copy.
     """
     import sqlite3  # deferred: most sessions search nothing
 
@@ -215,7 +218,7 @@ def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
             "INSERT INTO note(rowid, title, text) VALUES (?, ?, ?)",
             ((at, note.title, note.text) for at, note in enumerate(notes)),
         )
-        # Quoted, so that a word such as NOT is a word; a star also finds longer words.
+        # Quoted, so that NOT is not an operator; the star matches longer words.
         match = " OR ".join(f'"{word}"*' for word in words)
         rows = index.execute(
             "SELECT rowid FROM note WHERE note MATCH ? ORDER BY bm25(note, ?, 1.0) LIMIT ?",
@@ -236,7 +239,7 @@ Search the notes of earlier sessions by words. Use it when a task may have been 
 conventions, decisions, commands, preferences. Notes may be out of date: check what you rely on."""
 TOOLS = ("remember", "recall")
 MAX_LISTED = 40
-"""Titles in the prompt."""
+"""Maximum titles in the prompt."""
 MAX_RECALLED = 10
 
 
@@ -284,7 +287,7 @@ class SessionMemory:
         self._pi = pi
         self._notes: Notes | None = None
         self._index: str | None = None
-        """Made once: a section that changes would invalidate the provider's cache."""
+        """Built once: a section that changes would invalidate the provider's prompt cache."""
 
     @property
     def notes(self) -> Notes:
@@ -296,7 +299,7 @@ class SessionMemory:
     # Tools ----------------------------------------------------------------------------------------
 
     def add_tools(self) -> None:
-        """Add the tools; they are active if memory is on, or if they are selected by name."""
+        """Add the tools. They are active if memory is on, or if they are selected by name."""
         self._pi.add_tool(
             make_tool(
                 name="remember",
@@ -320,7 +323,7 @@ class SessionMemory:
         )
 
     def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Activate the tools and the index, if memory is on; settings are known from now on."""
+        """Activate the tools and the index, if memory is on."""
         if self._pi.settings.get("memories.enabled") is True:
             self._pi.enable_tools(TOOLS)
             self._pi.add_section("memory", self.index)
@@ -348,7 +351,7 @@ class SessionMemory:
         return search(self.notes.all(), query, most)
 
     async def _write(self, scope: Scope, text: str, title: str, *, replace: bool = False) -> Note:
-        """Write a note without secrets."""
+        """Write a note, with secrets redacted."""
         clean, name = self._pi.redact(text, "export"), self._pi.redact(title, "export")
         return await asyncio.to_thread(self.notes.write, scope, clean, name, replace=replace)
 
@@ -363,7 +366,7 @@ class SessionMemory:
     def compacting(
         self, event: SessionCompactingEvent, ctx: ExtensionContext
     ) -> CompactingAnswer | None:
-        """Add the titles of the notes to the summary request: these facts are kept already."""
+        """Add the titles of the notes to the summary request: these facts are already stored."""
         if self._pi.settings.get("memories.enabled") is not True:
             return None
         titles = [note.title for note in self.notes.all()[:MAX_LISTED]]
@@ -451,6 +454,6 @@ def overview(notes: Notes) -> str:
 
 
 def _begin(note: Note) -> str:
-    """The begin of what a note says beyond its title, which often is its first line."""
+    """The beginning of a note's text, without the title if the text repeats it."""
     text = " ".join(note.text.split()).removeprefix(note.title.rstrip("…")).strip()
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,1 +1,1 @@
-"""Model roles: ``@smol``, ``@slow``, ``@plan`` and others name models by the kind of work."""
+"""Model roles: names such as ``@smol``, ``@slow`` and ``@plan`` for models, by kind of work."""

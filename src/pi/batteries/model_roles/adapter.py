@@ -31,7 +31,7 @@ from pi.extension import (
 _COUNTS = "chosen"
 """Key of the stored counts."""
 MOST = 5
-"""Models that are listed first."""
+"""Number of models that are listed first."""
 MAX_COUNTED = 50
 
 
@@ -42,7 +42,7 @@ class ModelUsage:
         self._pi = pi
 
     async def count(self, model: Model) -> None:
-        """Count a choice. Older choices fade, so that a new favourite comes to the top."""
+        """Count a choice. Older choices lose weight, so that a new favourite rises to the top."""
         name = f"{model.provider}/{model.id}"
         counts = {each: value * 0.95 for each, value in self._counts().items()}
         counts[name] = counts.get(name, 0.0) + 1.0
@@ -52,7 +52,7 @@ class ModelUsage:
         )
 
     def most_used(self) -> tuple[str, ...]:
-        """Return ``provider/id`` of the models that are chosen most, the first most often."""
+        """Return ``provider/id`` of the most used models, the most used first."""
         counts = self._counts()
         return tuple(sorted(counts, key=counts.__getitem__, reverse=True)[:MOST])
 
@@ -64,12 +64,12 @@ class ModelUsage:
 
 
 class VisionRole(Policy):
-    """Sends requests whose prompt has a picture to the model of the role."""
+    """Sends prompts with pictures to the model of the role, if the current one sees none."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._announced = 0
-        """The time of the prompt for which the user was informed."""
+        """Timestamp of the last prompt for which the user was informed."""
 
     async def before_request(self, request: Request) -> Request:
         """Use the model of the role for this request only."""
@@ -91,7 +91,7 @@ class VisionRole(Policy):
 
 
 def last_prompt(messages: Sequence[Message]) -> UserMessage | None:
-    """Return the last message of the user."""
+    """Return the last message of the user; ``None`` if there is none."""
     return next((each for each in reversed(messages) if isinstance(each, UserMessage)), None)
 
 
@@ -135,7 +135,7 @@ class RoleCommands:
     # ``/roles`` -----------------------------------------------------------------------------------
 
     async def roles(self, arguments: str, ctx: CommandContext) -> None:
-        """Show the roles; a role that the user selects gets another model."""
+        """Show the roles, and let the user choose a model for one."""
         if not ctx.has_ui:
             ctx.write("\n".join(self._lines(ctx)) + "\n")
             return
@@ -219,7 +219,7 @@ class RoleCommands:
     # ``/switch`` ----------------------------------------------------------------------------------
 
     async def switch(self, arguments: str, ctx: CommandContext) -> None:
-        """Use another model from now on; settings do not change."""
+        """Use another model from now on, without changing settings."""
         pattern = arguments.strip()
         if not pattern:
             await self.pick(ctx)
@@ -285,7 +285,10 @@ class SessionRoles:
         self._usage = ModelUsage(pi)
 
     def resolve(self, name: str) -> str | None:
-        """Return the model that ``@role`` or ``pi/role`` names; also while pi starts."""
+        """Return the model of ``@role`` or ``pi/role``; ``None`` for other names.
+
+        Also called while pi starts. Models without credentials are skipped.
+        """
         reference = parse_role(name)
         if reference is None:
             return None
@@ -307,7 +310,7 @@ class SessionRoles:
         try:
             context = self._pi.context
             model = context.model
-        except Exception:  # the session does not exist yet: --model names a role
+        except Exception:  # no session yet: --model names a role
             return None
         if model is None:
             return None

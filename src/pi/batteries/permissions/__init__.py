@@ -1,6 +1,6 @@
-"""Permissions: which tool calls run, ask, or are refused.
+"""Permissions: decides whether a tool call runs, needs consent, or is refused.
 
-``rules`` reads rules in the syntax of Claude Code, ``commands`` and ``paths`` match them, purely;
-``decisions`` combines rules and mode; ``questions`` writes what the user sees; ``adapter`` guards
-the tool calls of a session.
+``rules`` parses rules in the syntax of Claude Code; ``commands`` and ``paths`` match them;
+``decisions`` combines rules and mode; ``questions`` has the text of dialogs; ``adapter`` guards the
+tool calls of a session.
 """

@@ -55,18 +55,18 @@ KIND = "permission rules"
 FLAG = "permission-mode"
 RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 MOST_COMPARED = 1_000_000
-"""Bytes of a file that is compared with its new content."""
+"""Maximum bytes of a file that is compared with its new content."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Guard every tool call, in nested sessions, too."""
+    """Guard every tool call, also in nested sessions."""
     pi.settings.declare_all(SETTINGS)
     pi.register_flag(FLAG, type="string", description="off, ask, auto-edit or read-only")
     guard = Guard(pi)
     pi.context.resources.add_kind(KIND, parse_claude_settings, lambda file: file.path)
     pi.context.resources.add_source(KIND, guard.find)
     pi.on("session_start", guard.start)
-    # Last: other handlers may still change the arguments.
+    # Last, because other handlers may change the arguments.
     pi.on("tool_call", guard.call, at="last")
     pi.wrap_files(guard.write, at="first")
     pi.register_command("permissions", guard.command, description="show or switch permissions")
@@ -81,18 +81,18 @@ class Guard:
         self._of_files: tuple[Rule, ...] | None = None
         self._problems: tuple[str, ...] = ()
         self._granted: list[Rule] = []
-        """Granted for this session."""
+        """Allow rules that the user granted for this session."""
         self._consented: set[str] = set()
-        """Calls that the user has allowed; their writes do not ask again."""
+        """Ids of calls that the user has allowed; their writes do not ask again."""
         self._agent_dir = ""
         self._dialog = asyncio.Lock()
-        """One dialog at a time, so that an answer counts for the calls that wait."""
+        """Held during a dialog, so that an answer can cover the calls that wait."""
 
     # Mode and rules -------------------------------------------------------------------------------
 
     @property
     def mode(self) -> Mode:
-        """The current mode. A mode that does not exist asks: a typo must not switch it off."""
+        """The current mode; ``ask`` for an unknown one, so that a typo does not switch it off."""
         return next((mode for mode in MODES if mode == self._written_mode), "ask")
 
     @property
@@ -116,7 +116,7 @@ class Guard:
             yield where.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, if there is something to guard."""
+        """Read the rules, unless the mode is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
         self._show_mode(ctx)
@@ -141,7 +141,7 @@ class Guard:
                 found = await self._accepted(found, source, ctx)
             rules += found
             problems += invalid
-        # A project may forbid more, and never allow anything.
+        # Rules of a project can only restrict, never allow.
         project = self._pi.settings.get_project("permissions")
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
         self._of_files, self._problems = (*rules, *found), (*problems, *invalid)
@@ -151,7 +151,7 @@ class Guard:
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
     ) -> tuple[Rule, ...]:
-        """The rules of another agent's user file; what it allows counts after consent."""
+        """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
         if not allowing:
             return rules
@@ -190,7 +190,7 @@ class Guard:
     # Calls ----------------------------------------------------------------------------------------
 
     async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
-        """Let a call run, ask the user, or refuse it."""
+        """Allow a call, ask the user, or refuse it with a ``Block``."""
         if self.mode == "off":
             return None
         if self._of_files is None:
@@ -241,13 +241,13 @@ class Guard:
             return None
         try:
             return (await ctx.files.read_file(path, most=MOST_COMPARED)).decode("utf-8", "replace")
-        except FileFailed:  # it is new, or no text: all of the content is shown
+        except FileFailed:  # new or too large: the whole content is shown
             return None
 
     # Writes ---------------------------------------------------------------------------------------
 
     async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Check what a tool really writes: its arguments may not name the file."""
+        """Check the actual path of a write: the arguments of a tool may not name the file."""
         if self.mode == "off":
             return await write(change)
         ctx = self._pi.context
@@ -274,7 +274,7 @@ class Guard:
     # ``/permissions`` -----------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Show mode and rules, switch the mode for this session, or forget grants."""
+        """Show mode and rules, switch the mode for this session, or remove grants."""
         word = arguments.strip()
         if word == "forget":
             self._granted.clear()

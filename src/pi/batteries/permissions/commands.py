@@ -1,7 +1,7 @@
-"""Rules about commands. A line is parsed, and every part of it is compared. Pure.
+"""Matches rules with command lines, part by part. Pure.
 
 An allow rule must match a part exactly as it is written. A deny or ask rule also matches other
-spellings of the same program; where only the program is certain, the user is asked.
+spellings of the same program; if only the program is certain, the user is asked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ READERS = _names(
     "printf test [ true false : which type sort uniq cut tr nl od xxd md5sum sha1sum "
     "sha256sum"
 )
-"""Programs that change no file that they are given."""
+"""Programs that do not change the files in their arguments."""
 RUNNERS = _names(
     "ssh docker podman kubectl nerdctl lxc vagrant npx bunx uvx pipx make just rake gradle "
     "mvn cmd powershell pwsh wsl osascript"
@@ -33,7 +33,7 @@ RUNNERS = _names(
 SCHEDULERS = _names(
     "tmux screen at batch crontab systemd-run nsenter machinectl flatpak-spawn dtach abduco"
 )
-"""Programs that run commands elsewhere: never allowed by a rule."""
+"""Programs that run commands in other processes: never allowed by a rule."""
 INTERPRETERS = _names(
     "python python2 python3 node deno bun ruby perl php lua bash sh dash zsh fish ksh tclsh"
 )
@@ -56,15 +56,15 @@ _SUBCOMMANDS = _names(
     "git npm pnpm yarn bun cargo go docker podman kubectl pip pip3 uv poetry make just brew "
     "apt apt-get systemctl terraform helm gh dotnet mvn gradle rustup conda"
 )
-"""Programs whose first word says what they do; a grant is about that word."""
+"""Programs with subcommands; a grant covers one subcommand."""
 
 
 class Verdict(Record):
-    """How rules with one effect apply to a command line."""
+    """The result of matching rules of one effect with a command line."""
 
     rule: Rule | None = None
     certain: bool = False
-    """Whether the rule matches; else it may."""
+    """True if the rule matches, False if it may match."""
 
 
 @lru_cache(maxsize=64)
@@ -74,7 +74,7 @@ def parsed(command: str) -> CommandLine:
 
 
 def base_name(name: str) -> str:
-    """A program without its folder, in lower case: some file systems ignore the case."""
+    """A program without its folder, in lower case because some file systems ignore case."""
     return PurePath(name).name.casefold()
 
 
@@ -83,15 +83,15 @@ def _plain(word: CommandWord) -> str:
 
 
 def words_of(part: CommandPart) -> list[str]:
-    """The words of a part; what is only known at run time is as written."""
+    """The words of a part; words with expansions are returned as written."""
     return [_plain(word) for word in part.words]
 
 
-# Restricting --------------------------------------------------------------------------------------
+# Deny and ask rules -------------------------------------------------------------------------------
 
 
 def restricting(line: CommandLine, rules: Sequence[Rule]) -> Verdict:
-    """The first rule that matches a part, else one that may match."""
+    """The first rule that matches a part, else the first one that may match."""
     possible = Verdict()
     for rule in rules:
         for part in line.parts:
@@ -123,7 +123,7 @@ def _restricts(rule: Rule, part: CommandPart) -> bool | None:
 
 
 def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
-    """Whether the arguments may mean the same: other order, other spelling, unknown values."""
+    """Whether the arguments may be equivalent: other order or spelling, unknown values."""
     if part.more_arguments or any(word.literal is None for word in part.arguments):
         return True
     words = [word.literal or "" for word in part.arguments]
@@ -152,13 +152,14 @@ def _text_matches(specifier: str, words: Sequence[str]) -> bool:
     return text == " ".join(specifier.split())
 
 
-# Allowing -----------------------------------------------------------------------------------------
+# Allow rules --------------------------------------------------------------------------------------
 
 
 def not_allowed(line: CommandLine, rules: Sequence[Rule], *, strict: bool) -> list[CommandPart]:
-    """The parts that no rule allows. ``strict``: there are deny or ask rules about commands.
+    """The parts that no rule allows.
 
-    Then a rule that allows everything does not allow scripts: what they run is not known.
+    ``strict`` means that there are deny or ask rules about commands. A rule that allows everything
+    then does not allow scripts, because the commands that they run are unknown.
     """
     return [part for part in line.parts if not _is_allowed(part, rules, strict=strict)]
 
@@ -168,7 +169,7 @@ def _is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bo
         not HARMLESS_VARIABLES.fullmatch(each.name) for each in part.assignments
     ):
         return False
-    if not part.words:  # only sets harmless variables, or opens files, which are checked as such
+    if not part.words:  # only sets harmless variables or opens files, which are checked elsewhere
         return True
     if part.name is None or base_name(part.name) in SCHEDULERS:
         return False
@@ -183,7 +184,7 @@ def _is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bo
 def _allows(rule: Rule, part: CommandPart, words: Sequence[str]) -> bool:
     if not _text_matches(rule.specifier, words):
         return False
-    # What is only known at run time may stand behind the words of the rule, never in them.
+    # Expansions are allowed after the words of the rule, but not within them.
     count = len(rule.specifier.removesuffix(":*").split())
     exact = not rule.specifier.endswith(":*") and "*" not in rule.specifier
     checked = part.words if exact else part.words[:count]
@@ -217,5 +218,5 @@ def grant_for(part: CommandPart) -> str | None:
     if any(word is None or "*" in word or word.endswith(":") for word in words):
         return None
     text = " ".join(word for word in words if word)
-    # A rule is split at blanks: a word with blanks cannot be written.
+    # Rules are split at blanks, so they cannot contain a word with blanks.
     return f"Bash({text})" if text.split() == words else None

@@ -1,4 +1,4 @@
-"""Decides about a tool call: deny beats ask, ask beats allow, and the mode decides the rest."""
+"""Decides about a tool call: deny wins over ask, ask over allow; else the mode decides."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ToolRequest(Record):
 
     @property
     def command(self) -> str | None:
-        """The command line of ``bash``."""
+        """The command line of ``bash``; ``None`` for other tools."""
         text = self.input.get("command")
         return text if self.tool == "bash" and isinstance(text, str) else None
 
@@ -51,12 +51,12 @@ class ToolRequest(Record):
 
 
 class Decision(Record):
-    """What happens to a call, and why."""
+    """The decision about a call, and its reason."""
 
     action: Action
     reason: str = ""
     grants: tuple[str, ...] = ()
-    """Rules that would allow it; without any it can only be allowed once."""
+    """Rules that would allow the call; if empty, it can only be allowed once."""
 
 
 def _texts(value: Any) -> Iterable[str]:
@@ -68,7 +68,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def paths_of(request: ToolRequest, places: Places) -> tuple[TouchedPath, ...]:
-    """The files that the arguments of a file tool name; searches without one are in the project."""
+    """The files in the arguments of a file tool; the project for searches without a path."""
     found: list[str] = []
 
     def collect(value: Any, name: str) -> None:
@@ -84,7 +84,7 @@ def paths_of(request: ToolRequest, places: Places) -> tuple[TouchedPath, ...]:
     collect(request.input, "")
     if not found and request.tool in _FOLDER_READERS:
         found.append(places.cwd)
-    # ``@`` is how users mention a file; the tools remove it.
+    # Users mention files with ``@``; the tools remove it.
     return tuple(touched(text.removeprefix("@"), places.cwd, places) for text in found)
 
 
@@ -123,7 +123,7 @@ class _Tool:
         return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
 
     def _must_ask(self) -> str:
-        """Why the user is asked even if a rule allows the call; empty if not."""
+        """Why the user must be asked even if a rule allows the call; empty if not."""
         protected = [p for p in self._paths if self._writes and is_protected(p, self._places)]
         if protected:
             return f"{protected[0].written} decides what runs later. It is always asked about."
@@ -144,7 +144,7 @@ class _Tool:
             case "edit":
                 return self._writes and self._by_path(rule)
             case "read":
-                # What must not be read must not be changed by an edit, which shows it.
+                # An edit shows the file, so restrictions of reading apply to it as well.
                 applies = not self._writes or rule.effect != "allow"
                 return applies and self._by_path(rule)
             case "url":
@@ -169,7 +169,7 @@ class _Tool:
         return any(found) or any(host.endswith(f".{domain}") for host in hosts if domain)
 
     def _restricted_inside(self) -> Rule | None:
-        """A rule about something inside a folder that is searched."""
+        """A restricting rule about a file inside a searched folder."""
         if self._writes or self._request.tool not in _FOLDER_READERS:
             return None
         rules = (*self._rules.of("deny", "read"), *self._rules.of("ask", "read"))
@@ -224,7 +224,7 @@ class _Command:
         return Decision(action="allow")
 
     def _doubt(self, denied: commands.Verdict) -> Decision | None:
-        """Why the user is asked even if rules allow every part."""
+        """A decision to ask, even if rules allow every part; ``None`` if nothing is in doubt."""
         if unknown := self._unknown():
             return Decision(action="ask", reason=unknown)
         if denied.rule is not None:
@@ -260,7 +260,7 @@ class _Command:
         missing = commands.not_allowed(self._line, rules, strict=strict)
         if missing or not self._line.parts:
             return missing
-        # A redirection changes a file as an edit does.
+        # A redirection that writes needs the same permission as an edit.
         for part in self._line.parts:
             for each in part.redirections:
                 if each.writes and not self._may_write(each.target.literal):
@@ -309,7 +309,7 @@ class _Command:
                 yield file, touched(file.text, base, self._places)
 
     def _by_files(self, effect: Effect) -> Decision | None:
-        """What rules about files say to the files of a command."""
+        """The decision of rules about files for a command; ``None`` if no rule applies."""
         rules = self._rules.of(effect, "read", "edit")
         rules = tuple(rule for rule in rules if rule.specifier)
         if not rules:
@@ -333,14 +333,14 @@ class _Command:
         return None
 
     def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:
-        """Whether a path of which only the beginning is known may be one of a rule."""
+        """Whether a path of which only the beginning is known may match a rule."""
         if path is None:
             return True
         known = re.split(r"[*?\[{]", path.lexical, maxsplit=1)[0]
         folder = known if known.endswith("/") else known.rpartition("/")[0] or "/"
         place = touched(folder, "/", self._places)
         if not re.search(r"[*?\[{]", path.lexical) and not path.written:
-            return True  # a variable: anything
+            return True  # a variable, so any path
         return (
             any(rule_matches(rule, place, self._places) for rule in rules)
             or covers_restricted(place, rules, self._places) is not None

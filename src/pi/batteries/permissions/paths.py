@@ -1,6 +1,6 @@
-"""Rules about files: patterns, protected files, and paths that lead to the same file.
+"""Matches rules with files: patterns, protected files, links.
 
-Also which files a command line names.
+Also finds the files that a command line names.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ START_UP_FILES = frozenset(
         *(".login", ".envrc", "config.fish", ".gitconfig", ".gitmodules", "authorized_keys"),
     }
 )
-"""Files that run commands later: of shells, git and ssh."""
+"""Files of shells, git and ssh that cause commands to run later."""
 
 
 class TouchedPath(Record):
     """A file that a call names."""
 
     written: str
-    """As the model wrote it."""
+    """The path as the model wrote it."""
     lexical: str
-    """Absolute, without ``..``; links are not followed."""
+    """The absolute path without ``..``; links are not followed."""
     real: str
-    """With all links followed."""
+    """The absolute path with all links followed."""
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Every path that a rule may be about."""
+        """The paths that rules are compared with."""
         return tuple(dict.fromkeys((self.lexical, self.real)))
 
 
@@ -49,11 +49,11 @@ class Places(Record):
     home: str
     agent_dir: str = ""
     keeps_folder: bool = False
-    """Whether commands begin where the previous one ended; then their folder is not known."""
+    """Whether commands start in the folder of the previous one, which is then unknown."""
 
 
 def touched(written: str, base: str, places: Places) -> TouchedPath:
-    """The file that a text names, seen from a folder."""
+    """The file that a text names, relative to a folder."""
     plain = written.removeprefix("file://")
     if plain == "~" or plain.startswith("~/"):
         plain = places.home + plain[1:]
@@ -62,12 +62,12 @@ def touched(written: str, base: str, places: Places) -> TouchedPath:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or inside of it."""
+    """Whether a path is ``folder`` or inside of it."""
     return PurePath(path).is_relative_to(folder)
 
 
 def is_protected(path: TouchedPath, places: Places) -> bool:
-    """Whether a file decides what runs later, whatever case its name is written in."""
+    """Whether a change of a file affects what runs later; ignores the case of its name."""
     for form in path.forms:
         parts = [part.casefold() for part in PurePath(form).parts]
         whole = f"/{'/'.join(parts[1:])}/"
@@ -104,17 +104,17 @@ def root_of(rule: Rule, places: Places) -> tuple[str, str]:
 
 MAX_PATTERN_LENGTH = 1000
 MAX_WIDE_STARS = 2
-"""``**`` beside other characters in one part of a path: each doubles the alternatives."""
+"""Maximum of ``**`` next to other characters: each one doubles the alternatives."""
 
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
     """Translate a pattern into the globs of ``compile_glob``, which match in linear time.
 
-    The model chooses the paths: with plain regular expressions, a rule with many stars could be
-    made to take years. A pattern that is too large restricts everything and allows nothing.
+    The model chooses the paths: with plain regular expressions, it could make a rule with many
+    stars backtrack for years. A pattern that is too large restricts everything and allows nothing.
     """
-    # A folder covers everything inside of it: with ``/**`` and without.
+    # A folder covers everything inside of it, with or without ``/**``.
     pattern = pattern.removesuffix("/**").rstrip("/")
     out, place = [], 0
     while place < len(pattern):
@@ -138,10 +138,10 @@ def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 
 def rule_matches(rule: Rule, path: TouchedPath, places: Places) -> bool:
-    """Whether a rule is about a file.
+    """Whether a rule matches a file.
 
-    A rule that restricts matches any form of the path, in any case; one that allows must match all
-    of them exactly, so that a link does not lead out.
+    A rule that restricts needs to match one form of the path, ignoring case. A rule that allows
+    must match all forms exactly, so that a link cannot lead out of the folder.
     """
     if not rule.specifier:
         return True
@@ -169,11 +169,11 @@ def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
 
 
 MAX_ENTRIES = 5000
-"""Files below a folder that are compared with a pattern that matches everywhere."""
+"""Maximum of files below a folder that are compared with a pattern such as ``**/x``."""
 
 
 def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) -> Rule | None:
-    """The first rule about something that exists inside a folder, for calls that read all of it."""
+    """The first rule about a file that exists inside a folder, for calls that read the folder."""
     for rule in rules:
         if rule.specifier and any(_contains(form, rule, places) for form in path.forms):
             return rule
@@ -182,7 +182,7 @@ def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) 
 
 def _contains(folder: str, rule: Rule, places: Places) -> bool:
     root, pattern = root_of(rule, places)
-    # Up to the first wildcard the place is known.
+    # The part before the first wildcard is a fixed path.
     fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
     place = os.path.normpath(os.path.join(root, fixed))  # noqa: PTH118
     if not pattern.startswith("**/"):
@@ -192,7 +192,7 @@ def _contains(folder: str, rule: Rule, places: Places) -> bool:
     count = 0
     for here, folders, files in os.walk(folder):
         count += len(folders) + len(files)
-        if count > MAX_ENTRIES:  # too many to know: the user decides
+        if count > MAX_ENTRIES:  # too many to check: the user decides
             return True
         names = (os.path.join(here, name) for name in (*folders, *files))  # noqa: PTH118
         if any(
@@ -209,11 +209,11 @@ class NamedFile(Record):
     """A word of a command that may be a file."""
 
     text: str
-    """The path, or the beginning of it that is known."""
+    """The path, or its known beginning."""
     is_known: bool = True
     may_write: bool = True
     opened: bool = False
-    """Whether the shell itself opens it, in a redirection."""
+    """Whether the shell itself opens the file, in a redirection."""
 
 
 def named_files(line: CommandLine) -> Iterator[NamedFile]:
@@ -243,7 +243,7 @@ def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
 
 
 def folders_of(line: CommandLine, start: str) -> list[str] | None:
-    """The folders in which parts may run, because of ``cd``; ``None`` if they are not known."""
+    """The folders in which parts may run because of ``cd``; ``None`` if they are unknown."""
     found = [start]
     for part in line.parts:
         if part.name in ("cd", "pushd", "popd"):

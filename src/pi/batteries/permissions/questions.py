@@ -1,4 +1,4 @@
-"""What the user sees before a call runs: the whole command, the change, the address. Pure."""
+"""The text of dialogs about a call: the whole command, the change, the address. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DENY_WITH_REASON = "Deny with a reason"
 SESSION = "Allow for this session"
 PROJECT = "Always allow in this project"
 MAX_LINES = 400
-"""Lines of a change that are shown; commands and addresses are always shown whole."""
+"""Maximum lines of a change; commands and addresses are always shown whole."""
 
 
 def options(decision: Decision) -> list[Option]:
-    """The answers to a question. What no rule can cover is allowed once or not at all."""
+    """The answers to a question. A call without grants can only be allowed once."""
     rules = ", ".join(decision.grants)
     lasting = [Option(label=SESSION, description=rules), Option(label=PROJECT, description=rules)]
     return [
@@ -70,7 +70,7 @@ def changes_content(arguments: dict[str, Any]) -> bool:
 
 
 def _edited(edits: list[tuple[str, str]], before: str | None) -> Iterator[str]:
-    """The diff with its line numbers; without them if the tool must look for the old texts."""
+    """The diff with line numbers; without them if an old text is not unique in the file."""
     after = before or ""
     for old, new in edits:
         if not old or after.count(old) != 1:
@@ -104,10 +104,10 @@ def _limited(lines: Iterator[str]) -> Iterator[str]:
 
 
 def visible(text: str) -> str:
-    """``text`` with every character that is not seen written as an escape.
+    """``text`` with every invisible character written as an escape.
 
     A command must not look different from what runs: control sequences, marks that change the
-    direction of text, and characters without width are shown.
+    direction of text, and zero-width characters are shown.
     """
     return "".join(
         letter

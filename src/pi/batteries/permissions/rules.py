@@ -1,4 +1,4 @@
-"""Permission rules in the syntax of Claude Code, as ``Bash(git status:*)``. Pure."""
+"""Permission rules in the syntax of Claude Code, such as ``Bash(git status:*)``. Pure."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _SUBJECTS: dict[str, Subject] = {
     "ls": "read",
     "webfetch": "url",
 }
-"""What the specifier of a rule is compared with. ``Edit`` and ``Read`` cover all such tools."""
+"""Subjects of rules by tool. ``Edit`` and ``Read`` cover all tools that edit or read."""
 _TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
 
 
 class BadRule(ValueError):
-    """A rule that cannot be understood."""
+    """A rule that cannot be parsed."""
 
 
 class Rule(Record):
@@ -56,7 +56,7 @@ class Rule(Record):
 
     @property
     def name_pattern(self) -> str:
-        """The tool of pi that a rule without a subject is about; ``*`` matches anything."""
+        """The pattern of tool names for a rule with the subject ``tool``."""
         name = _TOOLS.get(self.tool.lower(), self.tool)
         # ``mcp__server`` covers all tools of a server.
         is_server = name.startswith("mcp__") and name.count("__") == 1
@@ -64,7 +64,7 @@ class Rule(Record):
 
 
 class RuleSet(Record):
-    """All rules that apply, and what was wrong with others."""
+    """All rules that apply, and the problems of invalid ones."""
 
     rules: tuple[Rule, ...] = ()
     problems: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class RuleSet(Record):
 
 
 def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
-    """One rule; raises ``BadRule``."""
+    """Parse one rule; raises ``BadRule``."""
     found = _RULE.fullmatch(text)
     if found is None:
         raise BadRule(f"{text!r} is not a rule. Write Tool or Tool(specifier).")
@@ -102,10 +102,9 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
 def parse_rules(
     lists: Any, source: str, *, effects: Iterable[Effect] = EFFECTS
 ) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
-    """The rules of ``{"allow": […], "ask": […], "deny": […]}``, and what is wrong with others.
+    """The rules of ``{"allow": […], "ask": […], "deny": […]}``, and the problems of invalid ones.
 
-    A deny or ask rule that cannot be read is a problem that the user must see; it is never ignored
-    silently.
+    An invalid deny or ask rule must not be ignored silently: the user has to see the problem.
     """
     rules: list[Rule] = []
     problems: list[str] = []

@@ -1,1 +1,1 @@
-"""Plan mode: the model reads and plans, and changes nothing before the user approves the plan."""
+"""Plan mode: the model can only read and plan until the user approves the plan."""

@@ -41,7 +41,7 @@ OPTIONS = (
     Option(label=REFINE, description="say what to change; plan mode stays on"),
 )
 HANDOVER = "plan-handover"
-"""Key of the shared object that takes an approved plan into a new session."""
+"""Key of the shared object that passes an approved plan to a new session."""
 HANDOVER_SECONDS = 60.0
 COMPACTION = "The plan below was approved and is carried out next. Keep what it needs.\n\n{plan}"
 _HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
@@ -59,21 +59,21 @@ class PlanParams(Record):
 
 
 class PlanDecision(Record):
-    """What the user wants."""
+    """The decision of the user about a plan."""
 
     choice: str
-    """One of the labels."""
+    """The label of the chosen option."""
     feedback: str = ""
 
 
 class Handover:
-    """An approved plan on its way to a new session."""
+    """Passes an approved plan to a new session."""
 
     def __init__(self) -> None:
         self.order = ""
 
     def take(self) -> str:
-        """Return the prompt for the new session, once."""
+        """Remove and return the prompt for the new session; empty if there is none."""
         order, self.order = self.order, ""
         return order
 
@@ -89,7 +89,7 @@ class Proposals:
         self._tool: Registration | None = None
 
     def declare(self) -> None:
-        """Declare the tool; it stays declared, so that requests stay cacheable."""
+        """Add the tool. It is never removed, so that prompt caches stay valid."""
         if self._tool is None:
             self._tool = self._pi.add_tool(
                 make_tool(
@@ -181,7 +181,7 @@ class Proposals:
     # Carrying out ---------------------------------------------------------------------------------
 
     async def carry_out(self, choice: str, plan: str) -> None:
-        """Begin to carry out the plan as soon as the agent is idle."""
+        """Start to carry out the plan as soon as the agent is idle."""
         order = texts.order(plan, self._mode.file)
         if choice == COMPACT:
             self._after_compaction(order, plan)
@@ -204,7 +204,7 @@ class Proposals:
         )
 
     async def _autosave(self, plan: str) -> str:
-        """Store an approved plan in the project; returns the path."""
+        """Store an approved plan in the project; returns the path, empty if it was not stored."""
         get = self._pi.settings.get
         if not get("plan.autosave"):
             return ""
@@ -228,7 +228,7 @@ async def shared_handover(pi: ExtensionAPI) -> Handover:
     async def make(scope: Scope) -> Handover:
         return Handover()
 
-    # It outlives the old session until the new one has begun.
+    # ``linger`` keeps the object until the new session has started.
     return await pi.shared(HANDOVER, make, linger=HANDOVER_SECONDS)
 
 
@@ -252,7 +252,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("plan.autosaveDir", str, ".pi/plans", "where approved plans are stored"),
 )
 KEY = "alt+m"
-"""Every terminal sends it as Escape and m; alt+shift+p would be the introducer of a DCS string."""
+"""Terminals send it as Escape and m. Not alt+shift+p: Escape and P introduce a DCS string."""
 USAGE = "Usage: /plan, /plan TASK, /plan off"
 NO_PLAN = "There is no plan yet. The model writes one in plan mode: /plan TASK"
 
@@ -283,19 +283,19 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("session_tree", planning.session_tree)
     pi.on("session_compact", planning.session_compact)
     guard = planning.mode.guard
-    # The tools last: other handlers may still change arguments. The files first: nothing is
-    # formatted or stored before it is refused. The programs last: the sandbox is outermost.
+    # Policy last: other handlers may change arguments. File layer first: nothing is formatted
+    # or stored before it is refused. Spawn wrap last: the sandbox is outermost.
     pi.add_policy(guard, at="last")
     pi.wrap_files(guard.write, at="first")
     pi.wrap_spawn(guard.spawn, at="last")
-    # Others that change files by themselves ask it: merges of sub-agents.
+    # For extensions that change files on their own, such as merges of sub-agents.
     pi.provide("plan-mode", planning.mode)
-    # A sandbox inside of a sandbox cannot be set up: that of others yields while this one is used.
+    # Sandboxes cannot be nested: the sandbox battery adds none where ``guard.covers`` is true.
     pi.provide("command-sandbox", guard)
 
 
 class Planning:
-    """Plan mode as the user sees it."""
+    """Commands and event handlers of plan mode."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -306,7 +306,7 @@ class Planning:
     # Events ---------------------------------------------------------------------------------------
 
     async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Restore the state; start in plan mode, or with a plan that was approved before."""
+        """Restore the state; enter plan mode if configured, or carry out an approved plan."""
         self.mode.restore()
         if self.mode.is_on or self._pi.settings.get("plan.enabled"):
             self._proposals.declare()
@@ -352,7 +352,7 @@ class Planning:
             ctx.ui.notify("Plan mode is on: nothing is changed until you approve a plan.", "info")
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """``/plan``: a text is the task to plan."""
+        """``/plan``: switch plan mode; with a text, plan that task."""
         text = arguments.strip()
         if text == "off":
             if self.mode.is_on:

@@ -1,8 +1,8 @@
 """Prevents changes in plan mode: tool calls, file writes and programs.
 
-Three layers, because each sees what the others cannot: the tools by what they declare, the files as
-they are written, the programs as they start. Nested sessions inherit all three. Machines without a
-sandbox start only command lines that are known to read.
+There are three layers, because each covers cases that the others miss: tool calls by their
+declaration, files when they are written, programs when they start. Nested sessions inherit all
+three. Without a sandbox, only command lines that are known to read are started.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from pi.extension import (
 
 PROPOSE = "propose_plan"
 HARMLESS = frozenset({PROPOSE, "ask", "todo", "task", "hub", "yield", "job", "web_search"})
-"""Tools that may do anything by their declaration, and change no file: they talk to the user, keep
-a list, or open nested sessions, which this guard restricts as well."""
+"""Tools that are allowed although they do not declare to only read: they talk to the user, keep a
+list, or open nested sessions, which this guard restricts as well."""
 FILE_TOOLS = ("write", "edit")
 OWN_PROGRAMS = frozenset({"user", "extension", "hook", "lsp", "mcp", "matcher", "browser", "ssh"})
 """Kinds of programs that the user or pi starts, not the model."""
@@ -50,7 +50,7 @@ NULL = "/dev/null"
 
 
 class PlanState(Protocol):
-    """What the guard needs to know."""
+    """The part of ``PlanMode`` that the guard uses."""
 
     @property
     def is_on(self) -> bool:
@@ -65,7 +65,7 @@ class PlanState(Protocol):
 
 
 class PlanGuard(Policy):
-    """Refuses what could change something, while plan mode is on."""
+    """Refuses calls, writes and programs that could change something in plan mode."""
 
     def __init__(self, pi: ExtensionAPI, state: PlanState) -> None:
         self._pi = pi
@@ -76,13 +76,16 @@ class PlanGuard(Policy):
     # Tools ----------------------------------------------------------------------------------------
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Let a call run if its tool cannot change anything, or another layer prevents it."""
+        """Allow a call if its tool cannot change anything, or another layer prevents changes.
+
+        Raises ``ToolRefused``.
+        """
         if not self._state.is_on:
             return call
         if reason := await self._refusal(call):
             raise ToolRefused(f"Plan mode is on: {reason}")
         if call.name == "task" and self._pi.settings.get("task.isolation.enabled") is not False:
-            # A working copy would be a change of the repository, and the agents only read.
+            # A working copy would change the repository, and agents only read in plan mode.
             return replace(call, arguments=without_copies(call.arguments))
         return call
 
@@ -100,7 +103,7 @@ class PlanGuard(Policy):
 
     def _write_refusal(self, arguments: dict[str, object]) -> str:
         path = arguments.get("path")
-        # Other forms of ``edit`` name files in a patch: the file layer decides.
+        # Without a path, as in patches of other ``edit`` variants, the file layer decides.
         if isinstance(path, str) and not self._names_plan(path):
             return f"only the plan file can be written: {self._state.file}"
         return ""
@@ -119,7 +122,7 @@ class PlanGuard(Policy):
     # Files ----------------------------------------------------------------------------------------
 
     async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Write the plan file, and nothing else."""
+        """Allow writes to the plan file only. Raises ``ToolFailed`` for others."""
         if not self._state.is_on or self._is_plan(change):
             return await write(change)
         raise ToolFailed(
@@ -131,7 +134,7 @@ class PlanGuard(Policy):
         file = self._state.file
         if change.path != file or change.after is None or change.mode is not None:
             return False
-        # A link there would lead to a file of the project.
+        # Not through a link, which could lead to a file of the project.
         if file.resolve() != file.parent.resolve() / file.name:
             return False
         return not file.exists() or file.stat().st_nlink == 1
@@ -139,14 +142,14 @@ class PlanGuard(Policy):
     # Programs -------------------------------------------------------------------------------------
 
     async def spawn(self, request: SpawnRequest) -> SpawnRequest:
-        """Start a program of the model read-only, or refuse it."""
+        """Run a program of the model in a read-only sandbox, or raise ``SpawnRefused``."""
         if not self._state.is_on or request.kind in OWN_PROGRAMS:
             return request
         if request.kind == KERNEL:
             raise SpawnRefused("Plan mode is on: no kernel is started.", hint="/plan off ends it.")
         if request.kind == AGENT:
-            # It would keep neither the tools nor the files from being used, and in the sandbox it
-            # has no network to reach its model.
+            # The guard cannot restrict its tools and files, and in the sandbox it has no network to
+            # reach its model.
             raise SpawnRefused(
                 "Plan mode is on: an agent in a process of its own (PI_SUBPROCESS_CMD) is not"
                 " started, because plan mode cannot restrict it.",
@@ -161,19 +164,19 @@ class PlanGuard(Policy):
             return replace(request, arguments=inside.arguments, env=env)
         if request.kind != "bash":
             raise SpawnRefused(f"Plan mode is on: {request.arguments[0]} is not started.")
-        # Without a command line it is a helper of pi, such as the one that reads the rc file.
+        # Programs without a command line are helpers of pi, such as the one that reads the rc file.
         if request.command and (reason := _without_sandbox(request.command)):
             raise SpawnRefused(f"Plan mode is on: {reason}")
         return replace(request, env=env)
 
     async def covers(self, request: SpawnRequest) -> bool:
-        """Whether ``spawn`` runs a program in a sandbox: others need not add theirs."""
+        """Whether ``spawn`` runs a program in a sandbox, so that others must not add theirs."""
         if not self._state.is_on or request.kind in (KERNEL, AGENT, *OWN_PROGRAMS):
             return False
         return await self.sandbox() is not None
 
     async def sandbox(self) -> SandboxSupport | None:
-        """Return the sandbox of this machine; ``None`` if it cannot keep a command from writing."""
+        """Return the sandbox of this machine; ``None`` if it cannot prevent writes."""
         async with self._probing:
             if self._support is None:
                 self._support = await find_sandbox(self._pi.context.environ)
@@ -185,12 +188,12 @@ class PlanGuard(Policy):
 
 
 def _policy(cwd: Path, *writable: Path) -> SandboxPolicy:
-    """Read-only but for a temporary folder, without network, without sockets of other programs."""
+    """A policy without network, sockets of other programs, and writes except to ``writable``."""
     return SandboxPolicy(cwd=cwd, writable=writable, network=False, sockets=False)
 
 
 def _without_sandbox(command: str) -> str:
-    """Return why a command line is refused where no sandbox keeps it from writing."""
+    """Return why a command line is refused without a sandbox; empty if it only reads."""
     why = refusal(command)
     return why and (
         f"this command is refused, because {why}. This machine has no sandbox, so that only"
@@ -202,7 +205,7 @@ def _without_sandbox(command: str) -> str:
 def without_copies(arguments: Json) -> Json:
     """Return the arguments of ``task`` so that no agent gets a working copy of its own.
 
-    Said explicitly: the definition of an agent may ask for one.
+    ``isolated`` is set explicitly, because the definition of an agent may enable it.
     """
     tasks = arguments.get("tasks")
     if not isinstance(tasks, list):
@@ -221,16 +224,16 @@ _PLAIN = _names(
     " column strings expand unexpand md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum"
     " cksum uname id whoami groups nproc free uptime arch ps jq tail seq"
 )
-"""Programs that change nothing, whatever their arguments are."""
+"""Programs that change nothing with any arguments."""
 
 
 class _Reader(Record):
     """A program that changes nothing unless one of these options is used."""
 
     long: tuple[str, ...] = ()
-    """Programs also accept the beginning of a long option."""
+    """Long options; unambiguous prefixes count, because programs accept them."""
     short: str = ""
-    """Letters, also within a cluster such as ``-uo``."""
+    """Letters of short options; a cluster such as ``-uo`` counts as well."""
 
 
 _READERS: dict[str, _Reader] = {
@@ -258,7 +261,7 @@ _GIT_LISTS: dict[str, frozenset[str]] = {
     "worktree": frozenset({"list"}),
     "submodule": frozenset({"status"}),
 }
-"""Git commands that read with these words alone."""
+"""Git commands that only read if all their arguments are in this set."""
 _GIT_WRITING = _Reader(
     long=("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters"), short="O"
 )
@@ -268,8 +271,8 @@ ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",  # otherwise ``git status`` rewrites the index
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
-    # The form of ``git -c``: git 2.30 does not know GIT_CONFIG_COUNT. The monitor of files names a
-    # program that ``git status`` runs.
+    # Not GIT_CONFIG_COUNT, which git 2.30 does not support. core.fsmonitor can name a program
+    # that ``git status`` runs.
     "GIT_CONFIG_PARAMETERS": f"'core.fsmonitor=false' 'core.hooksPath={NULL}'",
 }
 """Variables of every command in plan mode."""
@@ -322,7 +325,7 @@ def _program_problem(name: str, words: Sequence[CommandWord]) -> str:
 
 
 def _option_problem(name: str, words: Sequence[CommandWord], reader: _Reader) -> str:
-    """Return which option lets a program write; a file name may look like one."""
+    """Return the problem of an option that writes; expansions may become options as well."""
     for word in words:
         text = word.literal
         if text is None:
@@ -349,7 +352,7 @@ def _find_problem(words: Sequence[CommandWord]) -> str:
 
 
 def _date_problem(words: Sequence[CommandWord]) -> str:
-    """Only formats: a number sets the clock, and so does ``-s``."""
+    """Allow only ``-u`` and formats: a number or ``-s`` sets the clock."""
     texts = [word.literal or "" for word in words]
     if all(text == "-u" or text.startswith("+") for text in texts):
         return ""
@@ -411,4 +414,4 @@ _CHECKED: dict[str, Callable[[Sequence[CommandWord]], str]] = {
     "hostname": _hostname_problem,
     "git": _git_problem,
 }
-"""Programs whose arguments decide whether they write."""
+"""Checks of programs that write with some arguments."""

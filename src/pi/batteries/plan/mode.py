@@ -1,4 +1,4 @@
-"""The state of plan mode: on or off, the plan file, the model. Entries of the session store it."""
+"""The state of plan mode: on or off, the plan file, the model. It is stored in session entries."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PlanMode:
         self.is_on = False
         self._file: Path | None = None
         self._before: UsedModel | None = None
-        """The model to return to; ``None`` if plan mode uses the one of the session."""
+        """The model to return to; ``None`` if plan mode has not switched models."""
         self._planner: tuple[str, str] | None = None
         """Provider and id of the model that plan mode switched to."""
         self._scratch: Path | None = None
@@ -70,7 +70,7 @@ class PlanMode:
     # The stored state -----------------------------------------------------------------------------
 
     def restore(self) -> None:
-        """Take over the state of the current branch; nothing is appended."""
+        """Load the state from the entries of the current branch."""
         data = stored_state(self._pi.context.session_manager.get_branch())
         self.is_on = data.get("on") is True
         file = data.get("file")
@@ -98,7 +98,7 @@ class PlanMode:
         """Switch plan mode on, use the model of the role, and inform the model."""
         if self.is_on:
             return
-        # First: from now on nothing may change, whatever comes next takes.
+        # First, so that changes are already prevented during the awaits below.
         self.is_on = True
         self._before = self._planner = None
         await self._use_planner()
@@ -121,11 +121,11 @@ class PlanMode:
         await self.publish()
 
     async def publish(self) -> None:
-        """Inform other extensions and clients of the state."""
+        """Publish the state to other extensions and clients."""
         await self._pi.publish("plan_mode", {"on": self.is_on, "file": str(self.file)})
 
     async def announce(self) -> None:
-        """Inform the model that plan mode is on."""
+        """Send the model a message that plan mode is on."""
         active = self._pi.get_active_tools()
         await self._send(
             texts.announcement(
@@ -198,7 +198,7 @@ class PlanMode:
 
 
 def stored_state(branch: Sequence[Entry]) -> dict[str, Any]:
-    """Return the last state in the entries of a branch."""
+    """Return the last state in the entries of a branch; empty if there is none."""
     for entry in reversed(branch):
         if (
             isinstance(entry, Custom)

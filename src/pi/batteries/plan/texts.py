@@ -1,4 +1,4 @@
-"""What the model reads about plan mode. Messages, not a prompt section: the cache stays valid."""
+"""Texts for the model. They are messages, not a prompt section, so that the cache stays valid."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MOVED = "The user approved the plan. It is carried out {how}: stop here."
 
 
 def announcement(file: Path, *, sandbox: bool, can_ask: bool, can_propose: bool) -> str:
-    """Return the message with which plan mode begins."""
+    """Return the message at the start of plan mode."""
     return _ON.format(
         commands=_SANDBOXED if sandbox else _LISTED,
         ask=" with the ask tool" if can_ask else "",
@@ -66,5 +66,5 @@ def refined(feedback: str) -> str:
 
 
 def order(plan: str, file: Path) -> str:
-    """Return the prompt with which an approved plan is carried out."""
+    """Return the prompt to carry out an approved plan."""
     return f"Carry out this plan, which I have approved. It is stored in {file}.\n\n{plan.strip()}"

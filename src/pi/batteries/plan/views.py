@@ -1,4 +1,4 @@
-"""Draws a proposal: the plan as Markdown, and what the user decided."""
+"""Draws a proposal: the plan as Markdown, and the decision of the user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DECISIONS = {
 
 
 def proposal(call: ToolView, options: ViewOptions, theme: Theme) -> PlanRows:
-    """The first row follows the name of the tool."""
+    """The rows of a proposal. The first row is drawn after the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
     title = str(details.get("title") or call.arguments.get("title") or "…")
     plan = str(details.get("plan") or call.arguments.get("plan") or "")
@@ -38,7 +38,7 @@ class PlanRows:
         self._plan = Markdown(plan, 0, 0, markdown_theme(theme)) if plan.strip() else None
 
     def render(self, width: int) -> list[str]:
-        """Return the title and the plan: it is always shown whole, because the user decides."""
+        """Return the title and the plan; never folded, because the user decides about it."""
         return [self._head, *(self._plan.render(width) if self._plan else ())]
 
 
