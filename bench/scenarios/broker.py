@@ -9,7 +9,7 @@ DELTAS = 2000
 
 
 def gateway(kind: str, deltas: int, rounds: int) -> Command:
-    """Requests to the mock server, through the gateway or not."""
+    """Request to the mock server, through the gateway or not."""
     return Command(words=python("broker.gateway", kind, "{port}", deltas, rounds))
 
 

@@ -6,7 +6,7 @@ from bench.scenario import Command, Scenario, Target, figure, python
 
 
 def drawing(frames: int) -> Command:
-    """Draws so many full pictures."""
+    """Draw so many full pictures."""
     return Command(words=python("snapcompact.drawing", frames))
 
 

@@ -41,7 +41,7 @@ MCP_SERVERS = {
 
 
 def after(*steps: tuple[str, str]) -> Callable[[Seen], None]:
-    """Types the texts one after the other, and waits for the expected text of each."""
+    """Type the texts one after the other, and wait for the expected text of each."""
 
     def act(seen: Seen) -> None:
         seen.wait_while_moving(" of ")  # the footer has a model
@@ -53,7 +53,7 @@ def after(*steps: tuple[str, str]) -> Callable[[Seen], None]:
 
 
 def prompted(last: str, *steps: tuple[str, str]) -> Callable[[Seen], None]:
-    """Sends a prompt, waits until ``last`` is shown, then goes on with the steps."""
+    """Send a prompt, wait until ``last`` is shown, then goes on with the steps."""
     return after(("Fix the median", last), *steps)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +11,12 @@ from scripts import dialect
 
 PUBLIC_CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 VAGUE = {"utils", "helpers", "common", "misc", "manager"}
+DESCRIPTIVE = re.compile(
+    r"(?:Adds|Applies|Calls|Clears|Closes|Converts|Creates|Decodes|Draws|Finds|Handles|Inserts"
+    r"|Moves|Opens|Parses|Prints|Raises|Reads|Removes|Replaces|Returns|Runs|Sends|Sets|Shows|Starts"
+    r"|Stores|Updates|Writes|Yields)\b(?! (?:of|that|which|with)\b)"
+)
+"""The first word of a docstring that describes (Returns) instead of commanding (Return)."""
 
 
 def test_no_module_has_a_vague_name(root: Path) -> None:
@@ -49,9 +56,38 @@ def test_no_two_public_classes_of_a_layer_share_a_name(root: Path) -> None:
     } == {}
 
 
+def test_docstrings_of_functions_are_imperative(root: Path) -> None:
+    found = [
+        f"{path.relative_to(root)}: {word}"
+        for path in sorted((root / "src").rglob("*.py"))
+        for word in _descriptive_docstrings(path.read_text(encoding="utf-8"))
+    ]
+
+    assert found == []
+
+
+def test_a_descriptive_docstring_is_found() -> None:
+    text = 'class A:\n    def f(self) -> int:\n        """Returns one."""\n        return 1\n'
+
+    assert _descriptive_docstrings(text) == ["Returns"]
+    assert _descriptive_docstrings(text.replace("Returns", "Return")) == []
+    assert _descriptive_docstrings(text.replace("Returns", "Moves of pieces:")) == []
+
+
 @pytest.mark.parametrize("group", dialect.GROUPS)
 def test_no_word_of_the_private_dialect_is_used(root: Path, group: str) -> None:
     found = dialect.find_in_checkout(root, group)
     lines = [f"{path}:{match.line}: {match.word}" for path in found for match in found[path]]
 
     assert lines == []
+
+
+def _descriptive_docstrings(text: str) -> list[str]:
+    """The first words of docstrings of functions that are not imperative."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    found = (DESCRIPTIVE.match(ast.get_docstring(node) or "") for node in functions)
+    return [match[0] for match in found if match]

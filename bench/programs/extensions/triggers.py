@@ -58,7 +58,7 @@ def install(folder: Path, points: dict[str, str]) -> Path:
 
 
 def batteries(folder: Path, kind: str) -> dict[str, str]:
-    """Writes the batteries of a kind, and returns their entry points."""
+    """Write the batteries of a kind, and return their entry points."""
     points: dict[str, str] = {}
     if kind == "none":
         return points
@@ -113,7 +113,7 @@ class Start:
         }
 
     def __call__(self) -> float:
-        """Returns the CPU time of one start and one answer, in milliseconds."""
+        """Return the CPU time of one start and one answer, in milliseconds."""
         words = ["--bench_0"] if self._kind == "flag!" else []
         command = [sys.executable, "-m", "pi", "-p", "--model", "mock/echo-1", "--no-session"]
         child = subprocess.Popen(
@@ -130,7 +130,7 @@ class Start:
         return (usage.ru_utime + usage.ru_stime) * 1e3
 
     def warm_up(self) -> None:
-        """Fills the caches, and leaves only the batteries of this kind in the index."""
+        """Fill the caches, and leave only the batteries of this kind in the index."""
         self()
         index = json.loads(self._index.read_bytes())
         index["entries"] = [each for each in index["entries"] if each["value"] in self._targets]
@@ -139,7 +139,7 @@ class Start:
 
 
 def main(kind: str, port: str, rounds: int = ROUNDS) -> None:
-    """Measures both in turn, after one round that fills the caches."""
+    """Measure both in turn, after one round that fills the caches."""
     with TemporaryDirectory() as name:
         none, measured = (
             Start(Path(name) / folder, each, port)

@@ -31,7 +31,7 @@ def sample_zip() -> bytes:
 
 
 def member_writes(kind: archives.Kind) -> Callable[[int], None]:
-    """Replaces members of one archive after another."""
+    """Replace members of one archive after another."""
     data = [sample_zip() if kind == "zip" else None]
 
     def write(number: int) -> None:
@@ -42,7 +42,7 @@ def member_writes(kind: archives.Kind) -> Callable[[int], None]:
 
 
 def bare_members(folder: Path) -> Callable[[int], None]:
-    """Appends members to an archive."""
+    """Append members to an archive."""
     file = folder / "a.zip"
     file.write_bytes(sample_zip())
 
@@ -65,7 +65,7 @@ def sample_database(folder: Path) -> Path:
 
 
 def row_writes(folder: Path) -> Callable[[int], None]:
-    """Updates rows as the tool does: in a copy for the guards, then in place."""
+    """Update rows as the tool does: in a copy for the guards, then in place."""
     file = sample_database(folder)
 
     def write(number: int) -> None:
@@ -78,7 +78,7 @@ def row_writes(folder: Path) -> Callable[[int], None]:
 
 
 def bare_rows(folder: Path) -> Callable[[int], None]:
-    """Updates rows in place."""
+    """Update rows in place."""
     file = sample_database(folder)
 
     def write(number: int) -> None:

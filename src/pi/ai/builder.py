@@ -71,11 +71,11 @@ class TextBlock:
         return self.parts[0] if self.parts else ""
 
     def block(self) -> Text:
-        """Returns the block as a record."""
+        """Return the block as a record."""
         return Text(text=self.text, text_signature=self.signature)
 
     def end(self) -> StreamEvent:
-        """Returns the event that closes it."""
+        """Return the event that closes it."""
         return TextEnd(content_index=self.index, content=self.text)
 
 
@@ -89,7 +89,7 @@ class ThinkingBlock(TextBlock):
         self.redacted = False
 
     def block(self) -> Thinking:  # type: ignore[override]
-        """Returns the block as a record."""
+        """Return the block as a record."""
         return Thinking(
             thinking=self.text,
             thinking_signature=self.signature,
@@ -97,7 +97,7 @@ class ThinkingBlock(TextBlock):
         )
 
     def end(self) -> StreamEvent:
-        """Returns the event that closes it."""
+        """Return the event that closes it."""
         return ThinkingEnd(content_index=self.index, content=self.text)
 
 
@@ -132,7 +132,7 @@ class ToolCallBlock(TextBlock):
         return self._whole_arguments() is None
 
     def block(self) -> ToolCall:  # type: ignore[override]
-        """Returns the block as a record, with incomplete arguments as far as they parse."""
+        """Return the block as a record, with incomplete arguments as far as they parse."""
         return ToolCall(
             id=self.id,
             name=self.name,
@@ -142,7 +142,7 @@ class ToolCallBlock(TextBlock):
         )
 
     def end(self) -> StreamEvent:
-        """Returns the event that closes it."""
+        """Return the event that closes it."""
         return ToolCallEnd(content_index=self.index, tool_call=self.block())
 
     def _shown_arguments(self) -> Json:
@@ -257,7 +257,7 @@ class MessageBuilder:
         return block
 
     def tool_call(self, key: Hashable, id: str, name: str) -> ToolCallBlock:
-        """Returns the tool call ``key``, opened if it is new.
+        """Return the tool call ``key``, opened if it is new.
 
         A missing or repeated ``id`` is replaced, because results refer to their call by it.
         """
@@ -279,7 +279,7 @@ class MessageBuilder:
             self._events.append(ToolCallDelta(content_index=block.index, delta=delta))
 
     def find(self, key: Hashable) -> TextBlock | None:
-        """Returns the block that was opened under ``key``."""
+        """Return the block that was opened under ``key``."""
         return self._by_key.get(key)
 
     def end(self, key: Hashable) -> None:
@@ -315,7 +315,7 @@ class MessageBuilder:
     # State ----------------------------------------------------------------------------------------
 
     def take(self) -> list[StreamEvent]:
-        """Returns the events since the last call."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -335,7 +335,7 @@ class MessageBuilder:
         return sum(len(block.text) for block in self._blocks)
 
     def priced_usage(self) -> Usage:
-        """Returns the tokens so far with their cost; the same object until one of them changes."""
+        """Return the tokens so far with their cost; the same object until one of them changes."""
         usage, name = self.usage, self.response_model
         counted = (usage, name, self.cost_factor, self.charged)
         if counted != self._counted:
@@ -347,7 +347,7 @@ class MessageBuilder:
         return self._priced
 
     def message(self, reason: StopReason = "pending", error: str | None = None) -> AssistantMessage:
-        """Returns the message so far, with its cost."""
+        """Return the message so far, with its cost."""
         return AssistantMessage(
             content=tuple(block.block() for block in self._blocks),
             api=self.model.api,

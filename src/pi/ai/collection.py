@@ -39,7 +39,7 @@ class ModelProvider(Protocol):
         ...
 
     def models(self) -> tuple[Model, ...]:
-        """Returns its models, as far as they are known now."""
+        """Return its models, as far as they are known now."""
         ...
 
     async def refresh(self, services: Services, access: Access | None) -> None:
@@ -58,7 +58,7 @@ class HasUnlistedModels(Protocol):
     """A provider with more models than it can list, e.g. one for every file."""
 
     def unlisted_model(self, model_id: str) -> Model | None:
-        """Returns the model with that id, if there can be one."""
+        """Return the model with that id, if there can be one."""
         ...
 
 
@@ -68,7 +68,7 @@ class Authenticator(Protocol):
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Returns the credentials for one request; ``None`` if there are none.
+        """Return the credentials for one request; ``None`` if there are none.
 
         Raises ``AuthenticationFailed`` if there are some and they do not work.
         """
@@ -79,7 +79,7 @@ class Authenticator(Protocol):
         ...
 
     def missing(self, provider: Provider) -> MissingCredentials:
-        """Returns why there are none, and how to get some."""
+        """Return why there are none, and how to get some."""
         ...
 
 
@@ -100,7 +100,7 @@ class DescribesCredentials(Protocol):
     """An authenticator that can name the source of its credentials."""
 
     def describe(self, name: str) -> str:
-        """Returns the source of a provider's credentials in a few words; empty if unknown."""
+        """Return the source of a provider's credentials in a few words; empty if unknown."""
         ...
 
 
@@ -127,18 +127,18 @@ class Models:
     # Lookup and credentials -----------------------------------------------------------------------
 
     def get_providers(self) -> tuple[Provider, ...]:
-        """Returns the rows of all providers, in the order of registration."""
+        """Return the rows of all providers, in the order of registration."""
         return tuple(provider.row for provider in self._providers.values())
 
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:
-        """Returns all models, or those of one provider, as last known."""
+        """Return all models, or those of one provider, as last known."""
         if provider is not None:
             owner = self._providers.get(provider)
             return () if owner is None else owner.models()
         return tuple(model for owner in self._providers.values() for model in owner.models())
 
     def get_model(self, provider: str, model_id: str) -> Model | None:
-        """Returns the model of ``provider`` with exactly this id."""
+        """Return the model of ``provider`` with exactly this id."""
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
@@ -151,7 +151,7 @@ class Models:
         return owner is not None and any(auth.is_configured(owner.row) for auth in self._auths)
 
     def missing_credentials(self, provider: str) -> MissingCredentials:
-        """Returns why ``provider`` has no credentials, and how to get some."""
+        """Return why ``provider`` has no credentials, and how to get some."""
         owner = self._providers.get(provider)
         if owner is None:
             from pi.ai.auth.resolve import MissingCredentials  # lazy: no request needs it
@@ -160,7 +160,7 @@ class Models:
         return self._auth.missing(owner.row)
 
     def credential_source(self, provider: str) -> str:
-        """Returns where a registered source takes the credentials from; empty without one."""
+        """Return where a registered source takes the credentials from; empty without one."""
         described = (
             a.describe(provider) for a in self._auths if isinstance(a, DescribesCredentials)
         )
@@ -179,7 +179,7 @@ class Models:
     async def access(
         self, provider: str, model: Model | None = None, options: StreamOptions | None = None
     ) -> Access | None:
-        """Returns the credentials of a provider; ``None`` if it has none or does not exist."""
+        """Return the credentials of a provider; ``None`` if it has none or does not exist."""
         owner = self._providers.get(provider)
         if owner is None:
             return None
@@ -196,7 +196,7 @@ class Models:
         self._providers[provider.row.id] = provider
 
     def get_provider(self, provider: str) -> ModelProvider | None:
-        """Returns the provider that serves that id now."""
+        """Return the provider that serves that id now."""
         return self._providers.get(provider)
 
     def unregister(self, provider: str) -> None:
@@ -253,7 +253,7 @@ class Models:
     async def complete(
         self, model: Model, context: Context, options: StreamOptions | None = None
     ) -> AssistantMessage:
-        """Returns the whole response of ``stream_simple``; failures are in its ``stop_reason``."""
+        """Return the whole response of ``stream_simple``; failures are in its ``stop_reason``."""
         return await self.stream_simple(model, context, options).result()
 
     async def close(self) -> None:

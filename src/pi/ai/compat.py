@@ -18,24 +18,24 @@ _shared: list[Models] = []
 
 
 def models() -> Models:
-    """Returns the shared collection."""
+    """Return the shared collection."""
     if not _shared:
         _shared.append(create_models())
     return _shared[0]
 
 
 def get_model(provider: str, model_id: str) -> Model | None:
-    """Returns the model of ``provider`` with exactly this id."""
+    """Return the model of ``provider`` with exactly this id."""
     return models().get_model(provider, model_id)
 
 
 def get_models(provider: str | None = None) -> tuple[Model, ...]:
-    """Returns all models, or those of one provider."""
+    """Return all models, or those of one provider."""
     return models().get_models(provider)
 
 
 def get_providers() -> tuple[str, ...]:
-    """Returns the ids of all providers."""
+    """Return the ids of all providers."""
     return tuple(row.id for row in models().get_providers())
 
 
@@ -60,14 +60,14 @@ def stream_simple(
 async def complete(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> AssistantMessage:
-    """Returns the whole response of ``stream``."""
+    """Return the whole response of ``stream``."""
     return await stream(model, context, options).result()
 
 
 async def complete_simple(
     model: Model, context: Context, options: StreamOptions | None = None
 ) -> AssistantMessage:
-    """Returns the whole response of ``stream_simple``."""
+    """Return the whole response of ``stream_simple``."""
     return await stream_simple(model, context, options).result()
 
 

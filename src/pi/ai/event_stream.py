@@ -66,7 +66,7 @@ class EventStream:
         return self._ready.popleft()
 
     async def take(self) -> list[StreamEvent]:
-        """Returns the events since the last call, at least one; ``[]`` after the last event."""
+        """Return the events since the last call, at least one; ``[]`` after the last event."""
         while not self._ready and self._builder.final is None:
             await self._wait_for_more()
         events = list(self._ready)
@@ -74,7 +74,7 @@ class EventStream:
         return events
 
     async def result(self) -> AssistantMessage:
-        """Returns the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it
+        """Return the final message; its ``stop_reason`` is ``error`` or ``aborted`` if it
         failed."""
         while self._builder.final is None:
             await self._wait_for_more()

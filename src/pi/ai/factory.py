@@ -60,7 +60,7 @@ def create_models(
     chosen: ChosenServers | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Models:
-    """Creates the collection of all models. The caller closes it.
+    """Create the collection of all models. The caller closes it.
 
     ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
     is called with progress messages for the user. With ``chosen``, servers found on this machine
@@ -88,7 +88,7 @@ def create_images_models(
     cwd: Path | None = None,
     network: Network | None = None,
 ) -> ImagesModels:
-    """Creates the collection of image models, with the credentials of chat. The caller closes it.
+    """Create the collection of image models, with the credentials of chat. The caller closes it.
 
     Defaults are those of the process, as for ``create_models``.
     """
@@ -108,17 +108,17 @@ def create_images_models(
 
 
 def chosen_servers(folder: Path) -> ChosenServers:
-    """Returns the servers of this machine that the user has chosen, as stored in ``folder``."""
+    """Return the servers of this machine that the user has chosen, as stored in ``folder``."""
     return ChosenServers(folder / "local-servers.json")
 
 
 def weights_folder(folder: Path) -> Path:
-    """Returns the folder of the weights of the embedded model."""
+    """Return the folder of the weights of the embedded model."""
     return folder / "weights"
 
 
 def make_services(environ: Mapping[str, str], clock: Clock, network: Network) -> Services:
-    """Creates the services of the wires. Servers on this machine never use a proxy."""
+    """Create the services of the wires. Servers on this machine never use a proxy."""
     # Lazy: no HTTP client before the first request.
     from pi.ai.http.client import HttpClient
     from pi.ai.http.tls import TlsSettings
@@ -140,7 +140,7 @@ def make_services(environ: Mapping[str, str], clock: Clock, network: Network) ->
 
 
 def _own(custom: CustomModels | None, environ: Mapping[str, str]) -> tuple[CustomProvider, ...]:
-    """Returns the providers of models.json, and an Anthropic gateway set by variables."""
+    """Return the providers of models.json, and an Anthropic gateway set by variables."""
     providers = {provider.id: provider for provider in (custom.providers if custom else ())}
     gateway = anthropic_gateway.with_gateway_url(providers.get(anthropic_gateway.PROVIDER), environ)
     return tuple(({**providers, gateway.id: gateway} if gateway else providers).values())

@@ -29,7 +29,7 @@ MAX_SHOWN = 200
 
 
 def json_bytes(value: Any) -> bytes:
-    """Returns ``value`` as JSON."""
+    """Return ``value`` as JSON."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -37,12 +37,12 @@ def json_bytes(value: Any) -> bytes:
 
 
 def json_text(value: Any) -> str:
-    """Returns ``value`` as JSON text, for wires that put JSON into a JSON string."""
+    """Return ``value`` as JSON text, for wires that put JSON into a JSON string."""
     return json_bytes(value).decode()
 
 
 def clean_json(value: Any) -> Any:
-    """Returns a JSON value whose strings and keys can all be encoded as UTF-8."""
+    """Return a JSON value whose strings and keys can all be encoded as UTF-8."""
     match value:
         case str():
             return without_surrogates(value)
@@ -55,13 +55,13 @@ def clean_json(value: Any) -> Any:
 
 
 def without_surrogates(text: str) -> str:
-    """Returns ``text`` without lone surrogates; the two halves of a pair are joined."""
+    """Return ``text`` without lone surrogates; the two halves of a pair are joined."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return joined.encode("utf-8", "ignore").decode()
 
 
 def read_lenient(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
-    """Decodes data that ``decoder`` has rejected.
+    """Decode data that ``decoder`` has rejected.
 
     Returns ``None`` if it does not fit or is empty. Raises ``BadAnswer`` if it is not JSON.
     """
@@ -69,7 +69,7 @@ def read_lenient(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
 
 
 def fitted(value: Any, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """Converts a JSON value to the type of ``decoder``; ``None`` if it does not fit."""
+    """Convert a JSON value to the type of ``decoder``; ``None`` if it does not fit."""
     try:
         return msgspec.convert(value, decoder.type, strict=decoder.strict)
     except (msgspec.ValidationError, RecursionError):
@@ -77,7 +77,7 @@ def fitted(value: Any, decoder: msgspec.json.Decoder[T]) -> T | None:
 
 
 def read_json(data: bytes) -> Any:
-    """Returns the JSON value in ``data``; ``None`` if it is blank or ``DONE``.
+    """Return the JSON value in ``data``; ``None`` if it is blank or ``DONE``.
 
     Tolerates invalid UTF-8, lone surrogates and raw control characters. Raises ``BadAnswer`` if it
     is not JSON even so.
@@ -118,7 +118,7 @@ CONTROL = r"[\x00-\x1f]"
 
 
 def parse_partial(text: str) -> Json:
-    """Returns the object that ``text`` contains so far; empty if there is none yet."""
+    """Return the object that ``text`` contains so far; empty if there is none yet."""
     import jiter  # lazy: every first request would pay for it
 
     if not text or text.isspace():
@@ -138,7 +138,7 @@ def parse_partial(text: str) -> Json:
 
 
 def parse_arguments(text: str) -> Json | None:
-    """Returns the complete arguments, or ``None`` if ``text`` is not one JSON object.
+    """Return the complete arguments, or ``None`` if ``text`` is not one JSON object.
 
     Empty text means no arguments, an object that was encoded twice is unpacked, and common errors
     of models inside strings (raw line ends, ``\\d``, lone surrogates) are repaired. Arguments with
@@ -155,7 +155,7 @@ def parse_arguments(text: str) -> Json | None:
 
 
 def refusal_reason(text: str) -> str:
-    """Returns the limit that refused arguments exceed; empty if they are not JSON."""
+    """Return the limit that refused arguments exceed; empty if they are not JSON."""
     data = text.encode("utf-8", "replace")
     if _has_too_many_values(data):
         return f"they hold more than {MAX_VALUES:,} values"
@@ -200,7 +200,7 @@ def _has_too_many_values(data: bytes) -> bool:
 
 
 def _marks(data: bytes) -> int:
-    """Returns an upper bound of the number of values."""
+    """Return an upper bound of the number of values."""
     if len(data) <= MAX_VALUES:
         return len(data)
     return sum(map(data.count, (b",", b"[", b"{")))

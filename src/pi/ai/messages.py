@@ -48,7 +48,7 @@ class Image(Record, tag="image"):
 
     @property
     def data_url(self) -> str:
-        """Returns the picture as a data URL."""
+        """Return the picture as a data URL."""
         return f"data:{self.mime_type};base64,{self.data}"
 
 
@@ -154,12 +154,12 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Returns the calls in the order in which the model made them."""
+        """Return the calls in the order in which the model made them."""
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
     @property
     def text(self) -> str:
-        """Returns all text blocks, joined."""
+        """Return all text blocks, joined."""
         return "".join(block.text for block in self.content if isinstance(block, Text))
 
 
@@ -178,7 +178,7 @@ class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
 
     @property
     def text(self) -> str:
-        """Returns the text without the pictures, every block on lines of its own."""
+        """Return the text without the pictures, every block on lines of its own."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
@@ -194,12 +194,12 @@ class Context(Record):
 
 
 def blocks(content: str | tuple[Text | Image, ...]) -> tuple[Text | Image, ...]:
-    """Returns a message's content as blocks, also if it is a plain string."""
+    """Return a message's content as blocks, also if it is a plain string."""
     return (Text(text=content),) if isinstance(content, str) else content
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:
-    """Returns the sum of both; fields that neither reports stay unset."""
+    """Return the sum of both; fields that neither reports stay unset."""
     return Usage(
         input=one.input + other.input,
         output=one.output + other.output,

@@ -18,7 +18,7 @@ class PlanLimit(Record):
 
 
 def plan_limits(headers: Mapping[str, str], *, now: float) -> tuple[PlanLimit, ...]:
-    """Returns the limits that a response reports; empty if it reports none.
+    """Return the limits that a response reports; empty if it reports none.
 
     Anthropic reports shares of the last five hours and seven days to users of a plan, ChatGPT two
     windows with their lengths. Limits per minute, which every key has, are not plans.
@@ -59,7 +59,7 @@ def _length(minutes: float) -> str:
 
 
 def _number(text: str | None) -> float | None:
-    """Returns a number from 0 up; ``None`` for anything else that a header may contain."""
+    """Return a number from 0 up; ``None`` for anything else that a header may contain."""
     try:
         value = float(text or "")
     except ValueError:

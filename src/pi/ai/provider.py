@@ -56,7 +56,7 @@ class Wire(Protocol):
     def __call__(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> Awaitable[None]:
-        """Raises ``ProviderError`` if it fails; the partial response is in the builder."""
+        """Raise ``ProviderError`` if it fails; the partial response is in the builder."""
         ...
 
 
@@ -75,7 +75,7 @@ WIRES: dict[str, str] = {
 
 
 def load_wire(api: str) -> Wire:
-    """Returns the wire for ``api``; raises ``ProviderError`` if there is none."""
+    """Return the wire for ``api``; raises ``ProviderError`` if there is none."""
     if api not in WIRES:
         known = ", ".join(WIRES)
         raise ProviderError(f'No wire protocol is called "{api}".', hint=f"There are: {known}.")

@@ -109,7 +109,7 @@ class Call(Record):
 
 
 def valid_tool_choice(choice: ToolChoice | None, names: Collection[str]) -> ToolChoice | None:
-    """Returns ``choice`` if it is valid for the tools with these names, else ``None``.
+    """Return ``choice`` if it is valid for the tools with these names, else ``None``.
 
     Without tools there is no choice, and a missing tool cannot be forced.
     """
@@ -125,7 +125,7 @@ def valid_tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Tool
 
 
 def user_id(call: Call) -> str | None:
-    """Returns the metadata's ``user_id``: an opaque id of the user, chosen by the caller."""
+    """Return the metadata's ``user_id``: an opaque id of the user, chosen by the caller."""
     user = (call.options.metadata or {}).get("user_id")
     return user if isinstance(user, str) and user else None
 
@@ -134,7 +134,7 @@ F = TypeVar("F")
 
 
 def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
-    """Returns the flags of ``model`` as ``kind``; null or missing ones are taken from ``known``.
+    """Return the flags of ``model`` as ``kind``; null or missing ones are taken from ``known``.
 
     Raises ``BadRequest`` if one of them has a wrong type.
     """
@@ -152,7 +152,7 @@ def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
 
 
 def host_of(call: Call) -> str:
-    """Returns the host name of the server of ``call``."""
+    """Return the host name of the server of ``call``."""
     from urllib.parse import urlsplit  # lazy: importing the HTTP client must not cost it
 
     try:

@@ -35,7 +35,7 @@ class Instructions(Record):
 
 
 def conversation(context: Context) -> tuple[Message, ...]:
-    """Returns the messages of ``context``, with its prompt and tools as a leading system
+    """Return the messages of ``context``, with its prompt and tools as a leading system
     message."""
     if context.system_prompt is UNSET and context.tools is UNSET:
         return tuple(context.messages)
@@ -49,7 +49,7 @@ def conversation(context: Context) -> tuple[Message, ...]:
 def fold(
     messages: Sequence[Message], *, keep_later: bool
 ) -> tuple[Instructions, tuple[Message, ...]]:
-    """Returns the instructions and the remaining messages.
+    """Return the instructions and the remaining messages.
 
     With ``keep_later`` only the leading system messages are folded into the prompt, and later ones
     stay in place, for wires that support them; the tools are always the final set.
@@ -64,7 +64,7 @@ def fold(
 
 
 def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
-    """Returns the system messages that a conversation begins with."""
+    """Return the system messages that a conversation begins with."""
     found: list[SystemMessage] = []
     for message in messages:
         if not isinstance(message, SystemMessage):
@@ -74,7 +74,7 @@ def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
 
 
 def render(system: Iterable[SystemMessage]) -> str:
-    """Renders the prompt: contents, then the sections after all patches, separated by blank
+    """Render the prompt: contents, then the sections after all patches, separated by blank
     lines."""
     contents: list[str] = []
     sections: dict[str, str | None] = {}
@@ -86,14 +86,14 @@ def render(system: Iterable[SystemMessage]) -> str:
 
 
 def plain_text(message: SystemMessage) -> str:
-    """Returns a system message's own content, without its sections."""
+    """Return a system message's own content, without its sections."""
     if isinstance(message.content, str):
         return message.content
     return "\n\n".join(block.text for block in message.content)
 
 
 def final_tools(system: Iterable[SystemMessage]) -> tuple[Tool, ...]:
-    """Returns the tools that remain after all messages, in the order of their addition."""
+    """Return the tools that remain after all messages, in the order of their addition."""
     tools: dict[str, Tool] = {}
     for message in system:
         for removed in message.tools_removed or ():
@@ -104,7 +104,7 @@ def final_tools(system: Iterable[SystemMessage]) -> tuple[Tool, ...]:
 
 
 def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
-    """Returns one message equivalent to all of them; ``None`` if there are none."""
+    """Return one message equivalent to all of them; ``None`` if there are none."""
     if not system:
         return None
     sections: dict[str, str | None] = {}
@@ -124,7 +124,7 @@ def checkpoint(system: Sequence[SystemMessage]) -> SystemMessage | None:
 
 
 def render_update(message: SystemMessage) -> str:
-    """Renders the changes that ``message`` makes to the instructions, as text for the model.
+    """Render the changes that ``message`` makes to the instructions, as text for the model.
 
     A removed section was already sent, so the text says that it no longer applies.
     """
@@ -157,7 +157,7 @@ USUAL_ANSWER = 16_384
 
 
 def conversation_tokens(messages: Sequence[Message]) -> int:
-    """Returns the provider's last count, plus an estimate of later messages.
+    """Return the provider's last count, plus an estimate of later messages.
 
     A count from before a compaction is outdated: a message before the response, the summary, is
     newer than the response then.
@@ -172,12 +172,12 @@ def conversation_tokens(messages: Sequence[Message]) -> int:
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Returns an estimate for all messages, without the counts of a provider."""
+    """Return an estimate for all messages, without the counts of a provider."""
     return sum(map(message_tokens, messages))
 
 
 def message_tokens(message: Message) -> int:
-    """Returns an estimate for one message."""
+    """Return an estimate for one message."""
     match message:
         case SystemMessage():
             parts = [plain_text(message)]
@@ -194,7 +194,7 @@ def message_tokens(message: Message) -> int:
 
 
 def largest_answer(model: Model, messages: Sequence[Message]) -> int:
-    """Returns the output to request: the model's limit, or the rest of its window if that
+    """Return the output to request: the model's limit, or the rest of its window if that
     is known."""
     limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
     if model.context_window <= 0:
@@ -204,7 +204,7 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
 
 
 def image_tokens(image: Image) -> int:
-    """Returns an estimate for one picture, from the pixel size in its header."""
+    """Return an estimate for one picture, from the pixel size in its header."""
     from pi.base.pictures import picture_size  # lazy: few conversations have a picture
 
     for characters in _HEADER_CHARACTERS:
@@ -221,7 +221,7 @@ def image_tokens(image: Image) -> int:
 
 
 def counted_tokens(message: AssistantMessage) -> int:
-    """Returns the conversation size that the provider counted for this response; 0 if unknown."""
+    """Return the conversation size that the provider counted for this response; 0 if unknown."""
     if message.stop_reason in ("error", "aborted"):
         return 0
     usage = message.usage

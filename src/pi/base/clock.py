@@ -60,7 +60,7 @@ RandomBytes = Callable[[int], bytes]
 
 
 def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
-    """Returns a UUID version 7 (RFC 9562): it starts with the time, so that ids sort by age."""
+    """Return a UUID version 7 (RFC 9562): it starts with the time, so that ids sort by age."""
     noise = int.from_bytes(random_bytes(10), "big")
     value = (now_ms & 0xFFFF_FFFF_FFFF) << 80
     value |= 0x7 << 76 | (noise >> 62 & 0xFFF) << 64
@@ -70,7 +70,7 @@ def uuid7(now_ms: int, random_bytes: RandomBytes) -> str:
 
 
 def short_id(used: Container[str], random_bytes: RandomBytes) -> str:
-    """Returns eight hex digits that are not in ``used``; a long random id if that keeps
+    """Return eight hex digits that are not in ``used``; a long random id if that keeps
     failing."""
     for _ in range(100):
         candidate = random_bytes(4).hex()

@@ -29,7 +29,7 @@ class PiError(Exception):
         self.hint = hint
 
     def explain(self) -> str:
-        """Returns the message and the hint as sentences, for the user."""
+        """Return the message and the hint as sentences, for the user."""
         if not self.hint:
             return self.message
         end = "" if self.message.endswith(_SENTENCE_ENDS) else "."

@@ -58,7 +58,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def read_regular(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes:
-    """Returns the content of a regular file; raises ``OSError`` if it exceeds ``max_bytes``."""
+    """Return the content of a regular file; raises ``OSError`` if it exceeds ``max_bytes``."""
     with open_regular(path, buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         data = b""
@@ -72,7 +72,7 @@ def read_regular(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes:
 
 
 def read_if_exists(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes | None:
-    """Returns the content of a regular file, or None if there is none.
+    """Return the content of a regular file, or None if there is none.
 
     Raises ``FileAccessError`` if the file cannot be read or is too large.
     """
@@ -85,7 +85,7 @@ def read_if_exists(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes | No
 
 
 def expand_home(path: str | Path, *, strict: bool = True) -> Path:
-    """Returns ``path`` with ``~`` and ``~user`` replaced.
+    """Return ``path`` with ``~`` and ``~user`` replaced.
 
     If there is no such user, raises ``FileAccessError``, or without ``strict`` returns the path
     unchanged: for text that may not be a path at all.
@@ -105,13 +105,13 @@ def expand_home(path: str | Path, *, strict: bool = True) -> Path:
 
 
 def config_root(environ: Mapping[str, str]) -> Path:
-    """Returns the folder below the user's home that holds all files of pi."""
+    """Return the folder below the user's home that holds all files of pi."""
     home = Path(environ.get("HOME") or Path.home())
     return home / expand_home(environ.get("PI_CONFIG_DIR") or ".pi")
 
 
 def agent_directory(environ: Mapping[str, str]) -> Path:
-    """Returns the directory of the user's settings, credentials, sessions and models."""
+    """Return the directory of the user's settings, credentials, sessions and models."""
     default = config_root(environ) / "agent"
     return expand_home(environ.get("PI_CODING_AGENT_DIR") or default)
 
@@ -124,7 +124,7 @@ def is_special_file(path: Path) -> bool:
 
 
 def private_directory(path: Path) -> Path:
-    """Returns ``path`` as a directory; creates missing parts with access for the owner only."""
+    """Return ``path`` as a directory; creates missing parts with access for the owner only."""
     try:
         for missing in reversed([p for p in (path, *path.parents) if not p.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
@@ -336,7 +336,7 @@ def _sync_directory(path: Path) -> None:
 
 
 def stat_if_exists(path: Path) -> os.stat_result | None:
-    """Returns the status of the file at ``path``, links followed, or None if there is none."""
+    """Return the status of the file at ``path``, links followed, or None if there is none."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -344,7 +344,7 @@ def stat_if_exists(path: Path) -> os.stat_result | None:
 
 
 def access_error(action: str, path: Path, error: OSError) -> FileAccessError:
-    """Returns the error for the user, with a hint if the cause is a common one."""
+    """Return the error for the user, with a hint if the cause is a common one."""
     return FileAccessError(
         f"Cannot {action} {path}: {error.strerror or error}.", hint=HINTS.get(error.errno or 0, "")
     )

@@ -69,7 +69,7 @@ _Path: TypeAlias = tuple[int, int, "_Path | None"]
 
 
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
-    """Returns how ``query`` matches ``text``, or None if one of its words does not appear.
+    """Return how ``query`` matches ``text``, or None if one of its words does not appear.
 
     An empty query matches everything, with a score of zero.
     """
@@ -81,7 +81,7 @@ def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
 
 
 def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> list[T]:
-    """Returns the items whose ``key`` matches the query, best first; ties keep their order.
+    """Return the items whose ``key`` matches the query, best first; ties keep their order.
 
     An empty query returns all items in their order.
     """
@@ -94,13 +94,13 @@ def rank(query: str, items: Iterable[T], *, key: Callable[[T], str] = str) -> li
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """Returns a "did you mean" question for a mistyped word; empty if no candidate is close."""
+    """Return a "did you mean" question for a mistyped word; empty if no candidate is close."""
     suggestion = nearest(word, candidates)
     return f"Did you mean {suggestion}?" if suggestion else ""
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """Returns the candidate closest to ``word``, or None if none is close.
+    """Return the candidate closest to ``word``, or None if none is close.
 
     Close means one typing error (a letter too many, missing, wrong or swapped with the next) for
     every three letters, and never more than three. Among equally close ones, the same letters in
@@ -126,7 +126,7 @@ def _parse(query: str) -> _Query:
 
 
 def _spellings(word: str) -> tuple[_Spelling, ...]:
-    """Returns the word as typed, then without separators, then with letters and digits swapped.
+    """Return the word as typed, then without separators, then with letters and digits swapped.
 
     ``4.6`` finds ``opus-4-6`` by the second, ``46opus`` by the third.
     """
@@ -153,7 +153,7 @@ def _spelling(letters: str, cost: int) -> _Spelling:
 
 
 def _fold(text: str) -> str:
-    """Returns ``text`` in lower case with the same length, so that positions stay valid."""
+    """Return ``text`` in lower case with the same length, so that positions stay valid."""
     folded = text.lower()
     if len(folded) == len(text):
         return folded
@@ -161,7 +161,7 @@ def _fold(text: str) -> str:
 
 
 def _find(query: _Query, text: str) -> _Hit | None:
-    """Matches the whole query; returns None if one of its words is missing."""
+    """Match the whole query; returns None if one of its words is missing."""
     folded = _fold(text)
     fitting: list[tuple[_Spelling, int]] = []
     for spellings in query.words:  # all words first: placing one takes far longer than this test
@@ -186,7 +186,7 @@ def _find(query: _Query, text: str) -> _Hit | None:
 
 
 def _run(spelling: _Spelling, text: str, folded: str, first: int) -> _Hit:
-    """Finds the spelling as one run: at the start of a word if possible, else the first one.
+    """Find the spelling as one run: at the start of a word if possible, else the first one.
 
     Scattered letters could sometimes score more, but users mean what they see in one piece.
     """
@@ -200,7 +200,7 @@ def _run(spelling: _Spelling, text: str, folded: str, first: int) -> _Hit:
 
 
 def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
-    """Returns the best way to find the letters of the spelling in their order."""
+    """Return the best way to find the letters of the spelling in their order."""
     paths: list[_Path] = []
     for typed, letter in zip(spelling.letters, spelling.folded, strict=True):
         start = paths[0][1] + 1 if paths else 0
@@ -214,7 +214,7 @@ def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
 
 
 def _worth(text: str, position: int, typed: str, letter: str) -> int:
-    """Returns the score of this character alone; ``letter`` is its lower case."""
+    """Return the score of this character alone; ``letter`` is its lower case."""
     worth = _MATCH
     is_capital = text[position] != letter
     if position == 0 or text[position - 1] in _SEPARATORS:
@@ -238,7 +238,7 @@ def _first_paths(places: list[tuple[int, int]]) -> list[_Path]:
 
 
 def _extended(paths: list[_Path], places: list[tuple[int, int]]) -> list[_Path]:
-    """Extends the best preceding path to each of the places.
+    """Extend the best preceding path to each of the places.
 
     Both lists are in the order of the text, so one pass is enough: a gap costs the same for every
     step, hence the best path before one place stays best until a better one appears.
@@ -266,7 +266,7 @@ def _path_positions(path: _Path | None) -> Iterator[int]:
 
 
 def _slips(word: str, other: str, allowed: int) -> int | None:
-    """Returns the number of typing errors between two words, or None if above ``allowed``."""
+    """Return the number of typing errors between two words, or None if above ``allowed``."""
     if abs(len(word) - len(other)) > allowed:
         return None
     two_before: list[int] = []

@@ -50,7 +50,7 @@ class LineSplitter:
         self._dropping = False
 
     def feed(self, chunk: bytes) -> list[bytes | BadLine]:
-        """Returns the lines that ``chunk`` completes, without LF, and a ``BadLine`` for each too
+        """Return the lines that ``chunk`` completes, without LF, and a ``BadLine`` for each too
         long."""
         found: list[bytes | BadLine] = []
         *endings, beginning = chunk.split(b"\n")
@@ -63,7 +63,7 @@ class LineSplitter:
         return found
 
     def finish(self) -> bytes:
-        """Returns the bytes after the last LF at the end of the stream; empty if there are none."""
+        """Return the bytes after the last LF at the end of the stream; empty if there are none."""
         self._dropping = False
         return self._release()
 
@@ -83,7 +83,7 @@ class LineSplitter:
 
 
 def encode_line(value: object) -> bytes:
-    """Returns ``value`` as one line of JSON, with its LF.
+    """Return ``value`` as one line of JSON, with its LF.
 
     NaN and infinities become null, lone surrogates U+FFFD. Raises ``TypeError`` for a value that
     JSON cannot represent.
@@ -98,7 +98,7 @@ def encode_line(value: object) -> bytes:
 
 
 def decode_line(line: bytes) -> object:
-    """Returns the JSON value of ``line``; raises ``BadLine`` if it is invalid.
+    """Return the JSON value of ``line``; raises ``BadLine`` if it is invalid.
 
     An escaped lone surrogate, which JavaScript writes, is read as U+FFFD.
     """
@@ -154,7 +154,7 @@ class _DeepValue:
         """The expected token; ``item`` and ``member`` also allow the end of the container."""
 
     def accept(self, token: bytes) -> bool:
-        """Adds the next token; returns False if it is not allowed here."""
+        """Add the next token; returns False if it is not allowed here."""
         match self._expected, token:
             case (("item" | "member" | "separator"), (b"]" | b"}")):
                 return self._close(token)
@@ -172,7 +172,7 @@ class _DeepValue:
         return True
 
     def result(self) -> object:
-        """Returns the value; raises ``ValueError`` if it is not complete."""
+        """Return the value; raises ``ValueError`` if it is not complete."""
         if len(self._open) > 1 or not self._root:
             raise ValueError("input ends too early")
         return self._root[0]

@@ -8,7 +8,7 @@ from importlib import import_module
 
 
 def lazy_names(module: str, homes: Mapping[str, str | tuple[str, ...]]) -> Callable[[str], object]:
-    """Returns the ``__getattr__`` of ``module``, which re-exports names of other modules.
+    """Return the ``__getattr__`` of ``module``, which re-exports names of other modules.
 
     ``homes`` maps modules to their names; a plain string is a name for the module itself.
     """

@@ -69,7 +69,7 @@ class _Lock(abc.ABC):
 
     @abc.abstractmethod
     def _busy(self) -> FileLocked:
-        """Returns the error to raise after the last attempt."""
+        """Return the error to raise after the last attempt."""
 
 
 class FileLock(_Lock):
@@ -282,7 +282,7 @@ class DirectoryLock(_Lock):
         self._mine = self._on_disk()
 
     def _on_disk(self) -> tuple[int, int] | None:
-        """Returns inode and time, which identify the lock of one holder; ``None`` without one."""
+        """Return inode and time, which identify the lock of one holder; ``None`` without one."""
         found = stat_if_exists(self._lock)
         return (found.st_ino, found.st_mtime_ns) if found else None
 
@@ -291,7 +291,7 @@ class DirectoryLock(_Lock):
 
 
 def _pauses(wait: float) -> Iterator[float]:
-    """Yields growing pauses that add up to ``wait`` seconds."""
+    """Yield growing pauses that add up to ``wait`` seconds."""
     pause = FIRST_PAUSE
     while wait > 0:
         yield min(pause, wait)

@@ -43,7 +43,7 @@ class TooManyPixels(OSError):
 
 
 def open_picture(data: bytes) -> Image:
-    """Opens a picture and reads its header only.
+    """Open a picture and read its header only.
 
     Raises ``TooManyPixels`` or one of ``UNREADABLE``.
     """
@@ -72,7 +72,7 @@ def _return_freed_memory() -> None:
 
 
 def shrunk(picture: Image, size: tuple[int, int]) -> Image:
-    """Returns a large picture decoded and reduced by whole factors, to no less than ``size``.
+    """Return a large picture decoded and reduced by whole factors, to no less than ``size``.
 
     Its own pixels are released; a picture that is not large is returned unchanged.
     """
@@ -123,7 +123,7 @@ class PixelSize(NamedTuple):
 
 
 def picture_size(data: bytes) -> PixelSize | None:
-    """Returns the size of a PNG, JPEG, GIF or WebP; None if it cannot be read."""
+    """Return the size of a PNG, JPEG, GIF or WebP; None if it cannot be read."""
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     read = readers.get(media_type(data))
     size = read(data) if read else None
@@ -131,7 +131,7 @@ def picture_size(data: bytes) -> PixelSize | None:
 
 
 def media_type(data: bytes) -> str:
-    """Returns the media type according to the first bytes, or an empty string."""
+    """Return the media type according to the first bytes, or an empty string."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(_SOI):
@@ -156,7 +156,7 @@ def _gif(data: bytes) -> PixelSize | None:
 
 
 def _jpeg(data: bytes) -> PixelSize | None:
-    """Reads the markers up to the frame."""
+    """Read the markers up to the frame."""
     place = 2
     while place + 9 <= len(data):
         if data[place] != 0xFF:

@@ -41,7 +41,7 @@ class ServerGuard(Record):
     def refusal(
         self, *, host: str, origin: str | None, presented: Sequence[str], public: bool = False
     ) -> GuardRefusal | None:
-        """Returns why a request is refused; ``None`` if it is allowed.
+        """Return why a request is refused; ``None`` if it is allowed.
 
         ``presented`` are the tokens it carries; a ``public`` path needs none.
         """
@@ -59,7 +59,7 @@ class ServerGuard(Record):
 
 
 def guard_for(host: str, token: str, *, no_auth: bool = False) -> ServerGuard:
-    """Returns the guard of a server; raises ``PiError`` for one that would be open to others."""
+    """Return the guard of a server; raises ``PiError`` for one that would be open to others."""
     if no_auth and not is_loopback(host):
         raise PiError(
             f"--no-auth is refused on {host}: others could use your credentials.",
@@ -69,7 +69,7 @@ def guard_for(host: str, token: str, *, no_auth: bool = False) -> ServerGuard:
 
 
 def port_number(text: object, default: int) -> int:
-    """Returns the port that an option names; ``default`` if it is empty. Raises ``PiError``."""
+    """Return the port that an option names; ``default`` if it is empty. Raises ``PiError``."""
     if not text:
         return default
     if not str(text).isdecimal() or int(str(text)) > 65_535:
@@ -78,12 +78,12 @@ def port_number(text: object, default: int) -> int:
 
 
 def same_token(presented: str, expected: str) -> bool:
-    """Compares two tokens; the time it takes does not depend on where they differ."""
+    """Compare two tokens; the time it takes does not depend on where they differ."""
     return hmac.compare_digest(_digest(presented), _digest(expected))
 
 
 def bearer(header: str | None) -> tuple[str, ...]:
-    """Returns the token of an ``Authorization`` header."""
+    """Return the token of an ``Authorization`` header."""
     scheme, _, token = (header or "").partition(" ")
     return (token.strip(),) if scheme.lower() == "bearer" and token.strip() else ()
 
@@ -99,7 +99,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(path: Path) -> str | None:
-    """Returns the token in a file, or ``None``. Raises ``PiError`` if others can read the file."""
+    """Return the token in a file, or ``None``. Raises ``PiError`` if others can read the file."""
     data = read_if_exists(path)
     if data is None:
         return None
@@ -114,7 +114,7 @@ def read_token(path: Path) -> str | None:
 
 
 def make_token(path: Path, *, new: bool = False) -> str:
-    """Returns the token in a file; makes one if it is missing, or always with ``new``."""
+    """Return the token in a file; makes one if it is missing, or always with ``new``."""
     private_directory(path.parent)
     token = None if new else read_token(path)
     if token is None:
@@ -131,7 +131,7 @@ def _digest(text: str) -> bytes:
 
 
 def _host_name(host: str) -> str:
-    """Returns a ``Host`` header without its port."""
+    """Return a ``Host`` header without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0] if host.count(":") == 1 else host

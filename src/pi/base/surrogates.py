@@ -16,12 +16,12 @@ _ESCAPES = (
 
 
 def replace_surrogate_escapes(text: bytes) -> bytes:
-    r"""Returns JSON text with ``\ufffd`` for every escape of a lone surrogate."""
+    r"""Return JSON text with ``\ufffd`` for every escape of a lone surrogate."""
     return re.sub(_ESCAPES, lambda found: found[1] or rb"\ufffd", text)
 
 
 def replace_surrogates(value: Any) -> Any:
-    """Returns a JSON value with U+FFFD for lone surrogates; the two halves of a pair are joined."""
+    """Return a JSON value with U+FFFD for lone surrogates; the two halves of a pair are joined."""
     match value:
         case str():
             return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -198,7 +198,7 @@ async def off_loop(work: Callable[[], T], items: int) -> T:
 
 
 async def maybe_await(value: Awaitable[T] | T) -> T:
-    """Returns the result of a function that may be sync or async."""
+    """Return the result of a function that may be sync or async."""
     return await value if isawaitable(value) else value
 
 

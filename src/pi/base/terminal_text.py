@@ -58,7 +58,7 @@ def _sequence() -> re.Pattern[str]:
 
 
 def sanitise(text: str) -> str:
-    """Returns ``text`` without control characters except LF and tab.
+    """Return ``text`` without control characters except LF and tab.
 
     CR, CRLF, VT, FF and NEL become LF; lone surrogates become U+FFFD, so that the result can always
     be written as UTF-8.
@@ -91,13 +91,13 @@ def sanitise_keeping_links(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns ``text`` for a title, a name or a status: sanitised, on one line, with single
+    """Return ``text`` for a title, a name or a status: sanitised, on one line, with single
     spaces."""
     return " ".join(sanitise(text).split())
 
 
 def escape_controls(json: str) -> str:
-    """Returns JSON with every unsafe character as a ``\\u`` escape: the same value, safe to print.
+    """Return JSON with every unsafe character as a ``\\u`` escape: the same value, safe to print.
 
     JSON itself escapes C0 only; DEL, C1 and the bidi overrides may appear unescaped in a string.
     """
@@ -148,14 +148,14 @@ class StreamSanitiser:
         self._keeps_style = keeps_style
 
     def feed(self, chunk: str) -> str:
-        """Returns the new text that can be shown."""
+        """Return the new text that can be shown."""
         text, self._held = self._held + chunk, ""
         if _is_clean(text):
             return text
         return _sequence().sub(self._neutral_or_held, text)
 
     def finish(self) -> str:
-        """Returns the rest at the end of the text; the sanitiser is then ready for another one."""
+        """Return the rest at the end of the text; the sanitiser is then ready for another one."""
         rest, self._held = self._held, ""
         return sanitise(rest)
 
@@ -178,7 +178,7 @@ def _neutral_or_style(sequence: re.Match[str]) -> str:
 
 
 def _unfinished(sequence: re.Match[str]) -> str:
-    """Returns the shortest prefix that is continued by the next chunk like this sequence.
+    """Return the shortest prefix that is continued by the next chunk like this sequence.
 
     Empty if the sequence is complete. The payload or parameter list so far does not change where it
     ends, so none of it is kept.

@@ -57,12 +57,12 @@ class Arguments(Record):
     """All words, if some of them can be parsed only after extensions are loaded."""
 
     def text(self, name: str) -> str | None:
-        """Returns the value of an option, or ``None``."""
+        """Return the value of an option, or ``None``."""
         value = self.options.get(name)
         return value if isinstance(value, str) else None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """Returns all values of an option, or ``None``."""
+        """Return all values of an option, or ``None``."""
         value = self.options.get(name)
         return value if isinstance(value, tuple) else None
 
@@ -83,7 +83,7 @@ def parse_arguments(
     *,
     own: Sequence[Flag] = (),
 ) -> Arguments:
-    """Parses ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
+    """Parse ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
 
     If no extension flags are given, an unknown option may belong to an extension; it is kept in
     ``unresolved_words``. ``own`` are flags of an extension that replace those of pi with that name.
@@ -102,7 +102,7 @@ def parse_arguments(
 def parse_words(
     words: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
 ) -> Arguments:
-    """Parses ``words`` with these flags; with ``attach``, a word with ``@`` names a file."""
+    """Parse ``words`` with these flags; with ``attach``, a word with ``@`` names a file."""
     return replace(_Parser(words, flags, (), attach=attach).parsed(), command=command)
 
 
@@ -135,7 +135,7 @@ class _Parser:
         self._messages: list[str] = []
 
     def parsed(self) -> Arguments:
-        """Parses all words."""
+        """Parse all words."""
         while self._words:
             self._step()
         return Arguments(
@@ -162,7 +162,7 @@ class _Parser:
             raise self._unknown(word)
 
     def _parse_extension_option(self, word: str) -> bool:
-        """Parses an option of an extension; returns whether ``word`` is or may be one."""
+        """Parse an option of an extension; returns whether ``word`` is or may be one."""
         name, equals, value = word.partition("=")
         flag = self._extension_flags.get(name)
         if flag is None and (not self._keeps_unknown or name[:2] != "--"):
@@ -235,7 +235,7 @@ _FIXED = (
 
 
 def _problems(arguments: Arguments) -> Iterator[str]:
-    """Checks the values and combinations of options."""
+    """Check the values and combinations of options."""
     options = arguments.options
     for alone, others in ALONE.items():
         for other in others:
@@ -266,7 +266,7 @@ Mode: TypeAlias = Literal["print", "json", "rpc", "acp", "interactive"]
 
 
 def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
-    """Returns the requested mode; otherwise interactive if both ends are a terminal."""
+    """Return the requested mode; otherwise interactive if both ends are a terminal."""
     named = arguments.text("mode")
     if named in ("json", "rpc", "acp"):
         return cast("Mode", named)
@@ -274,7 +274,7 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
 
 
 def check_mode(arguments: Arguments, mode: Mode) -> None:
-    """Raises ``UsageError`` if the command line has arguments that ``mode`` does not support."""
+    """Raise ``UsageError`` if the command line has arguments that ``mode`` does not support."""
     if mode == "interactive":
         return
     if arguments.text("resume") == "":

@@ -77,7 +77,7 @@ class Credentials(Record):
 
     @classmethod
     def of(cls, environ: Mapping[str, str], *, report: Callable[[str], None]) -> Credentials:
-        """Loads the user's files and ``environ``."""
+        """Load the user's files and ``environ``."""
         cwd = Path.cwd()
         host = local_machine(environ, cwd, report=report)
         values = settings_here(host, cwd).values
@@ -93,7 +93,7 @@ class Credentials(Record):
         )
 
     async def import_older(self) -> None:
-        """Imports credentials that older versions stored in other files."""
+        """Import credentials that older versions stored in other files."""
         settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
         await migrate_credentials(self.host, settings, self.storage)
 
@@ -102,7 +102,7 @@ class Credentials(Record):
         return {row.id: row for row in self.models.get_providers()}
 
     def target(self, provider: str | None, model: str | None) -> str:
-        """Returns the requested provider: by name, or the provider of a model."""
+        """Return the requested provider: by name, or the provider of a model."""
         if model is not None:
             choice = ModelRegistry(self.models).resolve(model, provider)
             if choice is None:
@@ -117,7 +117,7 @@ class Credentials(Record):
     async def check(
         self, provider: str, *, refresh: bool = True, show_source: bool = False
     ) -> tuple[Check, str]:
-        """Returns whether ``provider`` has credentials, and if not, why, in one sentence."""
+        """Return whether ``provider`` has credentials, and if not, why, in one sentence."""
         if provider not in self.rows():
             return _not_ready(provider, "provider_not_found"), self.unknown(provider)
         try:
@@ -144,7 +144,7 @@ class Credentials(Record):
         ), ""
 
     async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> ResolvedCredential:
-        """Returns the credentials for requests to ``provider``.
+        """Return the credentials for requests to ``provider``.
 
         Raises ``PiError`` if there are none.
         """
@@ -176,7 +176,7 @@ class Credentials(Record):
     def _unrefreshed(
         self, provider: str, login: OAuthCredential, *, show_source: bool
     ) -> tuple[Check, str]:
-        """Returns the status of a login from its stored expiry, without network requests."""
+        """Return the status of a login from its stored expiry, without network requests."""
         if login.expires <= self.host.clock.now_ms():
             return _not_ready(provider, "credential_not_available"), "The login has expired."
         source = _source(self.storage.where, login) if show_source else UNSET

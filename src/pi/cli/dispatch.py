@@ -38,7 +38,7 @@ _SHARED_SESSION = r"(?:join\s+)?\S*[\w-]{22}(?:\.|#|%23)(?:\d+(?:\.|#|%23))?[\w-
 
 
 def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Runs a command line and returns its exit code. Imports only what the command needs."""
+    """Run a command line and return its exit code. Imports only what the command needs."""
     if words[:1] == ["acp"] and not {"-h", "--help"}.intersection(words):
         words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
     if words and (command := find_command(words[0])) is not None:
@@ -65,7 +65,7 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
-    """Raises ``UsageError`` if a prompt is nothing but the link to a shared session.
+    """Raise ``UsageError`` if a prompt is nothing but the link to a shared session.
 
     The usual cause is `pi --model M join LINK`: after an option, `join` is no subcommand.
     """
@@ -81,7 +81,7 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
 
 
 def _is_mistyped_command(words: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Prints a suggestion if the words are close to a subcommand and no text is piped in.
+    """Print a suggestion if the words are close to a subcommand and no text is piped in.
 
     As prompts they would be sent to a model, or would download the embedded one.
     """
@@ -132,7 +132,7 @@ def _is_text_piped() -> bool:
 
 
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
-    """Parses the words of a session; the first may be a subcommand of an extension."""
+    """Parse the words of a session; the first may be a subcommand of an extension."""
     if words and words[0][:1].isalpha() and _NAME.issuperset(words[0]):
         from pi.cli.extension_options import parse_extension_subcommand
 
@@ -154,7 +154,7 @@ def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[
 
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Runs a command line without a subcommand: usually a session."""
+    """Run a command line without a subcommand: usually a session."""
     if "offline" in arguments.options:
         environ = {**environ, "PI_OFFLINE": "1"}
     if arguments.unresolved_words:
@@ -196,7 +196,7 @@ def _ready_on_screen() -> None:
 
 
 def _collect_garbage() -> None:
-    """Enables garbage collection for objects created from now on.
+    """Enable garbage collection for objects created from now on.
 
     The modules loaded at start-up stay alive, and scanning them is slow.
     """
@@ -243,7 +243,7 @@ def main_help(
     extension_flags: Sequence[Flag] = (),
     extension_commands: Mapping[str, Subcommand] | None = None,
 ) -> str:
-    """Returns the page of ``pi --help``."""
+    """Return the page of ``pi --help``."""
     lines = [
         f"pi {__version__}: a coding agent for the terminal",
         "",
@@ -273,7 +273,7 @@ def main_help(
 
 
 def command_help(command: SubcommandRow, width: int) -> str:
-    """Returns the page of ``pi <command> --help``."""
+    """Return the page of ``pi <command> --help``."""
     lines = ["Usage", *_columns([(f"pi {form.usage}", form.help) for form in command.forms], width)]
     lines += _section("Options", _rows(command.flags), width)
     return "".join(f"{line}\n" for line in lines)
@@ -301,7 +301,7 @@ def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> list[st
 
 
 def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    """Formats two columns.
+    """Format two columns.
 
     If the terminal is narrow or the left side long, the right one goes below.
     """

@@ -41,7 +41,7 @@ class ManifestOptions(Record):
 
 
 def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
-    """Returns the arguments, parsed with ``flags``: pairs of an extension's name and its flag.
+    """Return the arguments, parsed with ``flags``: pairs of an extension's name and its flag.
 
     Raises ``UsageError`` for an unknown option or a missing value.
     """
@@ -70,7 +70,7 @@ def resolve_options_from_manifests(
 def parse_extension_subcommand(
     words: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
-    """Parses ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
+    """Parse ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
     try:
         arguments = parse_arguments(words[1:])
     except UsageError:  # an option of pi that the subcommand may define in another way
@@ -102,7 +102,7 @@ WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 
 
 def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[Flag]) -> Arguments:
-    """Parses the words of a subcommand with its own options, and adds their defaults."""
+    """Parse the words of a subcommand with its own options, and add their defaults."""
     own = checked_flags(found.flags).values()
     rows = [extension_flag(words[0], flag) for flag in own]
     arguments = parse_arguments(words[1:], [*others, *rows], own=rows)
@@ -115,7 +115,7 @@ def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[F
 
 
 def subcommand_row(name: str, found: Subcommand) -> SubcommandRow:
-    """Converts a subcommand of an extension to a row, for help and completion."""
+    """Convert a subcommand of an extension to a row, for help and completion."""
     usage = CommandUsage(usage=f"{name} {found.usage}".rstrip(), help=found.help)
     flags = (extension_flag(name, declared_flag(*each)) for each in found.flags.items())
     return SubcommandRow(name=name, forms=(usage,), flags=(*flags, HELP))
@@ -124,7 +124,7 @@ def subcommand_row(name: str, found: Subcommand) -> SubcommandRow:
 def read_manifest_options(
     arguments: Arguments, environ: Mapping[str, str], cwd: Path
 ) -> ManifestOptions:
-    """Reads the manifests of all extensions except those of a project: trust is not decided yet."""
+    """Read the manifests of all extensions except those of a project: trust is not decided yet."""
     agent_dir = agent_directory(environ)
     settings = _settings(agent_dir)
     explicit = arguments.texts("extension") or ()
@@ -156,7 +156,7 @@ def read_manifest_options(
 
 
 def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
-    """Converts the flag of an extension to a row of the command line."""
+    """Convert the flag of an extension to a row of the command line."""
     return Flag(
         name=f"--{flag.name}",
         group=f"Extension {owner}",
@@ -201,10 +201,10 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:
-    """Reads the user's settings. Errors in them are reported when a session loads them."""
+    """Read the user's settings. Errors in them are reported when a session loads them."""
     file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
     return file.read_with_config(_ignore)
 
 
 def _ignore(text: str) -> None:
-    """Ignores errors: they are reported when the extension or the settings are loaded."""
+    """Ignore errors: they are reported when the extension or the settings are loaded."""

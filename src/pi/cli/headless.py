@@ -55,7 +55,7 @@ def run(
     mode: Mode,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Runs the mode and returns the exit code.
+    """Run the mode and return the exit code.
 
     Raises ``KeyboardInterrupt`` after Ctrl+C, once everything is saved.
 
@@ -132,7 +132,7 @@ async def _run(
 async def _prompt_builder(
     mode: Mode, cwd: Path, home: Path, *, piped: bool
 ) -> Callable[[Arguments], Awaitable[Sequence[PromptInput]]]:
-    """Returns a function that builds the prompts with piped input; without prompts for RPC."""
+    """Return a function that builds the prompts with piped input; without prompts for RPC."""
     text = await piped_input() if piped and mode != "rpc" else ""
     files = AttachedFiles(cwd, home)
 
@@ -145,7 +145,7 @@ async def _prompt_builder(
 
 
 def _start_log(host: Machine, redact: Callable[[str], str]) -> Callable[[], None]:
-    """Writes a log if a variable requests details; returns a function that closes it.
+    """Write a log if a variable requests details; returns a function that closes it.
 
     Without a screen, warnings go to standard error, so there is no log by default.
     """
@@ -159,7 +159,7 @@ def _start_log(host: Machine, redact: Callable[[str], str]) -> Callable[[], None
 
 
 def _check_prompts(prompts: Sequence[PromptInput]) -> None:
-    """Raises ``UsageError`` without a prompt: an empty success would hide a mistake in a script."""
+    """Raise ``UsageError`` without a prompt: an empty success would hide a mistake in a script."""
     if not prompts:
         raise UsageError('No prompt given. Use `pi -p "hello"`, or pipe text into pi.')
 
@@ -173,7 +173,7 @@ async def _embedded_model(host: Machine) -> Model | None:
 
 
 def _name_stalled(stalled: Stalled) -> None:
-    """Reports the blocking extension; called from a watchdog thread."""
+    """Report the blocking extension; called from a watchdog thread."""
     where = f"Extension {stalled.owner.path} is blocking in {stalled.function}"
     print_error(f"Warning: {where}. Press Ctrl+C to quit.")
 
@@ -198,7 +198,7 @@ async def _mode(
 
 
 async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
-    """Returns the result of ``work``, or 0 as soon as the output is closed by its reader."""
+    """Return the result of ``work``, or 0 as soon as the output is closed by its reader."""
     task = asyncio.ensure_future(work)
     broken = asyncio.ensure_future(output.broken.wait())
     try:
@@ -211,7 +211,7 @@ async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:
 
 
 def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManager[None]:
-    """Looks for updates only in print mode on a terminal, not for programs."""
+    """Look for updates only in print mode on a terminal, not for programs."""
     if mode != "print" or not sys.stderr.isatty():
         return nullcontext()
     from pi.cli.update_check import UpdateCheck  # lazy: print mode on a terminal only
@@ -220,7 +220,7 @@ def _looking_for_updates(host: Machine, mode: Mode) -> AbstractAsyncContextManag
 
 
 def _print_notes(built: AssembledSession, *, verbose: bool) -> None:
-    """Prints notes for the user before the session starts."""
+    """Print notes for the user before the session starts."""
     if built.note:
         print_error(built.note)
     if verbose:

@@ -27,7 +27,7 @@ def run(
     *,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Runs the interactive mode until the user quits; returns the exit code.
+    """Run the interactive mode until the user quits; returns the exit code.
 
     ``when_ready`` is called after everything is loaded.
     """
@@ -93,7 +93,7 @@ def _is_on(environ: Mapping[str, str], name: str) -> bool:
 
 
 def _without_session(problem: PiError) -> int:
-    """Returns the exit code if no session was opened; other errors are raised."""
+    """Return the exit code if no session was opened; other errors are raised."""
     # Lazy: the first frame needs no session.
     from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
@@ -109,13 +109,13 @@ def _without_session(problem: PiError) -> int:
 
 
 def _load() -> None:
-    """Imports what the session and its screen need: this takes longer than the first frame."""
+    """Import what the session and its screen need: this takes longer than the first frame."""
     import pi.cli.opening
     import pi.modes.interactive.session_lifecycle  # noqa: F401 - imported for its side effect
 
 
 def _load_rest() -> None:
-    """Imports what is not needed until the first prompt: commands, Markdown, views of tools."""
+    """Import what is not needed until the first prompt: commands, Markdown, views of tools."""
     import pi.modes.interactive.commands.table
     import pi.modes.interactive.transcript.tool_views
     import pi.tui.widgets.markdown.widget  # noqa: F401 - imported for its side effect

@@ -17,7 +17,7 @@ _MAX_NAMED = 500
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Runs the program and returns its exit code.
+    """Run the program and return its exit code.
 
     Errors are printed in one line, with a hint on the next; ``PI_DEBUG=1`` prints the traceback.
     """
@@ -82,7 +82,7 @@ def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
-    """Formats an error for the user: what happened, then the hint on a line of its own."""
+    """Format an error for the user: what happened, then the hint on a line of its own."""
     if isinstance(problem, FileNotFoundError) and _is_cwd_missing():
         return (
             "Error: The current directory no longer exists.\nChange to another directory first.\n"
@@ -115,7 +115,7 @@ def _log_problem(problem: Exception, environ: Mapping[str, str]) -> str:
 
 
 def _have_standard_streams() -> None:
-    """Opens the standard streams that are closed, so that no other file gets their numbers."""
+    """Open the standard streams that are closed, so that no other file gets their numbers."""
     for fd, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # opens the lowest free number, which is this one
@@ -128,7 +128,7 @@ def _have_standard_streams() -> None:
 
 
 def _sanitise_standard_streams() -> None:
-    """Removes terminal control sequences from everything printed: file names can contain them."""
+    """Remove terminal control sequences from everything printed: file names can contain them."""
     from pi.base.terminal_text import SanitisedStream  # deferred: --version does not need it
 
     setattr(sys, "stdout", SanitisedStream(sys.stdout))  # noqa: B010 - it is no TextIO to mypy
@@ -136,7 +136,7 @@ def _sanitise_standard_streams() -> None:
 
 
 def _list_detached_processes() -> None:
-    """Lists the programs that keep running because an extension detached them."""
+    """List the programs that keep running because an extension detached them."""
     if "pi.base.processes.child" not in sys.modules:
         return  # no process was started
     # Lazy: already loaded if a process was started.
@@ -150,7 +150,7 @@ def _list_detached_processes() -> None:
 
 
 def _leave_hanging_threads(code: int) -> None:
-    """Exits if a worker thread is blocked: Python would wait for it."""
+    """Exit if a worker thread is blocked: Python would wait for it."""
     if "pi.cli.process" not in sys.modules:
         return  # no thread was started
     from pi.cli.process import running_threads  # lazy: already loaded if a thread was started
@@ -162,7 +162,7 @@ def _leave_hanging_threads(code: int) -> None:
 
 
 def _die_of_interrupt() -> int:
-    """Exits with the default action of SIGINT, so that a calling shell script stops too."""
+    """Exit with the default action of SIGINT, so that a calling shell script stops too."""
     import signal  # lazy: after Ctrl+C only
 
     if os.name == "posix":

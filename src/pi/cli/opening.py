@@ -55,7 +55,7 @@ async def open_session(
     opening: OpenContext,
     when_ready: Callable[[], None],
 ) -> OpenedSession:
-    """Opens the session of a command line. ``when_ready`` is called after everything is loaded."""
+    """Open the session of a command line. ``when_ready`` is called after everything is loaded."""
     cwd, host = Path.cwd(), Machine.from_environ(environ, report=opening.report)
     files = AttachedFiles(cwd, host.home)
 
@@ -111,7 +111,7 @@ class CommandLineSession(OpenedSession):
             self._requested_level = models.thinking_level
 
     def themes(self) -> list[Path]:
-        """Returns the theme files of this session, by precedence."""
+        """Return the theme files of this session, by precedence."""
         session = self._session
         return session_themes(
             self._arguments,
@@ -122,11 +122,11 @@ class CommandLineSession(OpenedSession):
         )
 
     async def begin(self) -> None:
-        """Emits the start event of the session."""
+        """Emit the start event of the session."""
         await self._session.start()
 
     async def welcome(self, ui: Ui) -> None:
-        """Shows the dialogs of a first start, and a warning about extra costs.
+        """Show the dialogs of a first start, and a warning about extra costs.
 
         A subcommand such as ``pi join`` shows neither: a guest needs no model of its own.
         """
@@ -139,7 +139,7 @@ class CommandLineSession(OpenedSession):
         await warn_about_extra_billing(ui)
 
     async def picked(self) -> None:
-        """Applies the model, thinking level and name of the command line to the picked session.
+        """Apply the model, thinking level and name of the command line to the picked session.
 
         A session that ``-r`` finds by its id gets them while it is opened.
         """
@@ -153,7 +153,7 @@ class CommandLineSession(OpenedSession):
             await self._session.info.rename(name)
 
     async def news(self) -> str:
-        """Returns a notice about a newer version; the index is queried at most once a day."""
+        """Return a notice about a newer version; the index is queried at most once a day."""
         from pi.cli.update_check import UpdateCheck  # deferred: runs after the start
 
         check = UpdateCheck(self.host)
@@ -161,7 +161,7 @@ class CommandLineSession(OpenedSession):
         return check.notice()
 
     def leave(self) -> str:
-        """Records the session for ``--continue``; returns the lines to print at exit."""
+        """Record the session for ``--continue``; returns the lines to print at exit."""
         log = self._session.entries.log
         # --continue should not open the local copy of a remote session.
         log_file = None if log.replica else log.file
@@ -175,7 +175,7 @@ class CommandLineSession(OpenedSession):
 async def _open_or_fork(
     arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
 ) -> Chosen:
-    """Opens the session; if another process has it open, offers a fork of it."""
+    """Open the session; if another process has it open, offer a fork of it."""
     try:
         return await _open_with_questions(arguments, host, cwd, opening)
     except SessionInUse as busy:
@@ -195,7 +195,7 @@ async def _open_or_fork(
 async def _open_with_questions(
     arguments: Arguments, host: Machine, cwd: Path, opening: OpenContext
 ) -> Chosen:
-    """Opens the session; asks open questions on the screen, then starts again with the answers."""
+    """Open the session; ask open questions on the screen, then start again with the answers."""
     try:
         return await _open_in_folder(arguments, host, cwd, opening)
     except _Unanswered as unanswered:
@@ -214,7 +214,7 @@ async def _open_in_folder(
     *,
     answers: Sequence[bool] = (),
 ) -> Chosen:
-    """Opens the session; if its folder is missing, offers the current folder."""
+    """Open the session; if its folder is missing, offer the current folder."""
     try:
         return await _open_with_answers(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
@@ -237,7 +237,7 @@ async def _open_with_answers(
     answers: Sequence[bool] = (),
     stays_if_gone: bool = False,
 ) -> Chosen:
-    """Opens the session with the known answers to the questions of the resolver."""
+    """Open the session with the known answers to the questions of the resolver."""
     choice = SessionResolver(
         arguments,
         host.environ,
@@ -272,7 +272,7 @@ class _Unanswered(Exception):
 
 
 def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
-    """Returns a function that returns ``answers`` in order, then raises ``_Unanswered``."""
+    """Return a function that returns ``answers`` in order, then raises ``_Unanswered``."""
     known = iter(answers)
 
     def confirm(question: str) -> bool:
@@ -284,7 +284,7 @@ def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
 
 
 async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Arguments:
-    """Returns the arguments parsed with the flags of extensions."""
+    """Return the arguments parsed with the flags of extensions."""
     from pi.cli.extension_options import (
         resolve_options,
     )  # deferred: most command lines have no such flags
@@ -297,7 +297,7 @@ async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Argum
 
 
 def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
-    """Returns the start-up text: the full report, or two lines.
+    """Return the start-up text: the full report, or two lines.
 
     The first line has version, model and folder, the second the loaded resources.
     """
@@ -332,7 +332,7 @@ def session_themes(
     cwd: Path,
     of_extensions: Iterable[Path] = (),
 ) -> list[Path]:
-    """Returns the theme files in order of precedence. They are searched each time and not read.
+    """Return the theme files in order of precedence. They are searched each time and not read.
 
     ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
     extensions.
@@ -359,7 +359,7 @@ def theme_paths(
     trusted: bool,
     others: Iterable[Path] = (),
 ) -> list[Path]:
-    """Returns the theme files of the settings, of both theme folders and of ``others``."""
+    """Return the theme files of the settings, of both theme folders and of ``others``."""
     lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
     places = [project / _FOLDER] if trusted else []
     places.append(agent_dir / _FOLDER)
@@ -369,7 +369,7 @@ def theme_paths(
 
 
 def _selection(settings: Settings, scope: str, base: Path) -> Selection:
-    """Returns the ``themes`` of a settings file; a project's file only if it is trusted."""
+    """Return the ``themes`` of a settings file; a project's file only if it is trusted."""
     listed = settings.layer(scope, (_FOLDER,))
     entries = listed if isinstance(listed, list) else []
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)

@@ -53,7 +53,7 @@ BATTERIES = ("recommended", "none")
 
 
 def switch(name: str, help: str, short: str = "", *, group: str = "", alias: str = "") -> Flag:
-    """Returns the row of an option without a value."""
+    """Return the row of an option without a value."""
     return Flag(name=name, group=group, help=help, short=short, alias=alias)
 
 
@@ -68,7 +68,7 @@ def value(
     values: tuple[str, ...] = (),
     completes: Completes = "",
 ) -> Flag:
-    """Returns the row of an option with a value."""
+    """Return the row of an option with a value."""
     return Flag(
         name=name,
         group=group,
@@ -270,7 +270,7 @@ class SubcommandRow(Record):
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Returns the fixed words that can follow the name."""
+        """Return the fixed words that can follow the name."""
         seconds = [form.usage.split()[1] for form in self.forms if " " in form.usage]
         fixed = (second for second in seconds if second[0].isalpha())
         return tuple(word for second in fixed for word in second.split("|"))
@@ -403,5 +403,5 @@ COMMANDS: tuple[SubcommandRow, ...] = (
 
 
 def find_command(word: str) -> SubcommandRow | None:
-    """Returns the subcommand with this name, or ``None``."""
+    """Return the subcommand with this name, or ``None``."""
     return next((command for command in COMMANDS if command.name == word), None)

@@ -39,7 +39,7 @@ _NAME = "asyncio_"
 def join_threads(
     loop: asyncio.AbstractEventLoop, *, grace_seconds: float = THREAD_GRACE_SECONDS
 ) -> None:
-    """Ends the threads of ``loop`` and waits for them, unlike ``asyncio`` with a time limit."""
+    """End the threads of ``loop`` and wait for them, unlike ``asyncio`` with a time limit."""
     threads = getattr(loop, "_default_executor", None)
     if threads is None:
         return
@@ -53,7 +53,7 @@ def join_threads(
 
 
 def running_threads() -> list[threading.Thread]:
-    """Returns the threads of event loops."""
+    """Return the threads of event loops."""
     return [thread for thread in threading.enumerate() if thread.name.startswith(_NAME)]
 
 
@@ -80,7 +80,7 @@ class EndedByExtension(PiError):
 
 
 def run_main(work: Coroutine[Any, Any, T]) -> T:
-    """Runs ``work``, the main task, and returns its result.
+    """Run ``work``, the main task, and return its result.
 
     Raises ``TerminatedBySignal`` after a signal and ``EndedByExtension`` if code of an extension
     ended the main task by force.
@@ -103,7 +103,7 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _closing_shared(work: Coroutine[Any, Any, T]) -> T:
-    """Returns the result of ``work``, once objects that outlive sessions are closed."""
+    """Return the result of ``work``, once objects that outlive sessions are closed."""
     try:
         result = await work
     except GeneratorExit:  # closed by force: nothing can be awaited any more
@@ -123,7 +123,7 @@ async def _close_shared() -> None:
 
 
 def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Returns the exit code of ``work``, or of the signal that ended it.
+    """Return the exit code of ``work``, or of the signal that ended it.
 
     Raises ``KeyboardInterrupt`` after Ctrl+C, once ``work`` has cleaned up.
     """
@@ -138,7 +138,7 @@ def run_until_signal(work: Coroutine[Any, Any, int]) -> int:
 async def until_signal(
     work: Coroutine[Any, Any, T], *, grace_seconds: float = SIGNAL_GRACE_SECONDS
 ) -> T:
-    """Returns the result of ``work``.
+    """Return the result of ``work``.
 
     Raises ``TerminatedBySignal`` after a signal, once it has cleaned up.
 
@@ -167,7 +167,7 @@ async def until_signal(
 
 @contextmanager
 def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterator[None]:
-    """Calls ``end`` for every signal that ends the program."""
+    """Call ``end`` for every signal that ends the program."""
     loop = asyncio.get_running_loop()
     reminders: dict[int, threading.Timer] = {}
     was_raised = False
@@ -199,7 +199,7 @@ def _signal_handlers(end: Callable[[int], None], grace_seconds: float) -> Iterat
 
 
 def _remind(number: int, seconds: float) -> threading.Timer:
-    """Sends the signal again after some time."""
+    """Send the signal again after some time."""
     main = threading.main_thread().ident
 
     def again() -> None:
@@ -213,7 +213,7 @@ def _remind(number: int, seconds: float) -> threading.Timer:
 
 
 def _die(number: int) -> None:
-    """Terminates with the default action of the signal."""
+    """Terminate with the default action of the signal."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
@@ -222,20 +222,20 @@ def _die(number: int) -> None:
 
 
 def print_error(text: str) -> None:
-    """Prints a message to standard error, without terminal control sequences."""
+    """Print a message to standard error, without terminal control sequences."""
     sys.stderr.write(f"{sanitise(text)}\n")
     sys.stderr.flush()
 
 
 def print_json(value: object) -> None:
-    """Prints a line of JSON, without terminal control sequences."""
+    """Print a line of JSON, without terminal control sequences."""
     from pi.base.json_lines import encode_line  # lazy: not before the first frame
 
     sys.stdout.write(escape_controls(encode_line(value).decode()))
 
 
 def rewrite_line(text: str) -> None:
-    """Replaces the current line of standard error, which is a terminal."""
+    """Replace the current line of standard error, which is a terminal."""
     stream: TextIO = sys.stderr
     if isinstance(stream, SanitisedStream):
         stream = stream.unsanitised  # it would remove the carriage return
@@ -245,7 +245,7 @@ def rewrite_line(text: str) -> None:
 
 @contextmanager
 def protocol_output() -> Iterator[int]:
-    """Yields a descriptor of standard output; meanwhile all prints go to standard error."""
+    """Yield a descriptor of standard output; meanwhile all prints go to standard error."""
     sys.stdout.flush()
     ours = os.dup(1)
     os.dup2(2, 1)
@@ -268,7 +268,7 @@ class InputTooLarge(PiError):
 
 
 async def piped_input() -> str:
-    """Returns piped input; empty if standard input is a terminal.
+    """Return piped input; empty if standard input is a terminal.
 
     Raises ``InputTooLarge`` above ``LARGEST_INPUT``: `yes | pi -p` would fill the memory.
     """
@@ -286,7 +286,7 @@ async def piped_input() -> str:
 
 
 def confirm(question: str) -> bool:
-    """Asks the user; returns False without a terminal."""
+    """Ask the user; returns False without a terminal."""
     sys.stderr.write(sanitise(question))
     sys.stderr.flush()
     if not sys.stdin.isatty():
@@ -301,7 +301,7 @@ _redact_crash: list[Callable[[str], str]] = []
 
 
 def redact_crash(redact: Callable[[str], str]) -> None:
-    """Sets the function that redacts the log of a crash; the last session wins.
+    """Set the function that redacts the log of a crash; the last session wins.
 
     It is global because a crash is logged after the session is gone.
     """
@@ -309,7 +309,7 @@ def redact_crash(redact: Callable[[str], str]) -> None:
 
 
 def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
-    """Logs the traceback of ``problem``, redacted, and returns the path of the log.
+    """Log the traceback of ``problem``, redacted, and return the path of the log.
 
     Raises ``OSError`` or ``PiError`` if the log cannot be written.
     """

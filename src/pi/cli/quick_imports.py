@@ -38,13 +38,13 @@ _LIBRARY = os.__file__.rpartition(os.sep)[0]
 def quick_imports(
     package: ModuleType = pi, *, library: str = _LIBRARY
 ) -> AbstractContextManager[None]:
-    """Finds the modules of ``package`` and of the standard library in one step inside the block."""
+    """Find the modules of ``package`` and of the standard library in one step inside the block."""
     return finder_first(_QuickFinder(package, library))
 
 
 @contextmanager
 def finder_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
-    """Puts ``finder`` before the other finders inside the block."""
+    """Put ``finder`` before the other finders inside the block."""
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -65,7 +65,7 @@ class _QuickFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the spec with the code, or ``None`` to leave the module to Python."""
+        """Return the spec with the code, or ``None`` to leave the module to Python."""
         if name.partition(".")[0] not in self._names or (path is not None and len(path) != 1):
             return None
         folder, leaf = self._library if path is None else path[0], name.rpartition(".")[2]
@@ -94,13 +94,13 @@ class _Loader(SourceFileLoader):
         self._code: CodeType | None = code
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Returns the code of the module."""
+        """Return the code of the module."""
         code, self._code = self._code, None
         return code or super().get_code(fullname)
 
 
 def _code(source: str, cached: str) -> CodeType | None:
-    """Returns the code of a source file, if it is compiled and the source was neither changed nor
+    """Return the code of a source file, if it is compiled and the source was neither changed nor
     moved.
     """
     try:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def session_options(arguments: Arguments) -> SessionOptions:
-    """Returns the options of a session; invalid ones are left out, see ``warnings``."""
+    """Return the options of a session; invalid ones are left out, see ``warnings``."""
     options = arguments.options
     level = options.get("thinking")
     return SessionOptions(
@@ -78,14 +78,14 @@ def session_options(arguments: Arguments) -> SessionOptions:
 
 
 def warnings(arguments: Arguments) -> Iterator[str]:
-    """Yields warnings about options that are ignored."""
+    """Yield warnings about options that are ignored."""
     level = arguments.options.get("thinking")
     if level is not None and level not in LEVELS:
         yield f'Warning: Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}'
 
 
 def approval(arguments: Arguments) -> bool | None:
-    """Returns whether the project is trusted for this run; ``None`` without an option.
+    """Return whether the project is trusted for this run; ``None`` without an option.
 
     ``--no-approve`` wins over ``--approve``.
     """
@@ -126,7 +126,7 @@ class AttachedFiles:
         self._read: dict[str, Attached] = {}
 
     async def read(self, names: Sequence[str]) -> list[Attached]:
-        """Returns the text and images of the files for the prompt. Raises ``FileMissing``.
+        """Return the text and images of the files for the prompt. Raises ``FileMissing``.
 
         A named pipe without a writer blocks this until pi ends.
         """
@@ -141,7 +141,7 @@ class AttachedFiles:
 def build_prompts(
     messages: Sequence[str], attached: Sequence[Attached], piped: str
 ) -> list[PromptInput]:
-    """Returns all prompts in order; the first includes piped input and attached files."""
+    """Return all prompts in order; the first includes piped input and attached files."""
     first, *later = messages or ("",)
     parts = (piped.strip(), "".join(prompt.text for prompt in attached) + first)
     notes = "".join(note for prompt in attached for note in prompt.notes)
@@ -219,11 +219,11 @@ class SessionResolver:
         return any(name in self._arguments.options for name in OPENS_STORED)
 
     def open(self, location: SessionLocation) -> SessionLog:
-        """Opens the session; a new one, unless another is requested."""
+        """Open the session; a new one, unless another is requested."""
         return self._open_stored(location) if self.reads_stored else new_session(location)
 
     def remember(self, log_file: Path | None, cwd: Path, clock: Clock) -> None:
-        """Records the session for ``--continue`` in this terminal."""
+        """Record the session for ``--continue`` in this terminal."""
         key = self._terminal()
         if key is not None and log_file is not None:
             crumb = Breadcrumb(cwd=str(cwd), session=str(log_file))
@@ -253,7 +253,7 @@ class SessionResolver:
         return sessions.last(self._breadcrumb())
 
     def _find_resumed(self, sessions: SavedSessions, query: str) -> SessionLog | None:
-        """Returns the session that ``--resume`` names; ``None`` if the user is to pick one."""
+        """Return the session that ``--resume`` names; ``None`` if the user is to pick one."""
         if not query:
             return None
         try:
@@ -291,7 +291,7 @@ class SessionResolver:
 
 
 def verbose_report(built: AssembledSession) -> Iterator[str]:
-    """Yields the lines of ``--verbose``: where everything was loaded from."""
+    """Yield the lines of ``--verbose``: where everything was loaded from."""
     state, workspace = built.session.info.state(), built.session.workspace
     yield f"pi {__version__}"
     yield f"folder: {workspace.cwd} ({_trust(built)})"
@@ -310,7 +310,7 @@ def verbose_report(built: AssembledSession) -> Iterator[str]:
 
 
 def _extension(info: ExtensionInfo) -> str:
-    """Returns the name of an extension, and its load time or why it was not loaded."""
+    """Return the name of an extension, and its load time or why it was not loaded."""
     loaded = f"{info.milliseconds:.1f} ms" if info.state == "loaded" else "loaded on first use"
     return f"{info.name} ({info.problem or loaded})"
 

@@ -104,11 +104,11 @@ class SettingsCheck:
 
     @property
     def count(self) -> int:
-        """Returns the number of top-level values."""
+        """Return the number of top-level values."""
         return sum(len(raw) for _, _, raw in self._layers)
 
     def problems(self) -> Iterator[Problem]:
-        """Yields all findings: invalid files, then those of each file, then unknown names."""
+        """Yield all findings: invalid files, then those of each file, then unknown names."""
         for warning in self._settings.warnings:  # a file that is not JSON is ignored
             yield Problem(severity="broken", text=warning, advice="Correct it; it is ignored.")
         try:
@@ -180,7 +180,7 @@ class SettingsCheck:
                 )
 
     def _names(self, setting: Setting) -> list[str]:
-        """Returns the strings of a setting; values of another type are reported elsewhere."""
+        """Return the strings of a setting; values of another type are reported elsewhere."""
         value = value_at(self._settings.raw, setting.name.split("."))
         values = value if isinstance(value, list) else [value]
         return [each for each in values if isinstance(each, str) and each]
@@ -228,7 +228,7 @@ class SettingsCheck:
 def _unknown(
     setting: str, names: Sequence[str], kind: str, known: Sequence[str], *, others: bool = True
 ) -> Iterator[Problem]:
-    """Yields the names that are not known; with ``others``, extensions may add more."""
+    """Yield the names that are not known; with ``others``, extensions may add more."""
     for name in names:
         if name not in known:
             suggestion = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
@@ -266,7 +266,7 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
 
 
 def _unfit(setting: Setting, value: Any) -> str:
-    """Returns the expected type or range if ``value`` does not match; otherwise an empty string.
+    """Return the expected type or range if ``value`` does not match; otherwise an empty string.
 
     Nested structures are checked by the records of ``SECTIONS``.
     """
@@ -308,7 +308,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
 
 
 def _nearest_name(key: str, below: str, *, holds_more: bool) -> str | None:
-    """Returns the most similar known name: in the same object, else in any object."""
+    """Return the most similar known name: in the same object, else in any object."""
     structured = [name for name, row in _ROWS.items() if row.kind == "json"]
     known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
     here = [name for name in known if name.startswith(below) and "." not in name[len(below) :]]

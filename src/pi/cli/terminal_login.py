@@ -15,7 +15,7 @@ from pi.cli.process import print_error
 
 
 async def _store_key(row: Provider, credentials: Credentials, ui: LoginUI) -> None:
-    """Stores an API key; on a terminal, only if the provider accepts it.
+    """Store an API key; on a terminal, only if the provider accepts it.
 
     A key from a pipe is stored unchecked: a script cannot enter another one.
     """
@@ -41,7 +41,7 @@ async def _store_key(row: Provider, credentials: Credentials, ui: LoginUI) -> No
 async def login(
     provider_name: str | None, credentials: Credentials, *, with_key: bool = False
 ) -> None:
-    """Logs in to a provider, or stores an API key for one without a login."""
+    """Log in to a provider, or store an API key for one without a login."""
     ui: LoginUI = TerminalUI()
     row = await _provider(provider_name, credentials, ui)
     if with_key or row.login is None:

@@ -24,7 +24,7 @@ Clock: TypeAlias = Callable[[], float]
 
 
 def run_with_timing(run: Callable[[], int], environ: Mapping[str, str]) -> int:
-    """Returns the result of ``run``; prints the requested measurements to standard error."""
+    """Return the result of ``run``; prints the requested measurements to standard error."""
     with ExitStack() as watching:
         if environ.get(MARKERS):
             watching.enter_context(observe_phases(Markers(_write)))
@@ -43,15 +43,15 @@ class Markers:
         self._write = write
 
     def began(self, name: str) -> None:
-        """Prints the start of a phase."""
+        """Print the start of a phase."""
         self._write(f"[startup] {name}:start\n")
 
     def ended(self, name: str) -> None:
-        """Prints the end of a phase."""
+        """Print the end of a phase."""
         self._write(f"[startup] {name}:done\n")
 
     def ready(self) -> None:
-        """Does nothing: every line is already printed."""
+        """Do nothing: every line is already printed."""
 
 
 class Timings:
@@ -70,19 +70,19 @@ class Timings:
         self._reported = False
 
     def began(self, name: str) -> None:
-        """Starts a measurement."""
+        """Start a measurement."""
         span = _Span(name, len(self._open), self._clock())
         self._spans.append(span)
         self._open.append(span)
 
     def ended(self, name: str) -> None:
-        """Ends a measurement."""
+        """End a measurement."""
         span = next(each for each in reversed(self._open) if each.name == name)
         span.end = self._clock()
         self._open.remove(span)
 
     def ready(self) -> None:
-        """Prints the report, once; phases that are still running end now."""
+        """Print the report, once; phases that are still running end now."""
         if self._reported:
             return
         self._reported = True
@@ -95,7 +95,7 @@ class Timings:
         self._write("\n".join(lines) + "\n")
 
     def of_modules(self) -> AbstractContextManager[None]:
-        """Measures the import time of modules inside the block."""
+        """Measure the import time of modules inside the block."""
         return finder_first(_TimedFinder(self._clock, self._modules))
 
 

@@ -62,17 +62,17 @@ class UpdateCheck:
         return not (self._host.offline or flag(self._host.environ, "PI_SKIP_VERSION_CHECK"))
 
     def newer(self) -> str | None:
-        """Returns a newer version from the cache, or ``None``; sends no request."""
+        """Return a newer version from the cache, or ``None``; sends no request."""
         latest = self._known().latest
         return latest if self.allowed and _numbers(latest) > _numbers(self._version) else None
 
     def notice(self) -> str:
-        """Returns a notice about a newer version; empty if none is known."""
+        """Return a notice about a newer version; empty if none is known."""
         newer = self.newer()
         return f"pi {newer} is available; this is {self._version}." if newer else ""
 
     async def look(self) -> None:
-        """Checks if it is due. Never raises, and can be cancelled at any time."""
+        """Check if it is due. Never raises, and can be cancelled at any time."""
         now = self._host.clock.now_ms()
         if not self.allowed or now < self._known().next_ms:
             return
@@ -89,7 +89,7 @@ class UpdateCheck:
 
     @asynccontextmanager
     async def in_background(self, notify: Callable[[str], None]) -> AsyncIterator[None]:
-        """Checks in the background of a block, and reports what is known at its end."""
+        """Check in the background of a block, and report what is known at its end."""
         check = asyncio.ensure_future(self.look())
         try:
             yield
@@ -136,13 +136,13 @@ class UpdateCheck:
 
 
 def newest(page: str) -> str:
-    """Returns the highest released version that the page of an index lists; empty if none."""
+    """Return the highest released version that the page of an index lists; empty if none."""
     whole = _VERSION.fullmatch(page.strip())
     return max(_RELEASE.findall(page), key=_numbers, default=whole[0] if whole else "")
 
 
 def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.prefix) -> str | None:
-    """Returns the page of this package in the user's index; ``None`` if there is no index."""
+    """Return the page of this package in the user's index; ``None`` if there is no index."""
     if url := environ.get("PI_UPDATE_URL"):
         return url
     if environ.get("PIP_NO_INDEX"):
@@ -152,7 +152,7 @@ def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.pref
 
 
 def _pip_files(environ: Mapping[str, str], home: Path, prefix: str) -> list[Path]:
-    """Returns the configuration files of pip, by precedence. They may not exist."""
+    """Return the configuration files of pip, by precedence. They may not exist."""
     named = environ.get("PIP_CONFIG_FILE")
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     usual = [
@@ -176,7 +176,7 @@ def _configured_index(files: Iterable[Path]) -> str | None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Parses a version to numbers, so that 0.10 is above 0.9 and 1.0 is 1."""
+    """Parse a version to numbers, so that 0.10 is above 0.9 and 1.0 is 1."""
     numbers = [int(part) for part in version.split(".") if part.isdecimal()]
     while numbers and numbers[-1] == 0:
         numbers.pop()

@@ -51,19 +51,19 @@ class Attachment(Record):
 
 
 def file_block(path: Path, text: str | None) -> str:
-    """Returns the block of a file; without text for an image."""
+    """Return the block of a file; without text for an image."""
     inside = "" if text is None else f"\n{text}\n"
     return f'<file name="{path}">{inside}</file>\n'
 
 
 def find_mentions(text: str) -> list[str]:
-    """Returns the mentioned paths in order, each once, up to a limit; they need not exist."""
+    """Return the mentioned paths in order, each once, up to a limit; they need not exist."""
     found = (match["quoted"] or match["bare"] for match in _MENTION.finditer(text))
     return list(islice(dict.fromkeys(found), MAX_MENTIONS))
 
 
 def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> list[Attachment]:
-    """Reads the mentioned files; missing ones are ignored. Blocks: call it in a thread."""
+    """Read the mentioned files; missing ones are ignored. Blocks: call it in a thread."""
     found, remaining = [], MAX_TOTAL_BYTES
     for name in find_mentions(text):
         existing = _existing(name, cwd, home)
@@ -76,7 +76,7 @@ def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> lis
 
 
 def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
-    """Returns name and path of a mention, or ``None`` if the path does not exist.
+    """Return name and path of a mention, or ``None`` if the path does not exist.
 
     Trailing punctuation is dropped if the path exists only without it.
     """
@@ -141,13 +141,13 @@ def _listed(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
 
 
 def _entries(folder: Path) -> Iterator[str]:
-    """Yields the names in a directory, in order; directories end with a slash."""
+    """Yield the names in a directory, in order; directories end with a slash."""
     for path in sorted(folder.iterdir()):
         yield f"{path.name}/" if path.is_dir() else path.name
 
 
 def _matches(pattern: Path) -> Iterator[str]:
-    """Yields the paths that match a pattern, in order.
+    """Yield the paths that match a pattern, in order.
 
     The search begins at the last folder without a wildcard. It ends after ``MAX_SEARCHED`` paths,
     so that a pattern for a whole disk does not block.
@@ -187,7 +187,7 @@ def _counted(text: str) -> str:
 
 
 def with_chips(text: str) -> str | None:
-    """Returns a message with a chip beside each mention instead of the blocks before the text.
+    """Return a message with a chip beside each mention instead of the blocks before the text.
 
     ``None`` if there are no blocks, or if the text does not mention one of their files.
     """
@@ -204,7 +204,7 @@ def with_chips(text: str) -> str | None:
 
 
 def without_attachments(text: str) -> str:
-    """Returns a message without its leading blocks; unchanged if a block is not mentioned."""
+    """Return a message without its leading blocks; unchanged if a block is not mentioned."""
     chips, rest = _leading_blocks(text)
     mentions = list(_MENTION.finditer(rest))
     is_typed = all(any(_names(m, name) for m in mentions) for name, _ in chips)
@@ -212,7 +212,7 @@ def without_attachments(text: str) -> str:
 
 
 def _leading_blocks(text: str) -> tuple[list[tuple[str, str]], str]:
-    """Returns the names and chips of the blocks before the text, and the text."""
+    """Return the names and chips of the blocks before the text, and the text."""
     chips, at = [], 0
     while (block := _BLOCK.match(text, at)) is not None:
         inside = block["text"]

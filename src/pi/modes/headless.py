@@ -36,7 +36,7 @@ class RunResult:
         self.answer: AssistantMessage | None = None
 
     def handle_event(self, event: object) -> None:
-        """Handles one event."""
+        """Handle one event."""
         if isinstance(event, TurnEnd):
             self.answer = event.message
 
@@ -72,7 +72,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def event_line(event: Any, since_session_ms: int) -> bytes:
-    """Returns the line of one event, with the time since its session began."""
+    """Return the line of one event, with the time since its session began."""
     try:
         text = _encode(event)
     except UnicodeEncodeError:  # a lone surrogate; the slower path replaces it
@@ -91,7 +91,7 @@ class PromptInput(Record):
 
 
 async def send_prompts(port: SessionPort, prompts: Sequence[PromptInput]) -> Next | None:
-    """Sends all prompts in order; returns the result of the last run, if there was one.
+    """Send all prompts in order; returns the result of the last run, if there was one.
 
     Stops after a command that requests the exit of the program.
     """
@@ -113,7 +113,7 @@ async def run_json(
     output: Output,
     report: Callable[[str], None],
 ) -> int:
-    """Writes the session's header, sends all prompts, writes every event; returns the exit code.
+    """Write the session's header, send all prompts, write every event; returns the exit code.
 
     Errors of the model are in the events. The reason of a policy that ended the run is not, so it
     is passed to ``report``.
@@ -148,13 +148,13 @@ class PrintUI(ExtensionUI):
         self._output = output
 
     def write(self, text: str) -> None:
-        """Writes a text; a terminal gets no control sequences."""
+        """Write a text; a terminal gets no control sequences."""
         shown = sanitise(text) if self._output.is_terminal else text
         self._output.write(shown.encode("utf-8", "replace"))
 
 
 def report_failures(report: Callable[[str], None]) -> Callable[[Any], None]:
-    """Returns a subscriber that reports failures of extensions, each once.
+    """Return a subscriber that reports failures of extensions, each once.
 
     Not those of commands: ``run_print`` reports them and fails.
     """
@@ -178,7 +178,7 @@ async def run_print(
     output: Output,
     report: Callable[[str], None],
 ) -> int:
-    """Sends all prompts in order and prints the last answer; returns the exit code.
+    """Send all prompts in order and print the last answer; returns the exit code.
 
     An answer cut off by the output limit is printed too, with a warning.
     """

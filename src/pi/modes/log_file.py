@@ -41,7 +41,7 @@ def start_log(
     redact: Redact | None = None,
     on_error: Callable[[str], object] | None = None,
 ) -> Callable[[], None]:
-    """Writes log records to a file; returns a function that closes it.
+    """Write log records to a file; returns a function that closes it.
 
     Secrets in ``environ`` and the files of ``agent_dir`` are redacted, and everything that looks
     like a key; ``redact`` adds the redaction of the session and its extensions. ``on_error`` is
@@ -56,11 +56,11 @@ def start_log(
 
     class Log(RotatingFileHandler):
         def _open(self) -> TextIOWrapper:
-            """Opens the file like the base class, but private."""
+            """Open the file like the base class, but private."""
             return open(self.baseFilename, "a", encoding=self.encoding, opener=open_private)
 
         def emit(self, record: logging.LogRecord) -> None:
-            """Writes a record; reports errors."""
+            """Write a record; reports errors."""
             super().emit(record)
             if on_error is None or record.levelno < logging.ERROR or hasattr(record, "is_reported"):
                 return
@@ -140,7 +140,7 @@ class _Masking(logging.Formatter):
         self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        """Formats the record without secrets."""
+        """Format the record without secrets."""
         values = self._secrets().values()
         if values != self._values:
             self._values, self._redactor = values, Redactor(values)

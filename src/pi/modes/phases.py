@@ -29,7 +29,7 @@ _watchers: list[PhaseObserver] = []
 
 @contextmanager
 def observe_phases(watcher: PhaseObserver) -> Iterator[None]:
-    """Reports every phase inside the block to an observer."""
+    """Report every phase inside the block to an observer."""
     _watchers.append(watcher)
     try:
         yield
@@ -51,6 +51,6 @@ def phase(name: str) -> Iterator[None]:
 
 
 def ready() -> None:
-    """Calls ``ready`` of all observers."""
+    """Call ``ready`` of all observers."""
     for watcher in tuple(_watchers):
         watcher.ready()

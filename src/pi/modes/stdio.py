@@ -22,7 +22,7 @@ _SIZE = 1 << 16
 
 
 async def read_chunks(fd: int) -> AsyncIterator[bytes]:
-    """Yields the data of a file descriptor, pipe or file, until it ends; read by a thread."""
+    """Yield the data of a file descriptor, pipe or file, until it ends; read by a thread."""
     # Not connect_read_pipe: it rejects regular files and /dev/null.
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
@@ -45,7 +45,7 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
 
 
 async def in_daemon_thread(function: Callable[[], T]) -> T:
-    """Returns the result of ``function``, which may wait for ever: pi can end without it.
+    """Return the result of ``function``, which may wait for ever: pi can end without it.
 
     Not ``asyncio.to_thread``: threads of the event loop are waited for at the end.
     """
@@ -74,7 +74,7 @@ async def in_daemon_thread(function: Callable[[], T]) -> T:
 
 
 def _read(fd: int) -> bytes:
-    """Returns the next chunk; empty at the end or after an error."""
+    """Return the next chunk; empty at the end or after an error."""
     while True:
         try:
             return os.read(fd, _SIZE)
@@ -135,13 +135,13 @@ class Output:
         threading.Thread(target=self._work, name="output", daemon=True).start()
 
     def write(self, data: bytes) -> None:
-        """Queues ``data``."""
+        """Queue ``data``."""
         if not self._turn:
             self._loop.call_soon(self._hand_over)
         self._turn.append(data)
 
     def write_json(self, line: bytes) -> None:
-        """Writes a line of JSON with all control characters escaped.
+        """Write a line of JSON with all control characters escaped.
 
         JSON escapes only C0. The line may be shown on a terminal, here or behind a pipe, where C1
         are control characters. Nearly all lines are ASCII and need only two checks.
@@ -156,16 +156,16 @@ class Output:
         return not self._room.is_set()
 
     async def drained(self) -> None:
-        """Waits until the reader has caught up."""
+        """Wait until the reader has caught up."""
         await self._room.wait()
 
     def stop_waiting(self) -> None:
-        """Stops applying back-pressure, so that shutdown can finish."""
+        """Stop applying back-pressure, so that shutdown can finish."""
         self._waits = False
         self._room.set()
 
     async def close(self, *, patience: float = GRACE_SECONDS) -> None:
-        """Waits until everything is written, or the pipe is closed."""
+        """Wait until everything is written, or the pipe is closed."""
         self._hand_over()
         self._queue.put(None)
         before = -1

@@ -29,7 +29,7 @@ class Component(Protocol):
     """The members that every component has."""
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows at this width.
+        """Return the rows at this width.
 
         Returning the same list object as before means that nothing changed. A returned list must
         therefore never be modified.
@@ -37,7 +37,7 @@ class Component(Protocol):
         ...
 
     def invalidate(self) -> None:
-        """Discards cached rows, for example because the theme changed."""
+        """Discard cached rows, for example because the theme changed."""
         ...
 
 
@@ -49,7 +49,7 @@ class Interactive(Protocol):
     """
 
     def handle_input(self, data: str) -> None:
-        """Handles one key or one paste, as the terminal sent it."""
+        """Handle one key or one paste, as the terminal sent it."""
         ...
 
 
@@ -91,7 +91,7 @@ class Area(Record, kw_only=False):
     height: int
 
     def covers(self, x: int, y: int) -> bool:
-        """Returns whether the area contains a cell."""
+        """Return whether the area contains a cell."""
         inside = self.column <= x < self.column + self.width
         return inside and self.row <= y < self.row + self.height
 
@@ -100,7 +100,7 @@ class HasChildAreas(Protocol):
     """A component that reports the areas of its children, so that they receive mouse events."""
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the areas of the children on a row, as last drawn."""
+        """Return the areas of the children on a row, as last drawn."""
         ...
 
 
@@ -132,5 +132,5 @@ class StaysInWindow(Protocol):
 
 
 def wants_key_release(component: object) -> bool:
-    """Returns whether a component requested key release events."""
+    """Return whether a component requested key release events."""
     return bool(getattr(component, "wants_key_release", False))

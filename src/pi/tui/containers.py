@@ -21,11 +21,11 @@ class CachedWidget(ABC):
     _drawn_rows: list[str] = []  # noqa: RUF012 (replaced, never changed)
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         self._drawn_for = None
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows: the same list as before if nothing changed, which the screen skips."""
+        """Return the rows: the same list as before if nothing changed, which the screen skips."""
         key = (width, self._cache_key())
         if key != self._drawn_for:
             self._drawn_rows = self._draw(width)
@@ -52,7 +52,7 @@ class _CachedChild:
         self.safe_end: int | None = None
 
     def draw(self, width: int) -> bool:
-        """Draws the child. Returns whether its rows changed."""
+        """Draw the child. Returns whether its rows changed."""
         lines = self.child.render(width)
         self.live_start = getattr(self.child, "live_region_start", None)
         self.safe_end = getattr(self.child, "commit_safe_end", None)
@@ -82,17 +82,17 @@ class Container:
         return tuple(cached.child for cached in self._cached)
 
     def add_child(self, child: Component) -> None:
-        """Adds a child at the bottom."""
+        """Add a child at the bottom."""
         self._cached.append(_CachedChild(child))
         self._mark_stale(len(self._cached) - 1)
 
     def insert_child(self, index: int, child: Component) -> None:
-        """Inserts a child before the one at ``index``."""
+        """Insert a child before the one at ``index``."""
         self._cached.insert(index, _CachedChild(child))
         self._mark_stale(index)
 
     def remove_child(self, child: Component) -> None:
-        """Removes a child; does nothing if it is not a child."""
+        """Remove a child; does nothing if it is not a child."""
         for index, cached in enumerate(self._cached):
             if cached.child is child:
                 del self._cached[index]
@@ -100,12 +100,12 @@ class Container:
                 return
 
     def clear(self) -> None:
-        """Removes all children."""
+        """Remove all children."""
         self._cached.clear()
         self._mark_stale(0)
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of all children."""
+        """Return the rows of all children."""
         self._width = width
         return self._draw(self._cached)
 
@@ -116,7 +116,7 @@ class Container:
         return self._draw(self._cached_containing({id(component) for component in changed}))
 
     def invalidate(self) -> None:
-        """Invalidates every child."""
+        """Invalidate every child."""
         for cached in self._cached:
             cached.child.invalidate()
 
@@ -139,7 +139,7 @@ class Container:
         return self.live_region_start if safe is None else safe
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the area of the child on a row, if any."""
+        """Return the area of the child on a row, if any."""
         place = bisect_right(self._cached, row, key=lambda cached: cached.offset) - 1
         if place < 0:
             return []
@@ -190,7 +190,7 @@ class Container:
         return self._lines
 
     def _join(self, first: int) -> None:
-        """Joins the rows again, starting at the child at ``first``."""
+        """Join the rows again, starting at the child at ``first``."""
         above = self._cached[first - 1] if first else None
         lines = self._lines[: above.offset + len(above.lines or ())] if above else []
         for cached in self._cached[first:]:
@@ -199,7 +199,7 @@ class Container:
         self._lines = lines
 
     def _cached_containing(self, ids: set[int]) -> list[_CachedChild]:
-        """Returns the children that are or contain the components with these ids."""
+        """Return the children that are or contain the components with these ids."""
         found: list[_CachedChild] = []
         # Components that tick are usually below a long history.
         for cached in reversed(self._cached):
@@ -213,7 +213,7 @@ class Container:
 
 
 def _ids_within(component: Component, ids: set[int]) -> set[int]:
-    """Returns those of ``ids`` that belong to a component or to its descendants."""
+    """Return those of ``ids`` that belong to a component or to its descendants."""
     found = {id(component)} & ids
     for child in getattr(component, "children", ()):
         if found == ids:
@@ -229,12 +229,12 @@ class Spacer:
         self.set_rows(rows)
 
     def set_rows(self, rows: int) -> None:
-        """Changes the number of rows."""
+        """Change the number of rows."""
         self._rows = [""] * rows
 
     def invalidate(self) -> None:
-        """Does nothing: a spacer has no cache."""
+        """Do nothing: a spacer has no cache."""
 
     def render(self, width: int) -> list[str]:
-        """Returns empty rows."""
+        """Return empty rows."""
         return self._rows

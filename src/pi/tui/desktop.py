@@ -61,7 +61,7 @@ class Clipboard:
         self._write = write
 
     async def copy(self, text: str) -> Copied:
-        """Copies a text to the clipboard. Raises ``CopyFailed`` if nothing can take it."""
+        """Copy a text to the clipboard. Raises ``CopyFailed`` if nothing can take it."""
         for program, *arguments in self._programs():
             path = self._find(program)
             encoding = "utf-16" if program == "clip.exe" else "utf-8"
@@ -77,7 +77,7 @@ class Clipboard:
         return Copied(by="terminal", confirmed=False)
 
     def _programs(self) -> Iterator[tuple[str, ...]]:
-        """Yields the commands that may reach the clipboard, best first."""
+        """Yield the commands that may reach the clipboard, best first."""
         env = self._env
         platform = platform_of(self._system, env)
         is_here = not any(env.get(name) for name in OVER_SSH)
@@ -97,12 +97,12 @@ class Clipboard:
 
 
 def osc52(text: str) -> str:
-    """Returns the sequence that sets the terminal's clipboard."""
+    """Return the sequence that sets the terminal's clipboard."""
     return f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode()}\x07"
 
 
 def runner(env: Mapping[str, str], cwd: Path) -> Run:
-    """Returns a function that runs clipboard programs, each for at most three seconds."""
+    """Return a function that runs clipboard programs, each for at most three seconds."""
     return partial(_run, desktop_environment(env), cwd)
 
 
@@ -124,7 +124,7 @@ async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: 
 
 
 def _for_screen(sequence: str) -> str:
-    """Wraps a sequence for GNU screen, which passes on short device control strings only."""
+    """Wrap a sequence for GNU screen, which passes on short device control strings only."""
     chunks = [sequence[at : at + _SCREEN_CHUNK] for at in range(0, len(sequence), _SCREEN_CHUNK)]
     return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks)
 
@@ -142,18 +142,18 @@ _BEL, _ST = "\x07", "\x1b\\"
 
 
 def title(text: str) -> str:
-    """Returns the sequence that sets the window's title (OSC 0)."""
+    """Return the sequence that sets the window's title (OSC 0)."""
     return f"\x1b]0;{one_line(text)}{_BEL}"
 
 
 def progress(state: ProgressState, percent: int = 0) -> str:
-    """Returns the sequence that shows progress, e.g. in the task bar (OSC 9;4)."""
+    """Return the sequence that shows progress, e.g. in the task bar (OSC 9;4)."""
     amount = f";{max(0, min(percent, 100))}" if state not in ("none", "indeterminate") else ";0"
     return f"\x1b]9;4;{_PROGRESS[state]}{amount}{_BEL}"
 
 
 def notification(text: str, brand: str) -> str:
-    """Returns the sequence that notifies the user; a bell if the brand has no notifications."""
+    """Return the sequence that notifies the user; a bell if the brand has no notifications."""
     body = one_line(text).replace(";", ",")
     match brand:
         case "kitty":

@@ -44,23 +44,23 @@ class Tree(Protocol):
     """The top-level components."""
 
     def add_child(self, child: Component) -> None:
-        """Adds a component at the bottom."""
+        """Add a component at the bottom."""
         ...
 
     def remove_child(self, child: Component) -> None:
-        """Removes a component."""
+        """Remove a component."""
         ...
 
     def clear(self) -> None:
-        """Removes all components."""
+        """Remove all components."""
         ...
 
     def invalidate(self) -> None:
-        """Invalidates all components."""
+        """Invalidate all components."""
         ...
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of all components."""
+        """Return the rows of all components."""
         ...
 
 
@@ -78,38 +78,38 @@ class Display(Protocol):
         ...
 
     def opening(self) -> str:
-        """Returns the sequences to write before the first frame."""
+        """Return the sequences to write before the first frame."""
         ...
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Returns the sequences to write after the last frame, to release the terminal."""
+        """Return the sequences to write after the last frame, to release the terminal."""
         ...
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Draws the components. If ``changed`` is given, only those are drawn again."""
+        """Draw the components. If ``changed`` is given, only those are drawn again."""
         ...
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """Returns the bytes for what was drawn last. This is fast compared to drawing."""
+        """Return the bytes for what was drawn last. This is fast compared to drawing."""
         ...
 
     def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
-        """Changes the size. Returns how much must be painted.
+        """Change the size. Returns how much must be painted.
 
         ``pane`` is what the tmux pane contains now, if it could be read.
         """
         ...
 
     def acknowledge_frame(self, size: Size) -> None:
-        """Records the size that the terminal had when it took a frame. Only sent on request."""
+        """Record the size that the terminal had when it took a frame. Only sent on request."""
         ...
 
     def resume(self, size: Size) -> Repaint:
-        """Continues at the cursor after other programs wrote. Returns how much to paint."""
+        """Continue at the cursor after other programs wrote. Returns how much to paint."""
         ...
 
     def reset(self, page: NewPage | None = None) -> Repaint:
-        """Returns how much to paint when the user requests a fresh screen.
+        """Return how much to paint when the user requests a fresh screen.
 
         ``page`` describes what follows in a terminal whose history cannot be rewritten.
         """
@@ -118,7 +118,7 @@ class Display(Protocol):
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Delivers a mouse event. Returns the component that requests the focus."""
+        """Deliver a mouse event. Returns the component that requests the focus."""
         ...
 
 
@@ -145,11 +145,11 @@ class RegularDisplay:
         return self._screen.ledger
 
     def opening(self) -> str:
-        """Returns nothing: the first frame begins at the cursor."""
+        """Return nothing: the first frame begins at the cursor."""
         return ""
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Returns the sequences that move the cursor below the last row.
+        """Return the sequences that move the cursor below the last row.
 
         A pane that is lent to another program is cleared: its history cannot be rewritten, so the
         window would appear in it twice.
@@ -157,7 +157,7 @@ class RegularDisplay:
         return self._screen.leave(erased=leave == "lent" and self._in_pane)
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Builds a frame from the components' rows."""
+        """Build a frame from the components' rows."""
         rows = (
             self.root.render(self._width)
             if changed is None
@@ -173,7 +173,7 @@ class RegularDisplay:
         )
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """Returns the bytes of the frame that was drawn last."""
+        """Return the bytes of the frame that was drawn last."""
         self._screen.synchronized = self.synchronized
         self._screen.show_cursor = self.show_cursor
         page, self._page = self._page, None
@@ -196,11 +196,11 @@ class RegularDisplay:
         return Repaint.EVERYTHING
 
     def acknowledge_frame(self, size: Size) -> None:
-        """Records the size. A frame taken at another size is written again at the next resize."""
+        """Record the size. A frame taken at another size is written again at the next resize."""
         self._screen.acknowledge_frame(size.columns, size.rows)
 
     def resume(self, size: Size) -> Repaint:
-        """Keeps history, and paints the window below what other programs have written."""
+        """Keep history, and paint the window below what other programs have written."""
         return self._resize_in_place(size)
 
     def reset(self, page: NewPage | None = None) -> Repaint:
@@ -211,7 +211,7 @@ class RegularDisplay:
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Does nothing: on the main screen the terminal handles the mouse."""
+        """Do nothing: on the main screen the terminal handles the mouse."""
         return None
 
     def _resize_in_place(self, size: Size, pane: PaneText | None = None) -> Repaint:
@@ -222,7 +222,7 @@ class RegularDisplay:
         return Repaint.WINDOW
 
     def _end_without_transient_rows(self, length: int) -> int:
-        """Returns the end of the rows that would be above the window without transient rows.
+        """Return the end of the rows that would be above the window without transient rows.
 
         Only these may become history, because rows hidden by a dialog reappear when it closes.
         """
@@ -271,16 +271,16 @@ class PlainDisplay:
         self._has_prompt = False
 
     def opening(self) -> str:
-        """Returns nothing: lines begin at the cursor."""
+        """Return nothing: lines begin at the cursor."""
         return ""
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Ends the line."""
+        """End the line."""
         had_prompt, self._has_prompt = self._has_prompt, False
         return NEW_LINE if had_prompt else ""
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Collects the rows."""
+        """Collect the rows."""
         self._rows = self.root.render(self._width)
         boundary = self.root.first_changing_row
         staying = self.root.staying_start
@@ -288,7 +288,7 @@ class PlainDisplay:
         self._final = min(len(self._rows) if boundary is None else boundary, self._below)
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """Returns the new lines and the changes of the line that is being typed."""
+        """Return the new lines and the changes of the line that is being typed."""
         lines = self._conversation()
         rows = [*self._rows[self._below :], *(line for layer in layers for line in layer.lines)]
         typed = next((row for row in reversed(rows) if CURSOR_MARKER in row), None)
@@ -304,27 +304,27 @@ class PlainDisplay:
         return Repaint.CHANGES
 
     def acknowledge_frame(self, size: Size) -> None:
-        """Does nothing: nothing is drawn again."""
+        """Do nothing: nothing is drawn again."""
 
     def resume(self, size: Size) -> Repaint:
-        """Continues below what other programs have written."""
+        """Continue below what other programs have written."""
         self._has_prompt = False
         return self.resize(size)
 
     def reset(self, page: NewPage | None = None) -> Repaint:
-        """Does nothing: a changed conversation is written from its first change on."""
+        """Do nothing: a changed conversation is written from its first change on."""
         return Repaint.CHANGES
 
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Does nothing: the terminal handles the mouse."""
+        """Do nothing: the terminal handles the mouse."""
         return None
 
     # The conversation and the rows below it -------------------------------------------------------
 
     def _conversation(self) -> list[str]:
-        """Returns the rows that have become final since the last call, without empty ones."""
+        """Return the rows that have become final since the last call, without empty ones."""
         rows = self._rows[: self._final]
         before, self._printed = self._printed, list(rows)
         if self._is_resized:  # wrapped differently, but already written
@@ -334,7 +334,7 @@ class PlainDisplay:
         return [line for row in rows[same:] if (line := _plain(row))]
 
     def _announced(self, rows: Sequence[str]) -> list[str]:
-        """Returns new lines, and the line that is newly selected."""
+        """Return new lines, and the line that is newly selected."""
         now = [line for row in rows if (line := _plain(row))]
         known = {line.removeprefix(_ARROW) for line in self._shown} | {self._typed}
         selected = {line for line in self._shown if line.startswith(_ARROW)}
@@ -361,7 +361,7 @@ class PlainDisplay:
         return out + self._edited(text, len(head))
 
     def _above(self, lines: Sequence[str]) -> str:
-        """Returns lines; an empty prompt is overwritten, one with text is left as it is."""
+        """Return lines; an empty prompt is overwritten, one with text is left as it is."""
         start = ""
         if self._has_prompt:
             start = NEW_LINE if self._typed else "\r"
@@ -370,7 +370,7 @@ class PlainDisplay:
         return start + "".join(f"{line}{NEW_LINE}" for line in padded)
 
     def _edited(self, text: str, caret: int) -> str:
-        """Returns the output that turns the typed line into ``text``, the cursor at ``caret``."""
+        """Return the output that turns the typed line into ``text``, the cursor at ``caret``."""
         old, at = self._typed, self._caret
         self._typed, self._caret = text, caret
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, text)))  # noqa: B905
@@ -384,7 +384,7 @@ class PlainDisplay:
 
 
 def _moved(text: str, start: int, end: int) -> str:
-    """Returns the output that moves the cursor in a line: backspaces, or the characters again."""
+    """Return the output that moves the cursor in a line: backspaces, or the characters again."""
     return text[start:end] if end >= start else "\b" * visible_width(text[end:start])
 
 
@@ -393,6 +393,6 @@ def _usable(size: Size) -> int:
 
 
 def _plain(row: str) -> str:
-    """Returns the words of a row."""
+    """Return the words of a row."""
     words = _DRAWN.sub(" ", strip_sequences(row.replace(CURSOR_MARKER, "")))
     return re.sub(r" {3,}", "  ", words).strip()

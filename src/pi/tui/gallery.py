@@ -95,21 +95,21 @@ class Gallery:
         return self._ring[self._place]
 
     def next(self) -> None:
-        """Activates the next widget that takes keys."""
+        """Activate the next widget that takes keys."""
         self._place = (self._place + 1) % len(self._ring)
 
     def leave(self) -> None:
-        """Activates the first widget."""
+        """Activate the first widget."""
         self._place = 0
 
 
 def frame(width: int, scheme: Scheme = "dark") -> list[str]:
-    """Returns the gallery as rows of plain text."""
+    """Return the gallery as rows of plain text."""
     return [strip_sequences(row).rstrip() for row in Gallery(scheme).render(width)]
 
 
 async def show(terminal: Terminal, capabilities: Capabilities, env: dict[str, str]) -> None:
-    """Runs the gallery on a terminal until the user quits."""
+    """Run the gallery on a terminal until the user quits."""
     tui = TUI(terminal, env=env, capabilities=capabilities)
     visit = _Visit(tui, has_placeholders=has_placeholders(capabilities, env))
     tui.add_input_listener(visit.handle_key)
@@ -121,7 +121,7 @@ async def show(terminal: Terminal, capabilities: Capabilities, env: dict[str, st
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m pi.tui.gallery", description=__doc__)
     parser.add_argument("--print", type=int, metavar="WIDTH", dest="width")
     parser.add_argument("--light", action="store_true", help="print the light one")
@@ -148,7 +148,7 @@ class _Visit:
         self._open()
 
     def handle_key(self, data: str) -> InputDecision | None:
-        """Handles the keys of the gallery; other keys go to the active widget."""
+        """Handle the keys of the gallery; other keys go to the active widget."""
         is_typing = self._gallery.active in self._gallery.fields
         if matches_key(data, "ctrl+c") or (matches_key(data, "q") and not is_typing):
             self._done.set()
@@ -251,7 +251,7 @@ class Paints:
 
 
 def sample_picture() -> ImageData:
-    """Returns a sample image."""
+    """Return a sample image."""
     # Pillow takes 20 ms to load; only this sample needs it.
     from PIL import Image as Pillow
 
@@ -261,7 +261,7 @@ def sample_picture() -> ImageData:
 
 
 def sample_boxes(paints: Paints) -> tuple[Component, ...]:
-    """Returns texts with backgrounds."""
+    """Return texts with backgrounds."""
     left, right = Box(1, 0, paints.panel), Box(1, 0, paints.panel)
     left.add_child(Text("Text wraps where words end, 長い文も。", 0, 0))
     right.add_child(TruncatedText("TruncatedText stays on one row, however long it is"))
@@ -270,7 +270,7 @@ def sample_boxes(paints: Paints) -> tuple[Component, ...]:
 
 
 def sample_waiting(paints: Paints) -> CancellableLoader:
-    """Returns a loader that Escape cancels."""
+    """Return a loader that Escape cancels."""
     loader = CancellableLoader(
         "Waiting for Escape",
         on_cancel=lambda: loader.set_message("Cancelled"),
@@ -281,12 +281,12 @@ def sample_waiting(paints: Paints) -> CancellableLoader:
 
 
 def sample_bar(paints: Paints) -> Component:
-    """Returns a progress bar."""
+    """Return a progress bar."""
     return ProgressBar(" Copying", 0.42, paint_done=paints.good, paint_left=paints.panel)
 
 
 def sample_select(paints: Paints) -> Component:
-    """Returns a select list."""
+    """Return a select list."""
     names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta")
     return SelectList(
         [SelectItem(value=name, description=f"the letter {name}") for name in names],
@@ -306,7 +306,7 @@ def _select_theme(paints: Paints) -> SelectTheme:
 
 
 def sample_settings(paints: Paints) -> Component:
-    """Returns a settings list."""
+    """Return a settings list."""
     items = [
         SettingItem(id="sound", label="Sound", current_value="on", values=("on", "off")),
         SettingItem(
@@ -333,12 +333,12 @@ def sample_settings(paints: Paints) -> Component:
 
 
 def sample_input(paints: Paints) -> Component:
-    """Returns an input field."""
+    """Return an input field."""
     return Input(placeholder="type here", placeholder_paint=paints.muted)
 
 
 def sample_editor(paints: Paints) -> Component:
-    """Returns an editor with text."""
+    """Return an editor with text."""
     suggestions = _select_theme(paints)
     editor = Editor(theme=EditorTheme(border=paints.accent, suggestions=suggestions))
     editor.set_text("Several lines\nof text")
@@ -346,7 +346,7 @@ def sample_editor(paints: Paints) -> Component:
 
 
 def markdown_theme(paints: Paints) -> MarkdownTheme:
-    """Returns the theme of the Markdown sample."""
+    """Return the theme of the Markdown sample."""
     syntax = CodeTheme(
         keyword=paints.accent,
         string=paints.good,

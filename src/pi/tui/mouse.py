@@ -48,7 +48,7 @@ class MouseTarget(Protocol):
     """A component that handles mouse events."""
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Handles an event. None, or not ``handled``, passes it to the enclosing component."""
+        """Handle an event. None, or not ``handled``, passes it to the enclosing component."""
         ...
 
 
@@ -71,15 +71,15 @@ class MouseRegion:
         return (self.child,)
 
     def render(self, width: int) -> list[str]:
-        """Returns the child's rows."""
+        """Return the child's rows."""
         rows = self.child.render(width)
         self._width, self._height = width, len(rows)
         return rows
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the area of the child, which fills the region."""
+        """Return the area of the child, which fills the region."""
         return [Area(self.child, 0, 0, self._width, self._height)]
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Calls ``on_mouse``."""
+        """Call ``on_mouse``."""
         return self._on_mouse(event)

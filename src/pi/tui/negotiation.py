@@ -37,7 +37,7 @@ def scheme_of(background: Colour) -> Scheme:
 
 
 def scheme_from_environment(env: Mapping[str, str]) -> Scheme | None:
-    """Returns the scheme of ``COLORFGBG`` (``foreground;background`` as palette numbers)."""
+    """Return the scheme of ``COLORFGBG`` (``foreground;background`` as palette numbers)."""
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     if not (background.isascii() and background.isdigit()):
         return None
@@ -67,12 +67,12 @@ class ColourSchemeState:
         return self._guessed or "dark"
 
     def on_change(self, listener: Callable[[Scheme], None]) -> Callable[[], None]:
-        """Subscribes to changes of ``scheme``. Returns an unsubscribe function."""
+        """Subscribe to changes of ``scheme``. Returns an unsubscribe function."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def handle_reply(self, reply: Colour | ColourScheme) -> None:
-        """Updates the state from a reply."""
+        """Update the state from a reply."""
         before = self.scheme
         match reply:
             case ColourScheme(scheme=scheme):
@@ -126,7 +126,7 @@ class Negotiation:
         self._owners: deque[Callable[[], None]] = deque()
 
     def begin(self) -> None:
-        """Enables the required modes and sends the queries."""
+        """Enable the required modes and send the queries."""
         self._owners.clear()
         self.keyboard = "legacy"
         parts = [
@@ -148,7 +148,7 @@ class Negotiation:
         self._write("".join(parts))
 
     def ending(self, *, leave_window: str) -> str:
-        """Returns the sequences that restore all modes, with ``leave_window`` among them.
+        """Return the sequences that restore all modes, with ``leave_window`` among them.
 
         ``leave_window`` moves the cursor out of the window.
         """
@@ -160,7 +160,7 @@ class Negotiation:
         return f"{sync}{WRAP_ON}{key_codes.POP}{other_keys}{leave_window}{modes}"
 
     def follow_focus(self) -> None:
-        """Enables focus reports.
+        """Enable focus reports.
 
         Call it while the user types: the terminal reports only changes, so the window must have the
         focus at that time.
@@ -170,15 +170,15 @@ class Negotiation:
             self._write(FOCUS_REPORTS_ON + (ASK_FOCUS_REPORTS if self._reports_modes else ""))
 
     def query_background(self, done: Callable[[], None]) -> None:
-        """Queries the background again; calls ``done`` when the reply arrived or is unsupported."""
+        """Query the background again; calls ``done`` when the reply arrived or is unsupported."""
         self._write(ASK_BACKGROUND + self._query(done))
 
     def when_processed(self, done: Callable[[], None]) -> None:
-        """Calls ``done`` when the terminal has processed everything written so far."""
+        """Call ``done`` when the terminal has processed everything written so far."""
         self._write(self._query(done))
 
     def handle_reply(self, reply: Reply) -> None:
-        """Handles a reply."""
+        """Handle a reply."""
         self._reports_modes = self._reports_modes or isinstance(reply, ModeReport)
         match reply:
             case KittyFlags():

@@ -103,7 +103,7 @@ class OverlayArea:
         return max(1, min(_cells(limit, self._size.rows), self._rows))
 
     def bounds(self, height: int) -> Bounds:
-        """Returns the position of an overlay with ``height`` rows."""
+        """Return the position of an overlay with ``height`` rows."""
         options, margin, width = self._options, self._margin, self.width
         down, across = _share(options.anchor, _DOWN), _share(options.anchor, _ACROSS)
         free_rows, free_columns = self._rows - height, self._columns - width
@@ -119,7 +119,7 @@ class OverlayArea:
 
 
 def _start(requested: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
-    """Returns the start of an overlay that can move by ``free`` cells from ``first``."""
+    """Return the start of an overlay that can move by ``free`` cells from ``first``."""
     if isinstance(requested, int):
         place = requested
     else:
@@ -128,7 +128,7 @@ def _start(requested: Length | None, share: float, offset: int, *, first: int, f
 
 
 def _share(anchor: Anchor, ends: dict[str, float]) -> float:
-    """Returns 0 for the start of the free space, 1 for its end."""
+    """Return 0 for the start of the free space, 1 for its end."""
     return next((share for end, share in ends.items() if end in anchor.split("-")), 0.5)
 
 
@@ -160,7 +160,7 @@ class FocusState:
         return self._target
 
     def set(self, target: Component | None) -> None:
-        """Moves the focus to ``target`` and updates ``focused`` of both components."""
+        """Move the focus to ``target`` and update ``focused`` of both components."""
         if target is self._target:
             return
         self._notify(is_focused=False)
@@ -186,20 +186,20 @@ class OverlayHandle:
 
     @property
     def is_hidden(self) -> bool:
-        """Returns whether it was hidden with ``set_hidden``."""
+        """Return whether it was hidden with ``set_hidden``."""
         return self._hidden
 
     @property
     def is_focused(self) -> bool:
-        """Returns whether it receives keys."""
+        """Return whether it receives keys."""
         return self._owner.focus.target is self.component
 
     def hide(self) -> None:
-        """Closes the overlay; the previous focus is restored."""
+        """Close the overlay; the previous focus is restored."""
         self._owner.remove(self)
 
     def set_hidden(self, hidden: bool) -> None:  # noqa: FBT001 - named as in the specification
-        """Hides or shows the overlay. One that takes keys returns to the front with the focus."""
+        """Hide or show the overlay. One that takes keys returns to the front with the focus."""
         self._hidden = hidden
         if hidden or self.options.non_capturing:
             self._owner.update_focus()
@@ -207,11 +207,11 @@ class OverlayHandle:
             self._owner.raise_to_front(self)
 
     def focus(self) -> None:
-        """Brings the overlay to the front and focuses it."""
+        """Bring the overlay to the front and focuse it."""
         self._owner.raise_to_front(self)
 
     def unfocus(self, target: Component | None = None) -> None:
-        """Keeps the overlay visible, but moves the focus to ``target`` or to what is below."""
+        """Keep the overlay visible, but moves the focus to ``target`` or to what is below."""
         self._owner.release(self, target)
 
 
@@ -234,7 +234,7 @@ class Overlays:
         return len(self._stack)
 
     def show(self, component: Component, options: OverlayOptions | None = None) -> OverlayHandle:
-        """Shows a component above all others."""
+        """Show a component above all others."""
         handle = OverlayHandle(component, options or OverlayOptions(), self)
         self._stack.append(handle)
         if handle.options.non_capturing:
@@ -243,12 +243,12 @@ class Overlays:
         return handle
 
     def set_focus_below(self, target: Component | None) -> None:
-        """Sets the component that has the focus when no overlay takes it."""
+        """Set the component that has the focus when no overlay takes it."""
         self._below = target
         self.update_focus()
 
     def focus_pressed(self, target: Component) -> None:
-        """Focuses the component on which the mouse was pressed, in an overlay or below."""
+        """Focuse the component on which the mouse was pressed, in an overlay or below."""
         pressed = next((handle for handle in self._stack if handle.component is target), None)
         if pressed is None:
             self.set_focus_below(target)
@@ -256,7 +256,7 @@ class Overlays:
             self.raise_to_front(pressed)
 
     def remove(self, handle: OverlayHandle) -> None:
-        """Removes an overlay; does nothing if it was removed before."""
+        """Remove an overlay; does nothing if it was removed before."""
         if handle in self._stack:
             self._stack.remove(handle)
             self._released.discard(id(handle))
@@ -264,13 +264,13 @@ class Overlays:
             self.update_focus()
 
     def remove_top(self) -> None:
-        """Removes the topmost visible overlay."""
+        """Remove the topmost visible overlay."""
         visible = [handle for handle in self._stack if self._is_visible(handle)]
         if visible:
             self.remove(visible[-1])
 
     def raise_to_front(self, handle: OverlayHandle) -> None:
-        """Moves an overlay to the top and focuses it."""
+        """Move an overlay to the top and focuse it."""
         if handle in self._stack:
             self._stack.remove(handle)
             self._stack.append(handle)
@@ -278,7 +278,7 @@ class Overlays:
             self.update_focus()
 
     def release(self, handle: OverlayHandle, target: Component | None) -> None:
-        """Releases the focus of an overlay until it is raised again."""
+        """Release the focus of an overlay until it is raised again."""
         if handle in self._stack:
             self._released.add(id(handle))
         if target is not None:
@@ -286,12 +286,12 @@ class Overlays:
         self.update_focus()
 
     def update_focus(self) -> None:
-        """Updates the focus."""
+        """Update the focus."""
         focusable = [handle for handle in self._stack if self._takes_keys(handle)]
         self.focus.set(focusable[-1].component if focusable else self._below)
 
     def layers(self) -> list[Layer]:
-        """Draws and places the visible overlays. Returns them with the lowest first."""
+        """Draw and place the visible overlays. Returns them with the lowest first."""
         layers: list[Layer] = []
         for handle in self._stack:
             handle.bounds = None

@@ -30,7 +30,7 @@ class Flex(Record):
         return self.visible is None or self.visible()
 
     def clamped(self, size: int) -> int:
-        """Returns ``size`` within the limits."""
+        """Return ``size`` within the limits."""
         if self.max_size is not None:
             size = min(size, self.max_size)
         return max(size, self.min_size, 0)
@@ -63,7 +63,7 @@ def share(length: int, entries: Sequence[Flex], natural: Sequence[int]) -> list[
 
 
 def _weight(flex: Flex, size: int, step: int) -> int:
-    """Returns the weight of an entry for growing or shrinking; 0 at its limit."""
+    """Return the weight of an entry for growing or shrinking; 0 at its limit."""
     if flex.clamped(size + step) != size + step:
         return 0
     return flex.grow if step > 0 else flex.shrink * size
@@ -79,7 +79,7 @@ class Fitting(Protocol):
     """A component that can fill a given height, such as a scroll view."""
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Returns exactly ``height`` rows."""
+        """Return exactly ``height`` rows."""
         ...
 
 
@@ -101,26 +101,26 @@ class _Stack:
         return tuple(child for child, _ in self._entries)
 
     def add_child(self, child: Component, flex: Flex | None = None) -> None:
-        """Adds a child at the end.
+        """Add a child at the end.
 
         By default, a scroll view and a stack that contains one fill the free space.
         """
         self._entries.append((child, flex))
 
     def remove_child(self, child: Component) -> None:
-        """Removes a child; does nothing if it is not a child."""
+        """Remove a child; does nothing if it is not a child."""
         self._entries = [entry for entry in self._entries if entry[0] is not child]
 
     def clear(self) -> None:
-        """Removes all children."""
+        """Remove all children."""
         self._entries.clear()
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the areas of the children on a row, from left to right."""
+        """Return the areas of the children on a row, from left to right."""
         return [area for area in self.areas if area.row <= row < area.row + area.height]
 
     def invalidate(self) -> None:
-        """Invalidates every child."""
+        """Invalidate every child."""
         for child, _ in self._entries:
             child.invalidate()
 
@@ -133,11 +133,11 @@ class VStack(_Stack):
     """Stacks children from top to bottom; ``align`` positions narrower ones horizontally."""
 
     def render(self, width: int) -> list[str]:
-        """Returns as many rows as the children need."""
+        """Return as many rows as the children need."""
         return self._stacked(width, [(child, None) for child, _ in self._visible()])
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Returns exactly ``height`` rows, distributed to the children."""
+        """Return exactly ``height`` rows, distributed to the children."""
         entries = self._visible()
         natural = [
             0 if flex.basis is not None else len(child.render(width)) for child, flex in entries
@@ -168,11 +168,11 @@ class HStack(_Stack):
     """Arranges children from left to right; ``align`` positions lower ones vertically."""
 
     def render(self, width: int) -> list[str]:
-        """Returns as many rows as the highest child needs."""
+        """Return as many rows as the highest child needs."""
         return self._render_columns(width, None)
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Returns exactly ``height`` rows, which every child may fill."""
+        """Return exactly ``height`` rows, which every child may fill."""
         return self._render_columns(width, height)
 
     def _render_columns(self, width: int, height: int | None) -> list[str]:
@@ -208,14 +208,14 @@ def _default_flex(child: Component) -> Flex:
 
 
 def _fills(child: object) -> bool:
-    """Returns whether a component can be drawn at any height."""
+    """Return whether a component can be drawn at any height."""
     if isinstance(child, _Stack):
         return any(map(_fills, child.children))
     return isinstance(child, Fitting)
 
 
 def _column(child: Component, width: int, height: int | None) -> list[str]:
-    """Returns the rows of a child that has others beside it."""
+    """Return the rows of a child that has others beside it."""
     if height is None:
         return child.render(width)
     return _lines(child, width, height) if _fills(child) else child.render(width)[:height]
@@ -231,7 +231,7 @@ def _lines(child: Component, width: int, height: int | None) -> list[str]:
 
 
 def _closed(line: str, width: int) -> str:
-    """Returns a line that is padded to the width and closes its styles."""
+    """Return a line that is padded to the width and closes its styles."""
     if visible_width(line) > width:
         return slice_columns(line, 0, width)
     state = StyleState()

@@ -53,7 +53,7 @@ _ENDING = r"\x1b\[((?:0|2[2-9]|39|49|55|59)?(?:;(?:0|2[2-9]|39|49|55|59))*)m"
 
 
 def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
-    """Returns a function that styles text. Styles inside the text take precedence."""
+    """Return a function that styles text. Styles inside the text take precedence."""
     parts = _parts(style, depth)
     if not parts:
         return unpainted
@@ -77,12 +77,12 @@ def painter(style: Style, depth: ColourDepth = ColourDepth.TRUE) -> Paint:
 
 
 def unpainted(text: str) -> str:
-    """Returns the text unchanged: the paint without a style."""
+    """Return the text unchanged: the paint without a style."""
     return text
 
 
 def _parts(style: Style, depth: ColourDepth) -> list[tuple[str, str]]:
-    """Returns the sequences that start the style, each with its end.
+    """Return the sequences that start the style, each with its end.
 
     At depth zero only the attributes remain.
     """
@@ -100,7 +100,7 @@ inverse: Paint = painter(Style(inverse=True))
 
 @lru_cache(maxsize=512)
 def _colour_parameters(colour: Colour, depth: ColourDepth, base: int) -> str:
-    """Returns the SGR parameters of a colour; ``base`` is 30 for text, 40 for the background."""
+    """Return the SGR parameters of a colour; ``base`` is 30 for text, 40 for the background."""
     if isinstance(colour, str):
         red, green, blue = bytes.fromhex(colour.removeprefix("#"))
         if depth == ColourDepth.TRUE:
@@ -124,7 +124,7 @@ _CUBE_LEVELS = (0, 95, 135, 175, 215, 255)
 
 @lru_cache(maxsize=256)
 def palette_rgb(index: int) -> tuple[int, int, int]:
-    """Returns the usual value of a palette colour. Users can change the first sixteen."""
+    """Return the usual value of a palette colour. Users can change the first sixteen."""
     if index < 16:
         red, green, blue = bytes.fromhex(_FIRST_SIXTEEN[index * 6 : index * 6 + 6])
         return red, green, blue
@@ -136,12 +136,12 @@ def palette_rgb(index: int) -> tuple[int, int, int]:
 
 
 def nearest(rgb: tuple[int, int, int], indices: range) -> int:
-    """Returns the index among ``indices`` whose colour is most similar to ``rgb``."""
+    """Return the index among ``indices`` whose colour is most similar to ``rgb``."""
     return min(indices, key=lambda index: _distance(rgb, palette_rgb(index)))
 
 
 def nearest_hue(rgb: tuple[int, int, int]) -> int:
-    """Returns the palette colour most similar to ``rgb`` that is not grey.
+    """Return the palette colour most similar to ``rgb`` that is not grey.
 
     The palette has few dark and few light colours, and greys in between: two soft tints would
     become the same grey.
@@ -151,14 +151,14 @@ def nearest_hue(rgb: tuple[int, int, int]) -> int:
 
 
 def _vivid(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Returns the colour with its hue stressed, at the same brightness."""
+    """Return the colour with its hue stressed, at the same brightness."""
     middle = sum(rgb) / 3
     red, green, blue = (min(max(round(middle + (part - middle) * 4), 0), 255) for part in rgb)
     return red, green, blue
 
 
 def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
-    """Returns the distance of two colours ("redmean", an approximation of perceived distance)."""
+    """Return the distance of two colours ("redmean", an approximation of perceived distance)."""
     red = (one[0] + other[0]) / 2
     return (
         (2 + red / 256) * (one[0] - other[0]) ** 2

@@ -18,7 +18,7 @@ class Timer(Protocol):
     """A scheduled call."""
 
     def cancel(self) -> None:
-        """Cancels the call."""
+        """Cancel the call."""
         ...
 
 
@@ -26,11 +26,11 @@ class Timers(Protocol):
     """The timers of an asyncio event loop."""
 
     def time(self) -> float:
-        """Returns monotonic seconds."""
+        """Return monotonic seconds."""
         ...
 
     def call_later(self, delay: float, callback: Callable[[], object]) -> Timer:
-        """Calls back once after ``delay`` seconds.
+        """Call back once after ``delay`` seconds.
 
         Input that has arrived by then is handled first: an asyncio loop runs socket callbacks
         before timers that are due.
@@ -72,19 +72,19 @@ class Terminal(Protocol):
         ...
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Starts to deliver input. ``restore()`` is written before the program ends in any way."""
+        """Start to deliver input. ``restore()`` is written before the program ends in any way."""
         ...
 
     def write(self, data: str) -> None:
-        """Sends characters without blocking."""
+        """Send characters without blocking."""
         ...
 
     def stop(self) -> None:
-        """Flushes the output and restores the terminal."""
+        """Flush the output and restore the terminal."""
         ...
 
     def suspend(self) -> None:
-        """Restores the terminal and stops the process until it is continued."""
+        """Restore the terminal and stop the process until it is continued."""
         ...
 
 
@@ -105,7 +105,7 @@ class Timing(Record):
 
 
 def timing(env: Mapping[str, str]) -> Timing:
-    """Returns the timeouts: ``PI_TUI_ESC_TIMEOUT`` in milliseconds, and longer ones over SSH."""
+    """Return the timeouts: ``PI_TUI_ESC_TIMEOUT`` in milliseconds, and longer ones over SSH."""
     escape = Timing().escape
     if any(env.get(name) for name in OVER_SSH):
         escape = 0.100
@@ -187,7 +187,7 @@ class Capabilities(Record):
 
 
 def detect(env: Environment) -> Capabilities:
-    """Derives the capabilities from the environment."""
+    """Derive the capabilities from the environment."""
     brand, multiplexer = _brand(env), is_multiplexer(env)
     hyperlinks = _switch(env.get("PI_HYPERLINKS", ""))
     synchronized = _sync_override(env)
@@ -208,7 +208,7 @@ def detect(env: Environment) -> Capabilities:
 
 
 def is_multiplexer(env: Environment) -> bool:
-    """Returns whether the terminal is a pane, by its variables or (SSH, sudo) by ``TERM``."""
+    """Return whether the terminal is a pane, by its variables or (SSH, sudo) by ``TERM``."""
     term = env.get("TERM", "")
     return any(env.get(name) for name in _PANES) or term.startswith(_MULTIPLEXER_TERMS)
 
@@ -259,7 +259,7 @@ def _images(env: Environment, brand: Brand, *, multiplexer: bool) -> ImageProtoc
 
 
 def _sync_override(env: Environment) -> bool | None:
-    """Returns the user's setting for synchronized output, if any."""
+    """Return the user's setting for synchronized output, if any."""
     choice = _switch(env.get("PI_TUI_SYNC_OUTPUT", ""))
     # Unlike the other switches, any value turns it off, even "0", as in other programs.
     if env.get("PI_NO_SYNC_OUTPUT") or choice is False:
@@ -274,7 +274,7 @@ def _default_sync(env: Environment, brand: Brand, *, multiplexer: bool) -> bool:
 
 
 def _supports_other_keys(env: Environment) -> bool:
-    """Returns False for an unknown terminal over SSH, which may print the request."""
+    """Return False for an unknown terminal over SSH, which may print the request."""
     term = env.get("TERM", "")
     is_remote = any(env.get(name) for name in OVER_SSH)
     known = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
@@ -291,7 +291,7 @@ _WITH_PLACEHOLDERS = frozenset({"kitty", "ghostty"})
 
 
 def has_placeholders(capabilities: Capabilities, env: Mapping[str, str]) -> bool:
-    """Returns whether images can be shown as placeholder characters, which scroll like text."""
+    """Return whether images can be shown as placeholder characters, which scroll like text."""
     if capabilities.images != "kitty" or env.get("PI_NO_KITTY_PLACEHOLDERS") == "1":
         return False
     return capabilities.brand in _WITH_PLACEHOLDERS or env.get("PI_KITTY_PLACEHOLDERS") == "1"

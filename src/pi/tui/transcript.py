@@ -66,7 +66,7 @@ class EarlyCommit:
 
 
 def _common(old: list[str], new: list[str]) -> int:
-    """Returns how many first rows have the same text; a change of style does not count."""
+    """Return how many first rows have the same text; a change of style does not count."""
     length = min(len(old), len(new))
     body = max(length - 1, 0)
     start = body if old[:body] == new[:body] else 0
@@ -112,11 +112,11 @@ class Transcript:
         return tuple(self._blocks[self._frozen_blocks :])
 
     def add_child(self, block: Component) -> None:
-        """Adds a block at the end."""
+        """Add a block at the end."""
         self._blocks.append(block)
 
     def remove_child(self, block: Component) -> None:
-        """Removes a block; does nothing if it is not in the list."""
+        """Remove a block; does nothing if it is not in the list."""
         for index, own in enumerate(self._blocks):
             if own is block:
                 del self._blocks[index]
@@ -125,7 +125,7 @@ class Transcript:
                 return
 
     def replace_child(self, block: Component, others: Sequence[Component]) -> None:
-        """Replaces a block by others; does nothing if it is not in the list."""
+        """Replace a block by others; does nothing if it is not in the list."""
         for index, own in enumerate(self._blocks):
             if own is block:
                 self._blocks[index : index + 1] = others
@@ -133,18 +133,18 @@ class Transcript:
                 return
 
     def clear(self) -> None:
-        """Removes all blocks."""
+        """Remove all blocks."""
         self._blocks.clear()
         self._thaw()
 
     def invalidate(self) -> None:
-        """Draws every block again, including final ones: the theme or the folding changed."""
+        """Draw every block again, including final ones: the theme or the folding changed."""
         self._thaw()
         for block in self._blocks:
             block.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of all blocks."""
+        """Return the rows of all blocks."""
         if width != self._width:
             self._width = width
             self._thaw()
@@ -172,7 +172,7 @@ class Transcript:
         self._frozen_starts = []
 
     def _freeze(self) -> None:
-        """Keeps the rows of blocks that have become final."""
+        """Keep the rows of blocks that have become final."""
         while self._frozen_blocks < len(self._blocks):
             block = self._blocks[self._frozen_blocks]
             if not _is_final(block):

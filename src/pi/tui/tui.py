@@ -93,40 +93,40 @@ class TUI:
         """Returns sequences to write last whenever the terminal is restored."""
 
     def add_child(self, child: Component) -> None:
-        """Adds a component at the bottom."""
+        """Add a component at the bottom."""
         self.display.root.add_child(child)
         self.request_render()
 
     def remove_child(self, child: Component) -> None:
-        """Removes a component."""
+        """Remove a component."""
         self.display.root.remove_child(child)
         self.request_render()
 
     def clear(self) -> None:
-        """Removes all components."""
+        """Remove all components."""
         self.display.root.clear()
         self.request_render()
 
     def set_focus(self, target: Component | None) -> None:
-        """Focuses a component; while an overlay has the focus, it takes effect afterwards."""
+        """Focuse a component; while an overlay has the focus, it takes effect afterwards."""
         self.overlays.set_focus_below(target)
         self.request_render()
 
     def show_overlay(
         self, component: Component, options: OverlayOptions | None = None
     ) -> OverlayHandle:
-        """Shows a component above the others until its handle's ``hide`` is called."""
+        """Show a component above the others until its handle's ``hide`` is called."""
         handle = self.overlays.show(component, options)
         self.request_render()
         return handle
 
     def hide_overlay(self) -> None:
-        """Closes the topmost overlay."""
+        """Close the topmost overlay."""
         self.overlays.remove_top()
         self.request_render()
 
     def request_render(self, *, force: bool = False, clear_scrollback: bool = False) -> None:
-        """Schedules a frame. ``force`` rewrites the window, e.g. after another program wrote there.
+        """Schedule a frame. ``force`` rewrites the window, e.g. after another program wrote there.
 
         ``clear_scrollback`` also rewrites history, where possible. Use it only on the user's
         request, such as opening another session.
@@ -139,7 +139,7 @@ class TUI:
         self._schedule()
 
     def request_component_render(self, component: Component) -> None:
-        """Schedules a frame for a change in one component only, such as a spinner."""
+        """Schedule a frame for a change in one component only, such as a spinner."""
         if self._changed is not None:
             self._changed.add(component)
         self._schedule()
@@ -151,12 +151,12 @@ class TUI:
         return running is None or not (running.loop.is_pending or running.resizing.is_pending)
 
     def render_now(self) -> None:
-        """Paints a scheduled frame immediately, except during a resize."""
+        """Paint a scheduled frame immediately, except during a resize."""
         if self._running is not None and not self._running.resizing.is_pending:
             self._running.loop.paint_now()
 
     def reset_display(self, page: NewPage | None = None) -> None:
-        """Draws everything again: invalidates all components and rewrites history.
+        """Draw everything again: invalidate all components and rewrite history.
 
         Where history cannot be rewritten, ``page`` is begun if it has another text.
         """
@@ -168,14 +168,14 @@ class TUI:
     def add_input_listener(
         self, listener: InputListener, *, first: bool = False
     ) -> Callable[[], None]:
-        """Adds a listener that receives every key before the focused component.
+        """Add a listener that receives every key before the focused component.
 
         ``first`` puts it before other listeners. Returns an unsubscribe function.
         """
         return self._listeners.add(listener, first=first)
 
     def start(self, timers: Timers | None = None) -> None:
-        """Takes over the terminal. ``timers`` defaults to the running event loop."""
+        """Take over the terminal. ``timers`` defaults to the running event loop."""
         timers = timers or asyncio.get_running_loop()
         self._size = self.terminal.size
         self.display.resize(self._size)
@@ -198,7 +198,7 @@ class TUI:
         self._open()
 
     def stop(self, *, for_now: bool = False) -> None:
-        """Releases the terminal; its contents stay.
+        """Release the terminal; its contents stay.
 
         ``for_now`` means that the program will start again soon, e.g. after an external editor.
         """
@@ -211,13 +211,13 @@ class TUI:
             self.terminal.stop()
 
     def suspend(self) -> None:
-        """Restores the terminal and stops the process until it is continued."""
+        """Restore the terminal and stop the process until it is continued."""
         if self._running is not None:
             self._leave = "stopped"
             self.terminal.suspend()
 
     def query_background(self, done: Callable[[], None]) -> None:
-        """Queries the background. Calls ``done`` when the reply arrived or is unsupported."""
+        """Query the background. Calls ``done`` when the reply arrived or is unsupported."""
         self.negotiation.query_background(done)
 
     def __enter__(self) -> TUI:
@@ -255,7 +255,7 @@ class TUI:
         return self.negotiation.ending(leave_window=leaving) + self.closing_sequences()
 
     def _resizing(self) -> None:
-        """Pauses painting until the size is stable, because the terminal has moved the rows."""
+        """Pause painting until the size is stable, because the terminal has moved the rows."""
         if self._running is not None:
             self._running.loop.stop()
             self._running.resizing.restart()
@@ -359,19 +359,19 @@ class RenderLoop:
         return self._pending is not None
 
     def request(self) -> None:
-        """Schedules a frame. Further requests before it have no effect."""
+        """Schedule a frame. Further requests before it have no effect."""
         if self._pending is None:
             wait = self._painted_at + FRAME_SECONDS - self._timers.time()
             self._pending = self._timers.call_later(max(wait, 0.0), self._fire)
 
     def paint_now(self) -> None:
-        """Paints immediately and cancels a scheduled frame."""
+        """Paint immediately and cancel a scheduled frame."""
         self.stop()
         self._painted_at = self._timers.time()
         self._paint()
 
     def stop(self) -> None:
-        """Cancels a scheduled frame."""
+        """Cancel a scheduled frame."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -387,7 +387,7 @@ class RenderLoop:
 
 
 def find_pane_reader(env: Mapping[str, str]) -> ReadPane | None:
-    """Returns the function that reads the tmux pane named by the environment, if any."""
+    """Return the function that reads the tmux pane named by the environment, if any."""
     pane_id = env.get("TMUX_PANE")
     if not (env.get("TMUX") and pane_id):
         return None

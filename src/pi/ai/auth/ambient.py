@@ -23,7 +23,7 @@ FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 
 
 def credential_file(environ: Mapping[str, str]) -> Path | None:
-    """Returns the credential file: the named one, or that of ``gcloud`` if it exists."""
+    """Return the credential file: the named one, or that of ``gcloud`` if it exists."""
     if named := environ.get(FILE_VARIABLE):
         return expand_home(named)
     path = _gcloud_folder(environ) / "application_default_credentials.json"

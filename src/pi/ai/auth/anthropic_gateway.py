@@ -29,7 +29,7 @@ def uses_foundry(environ: Mapping[str, str]) -> bool:
 
 
 def with_gateway_key(row: Provider, environ: Mapping[str, str]) -> Provider:
-    """Returns the row of Anthropic with the variables that may hold its token."""
+    """Return the row of Anthropic with the variables that may hold its token."""
     if not uses_foundry(environ):
         return row
     return replace(row, token_variables=(FOUNDRY_KEY, *row.token_variables))
@@ -38,7 +38,7 @@ def with_gateway_key(row: Provider, environ: Mapping[str, str]) -> Provider:
 def with_gateway_url(
     own: CustomProvider | None, environ: Mapping[str, str]
 ) -> CustomProvider | None:
-    """Returns Anthropic's entry of models.json, completed by the gateway's variables."""
+    """Return Anthropic's entry of models.json, completed by the gateway's variables."""
     base = environ.get("FOUNDRY_BASE_URL", "") if uses_foundry(environ) else ""
     base = (base or environ.get("ANTHROPIC_BASE_URL", "")).rstrip("/").removesuffix("/v1")
     headers = custom_headers(environ)
@@ -59,7 +59,7 @@ def _is_gateway(base: str) -> bool:
 
 
 def custom_headers(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the headers that a variable adds to every request, in value syntax."""
+    """Return the headers that a variable adds to every request, in value syntax."""
     if not (text := environ.get(CUSTOM_HEADERS)):
         return {}
     lines = re.split(_BETWEEN_HEADERS, text)

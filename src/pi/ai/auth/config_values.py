@@ -45,7 +45,7 @@ class SingleFlight(Generic[T]):
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Returns or raises the outcome of ``work``, started by this or an earlier caller."""
+        """Return or raise the outcome of ``work``, started by this or an earlier caller."""
         flight = self._flights.get(key) or self._start(key, work)
         flight.waiting += 1
         try:
@@ -101,7 +101,7 @@ def remember_used(secret: str | None) -> None:
 
 
 def used_secrets() -> tuple[str, ...]:
-    """Returns the secrets that this process has used and remembers."""
+    """Return the secrets that this process has used and remembers."""
     return tuple(_used)
 
 
@@ -113,7 +113,7 @@ class CommandCache:
         self._running: SingleFlight[str | None] = SingleFlight()
 
     async def output(self, command: str, *, environ: Mapping[str, str], cwd: Path) -> str | None:
-        """Returns the output of ``command``, run now or earlier."""
+        """Return the output of ``command``, run now or earlier."""
         key = command, frozenset(environ.items())
         if key not in self._outputs:
             output = await self._running.run(key, lambda: _output(command, environ, cwd))
@@ -130,7 +130,7 @@ async def expand(
     cwd: Path = Path(),
     remembered: CommandCache | None = None,
 ) -> str | None:
-    """Returns the value of ``text``, or ``None`` if it has none.
+    """Return the value of ``text``, or ``None`` if it has none.
 
     A command runs each time, or once if there is the cache ``remembered``.
     """
@@ -147,7 +147,7 @@ def may_expand(text: str, environ: Mapping[str, str]) -> bool:
 
 
 def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
-    """Returns why ``text`` has no value, as the end of a sentence, without quoting it: it may be
+    """Return why ``text`` has no value, as the end of a sentence, without quoting it: it may be
     secret."""
     if text.startswith("!"):
         return "its command failed or printed nothing: run it in a terminal to see why"
@@ -158,19 +158,19 @@ def unresolved_reason(text: str, environ: Mapping[str, str]) -> str:
 
 
 def escape(literal: str) -> str:
-    """Returns value syntax for exactly ``literal``: for keys that the user typed."""
+    """Return value syntax for exactly ``literal``: for keys that the user typed."""
     escaped = literal.replace("$", "$$")
     return f"${escaped}" if escaped.startswith("!") else escaped
 
 
 def names_in(text: str) -> list[str]:
-    """Returns the variables that ``text`` refers to, in a command also those of the shell."""
+    """Return the variables that ``text`` refers to, in a command also those of the shell."""
     found = re.finditer(_REFERENCE, text)
     return [name for match in found if (name := match["braced"] or match["bare"])]
 
 
 def interpolated(text: str, environ: Mapping[str, str]) -> str | None:
-    """Returns ``text``, which is not a command, with the values of its variables."""
+    """Return ``text``, which is not a command, with the values of its variables."""
     if "$" not in text:
         return text or None
     if not all(environ.get(name) for name in names_in(text)):

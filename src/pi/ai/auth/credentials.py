@@ -48,7 +48,7 @@ _KINDS: dict[str, tuple[type[ApiKeyCredential | OAuthCredential], tuple[str, ...
 
 
 def decode(entry: object) -> Credential:
-    """Returns the credential of an entry; raises ``ValueError`` with the reason if it is
+    """Return the credential of an entry; raises ``ValueError`` with the reason if it is
     invalid."""
     if not isinstance(entry, dict):
         raise ValueError("it is not an object")
@@ -63,7 +63,7 @@ def decode(entry: object) -> Credential:
 
 
 def encode(credential: Credential) -> Json:
-    """Returns the entry of a credential; the inverse of ``decode``."""
+    """Return the entry of a credential; the inverse of ``decode``."""
     match credential:
         case ApiKeyCredential(key=key, env=env):
             known: Json = {"type": "api_key", "key": key, "env": env or None}

@@ -42,7 +42,7 @@ Token: TypeAlias = tuple[str, str | None]
 
 
 async def access_token(environ: Mapping[str, str], http: HttpClient) -> Token:
-    """Returns a new token; ``GoogleCredentials`` keeps one between requests."""
+    """Return a new token; ``GoogleCredentials`` keeps one between requests."""
     return await GoogleCredentials().access_token(environ, http)
 
 
@@ -58,7 +58,7 @@ class GoogleCredentials:
         self._loaded: _Loaded | None = None
 
     async def access_token(self, environ: Mapping[str, str], http: HttpClient) -> Token:
-        """Returns a valid token, and the project of the environment or else of the credentials.
+        """Return a valid token, and the project of the environment or else of the credentials.
 
         Raises ``AuthenticationFailed`` if there are no credentials or Google refuses them, and
         ``ProviderUnavailable`` if Google cannot be reached.
@@ -91,7 +91,7 @@ class _Loaded:
 
 
 def _load(path: Path, before: _Loaded | None) -> _Loaded:
-    """Returns the credentials in ``path``; those from ``before`` while the file is unchanged."""
+    """Return the credentials in ``path``; those from ``before`` while the file is unchanged."""
     try:
         changed_ns = path.stat().st_mtime_ns
         if before is not None and (before.path, before.changed_ns) == (path, changed_ns):
@@ -111,7 +111,7 @@ def _load(path: Path, before: _Loaded | None) -> _Loaded:
 
 
 def _credentials_from(info: Json) -> Any:
-    """Returns google-auth's credentials object for the content of a file."""
+    """Return google-auth's credentials object for the content of a file."""
     match info:
         case {"type": "service_account"}:
             kind = _library("google.oauth2.service_account").Credentials
@@ -130,7 +130,7 @@ def _credentials_from(info: Json) -> Any:
 
 
 def _library(name: str) -> Any:
-    """Imports a module of google-auth, an optional dependency."""
+    """Import a module of google-auth, an optional dependency."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -224,7 +224,7 @@ class _Bridge:
 
 
 async def _metadata_token(environ: Mapping[str, str]) -> Token:
-    """Returns the token of the machine's service account, from its metadata server.
+    """Return the token of the machine's service account, from its metadata server.
 
     Never through a proxy, which would reach the metadata server of its own machine.
     """

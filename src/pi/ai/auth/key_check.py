@@ -29,7 +29,7 @@ _INVALID = re.compile(r"API[ _]key[ _](not[ _]valid|invalid)", re.IGNORECASE)
 
 
 async def refusal(provider: Provider, models: Sequence[Model], key: str, http: HttpClient) -> str:
-    """Returns why the provider refuses the key; empty if it does not, or if that is unknown.
+    """Return why the provider refuses the key; empty if it does not, or if that is unknown.
 
     Only a clear refusal counts: a key without the right to list models is valid, and a provider
     that cannot be reached now may be reached later.

@@ -75,7 +75,7 @@ class LoginUI(Protocol):
     """The user interface of a login."""
 
     async def ask(self, prompt: LoginPrompt) -> str:
-        """Returns the user's answer. Raises ``LoginCancelled`` if they cancel; may be cancelled
+        """Return the user's answer. Raises ``LoginCancelled`` if they cancel; may be cancelled
         itself."""
         ...
 
@@ -96,7 +96,7 @@ class Login(Protocol):
     async def refresh(
         self, credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
     ) -> OAuthCredential:
-        """Returns the credential with a later expiry.
+        """Return the credential with a later expiry.
 
         Raises ``AuthenticationFailed`` only if the user has to log in again, and another
         ``ProviderError`` for temporary failures.
@@ -104,12 +104,12 @@ class Login(Protocol):
         ...
 
     def access(self, credential: OAuthCredential, settings: LoginSettings) -> Access:
-        """Returns what requests need: token, headers, variables."""
+        """Return what requests need: token, headers, variables."""
         ...
 
 
 def load_login(provider: Provider) -> Login:
-    """Returns the login of ``provider``; imports its module."""
+    """Return the login of ``provider``; imports its module."""
     if provider.login is not None and not isinstance(provider.login, str):
         return cast("Login", provider.login)
     if provider.login not in CLIENTS:

@@ -156,7 +156,7 @@ CLIENTS: dict[str, LoginSettings] = {
 def with_host_overrides(
     clients: Mapping[str, Json], environ: Mapping[str, str]
 ) -> Mapping[str, Json]:
-    """Returns the setting, completed by hosts from variables; the setting takes precedence."""
+    """Return the setting, completed by hosts from variables; the setting takes precedence."""
     host = environ.get("KIMI_CODE_OAUTH_HOST") or environ.get("KIMI_OAUTH_HOST")
     if not host:
         return clients
@@ -169,7 +169,7 @@ def with_host_overrides(
 
 
 def login_settings(provider: Provider, replaced: Mapping[str, Json]) -> LoginSettings:
-    """Returns the row for ``provider``, with the overrides for its id or its login's name."""
+    """Return the row for ``provider``, with the overrides for its id or its login's name."""
     name = provider.login if isinstance(provider.login, str) else ""
     # The login of an extension brings its own settings.
     row = CLIENTS.get(name) or getattr(provider.login, "settings", None) or LoginSettings()

@@ -42,7 +42,7 @@ async def refresh_if_expiring(
     min_expiry: float = 0.0,
     limit: float = REFRESH_SECONDS,
 ) -> OAuthCredential:
-    """Returns ``credential``, renewed if less than 300 or ``min_expiry`` seconds remain.
+    """Return ``credential``, renewed if less than 300 or ``min_expiry`` seconds remain.
 
     Raises ``AuthenticationFailed`` if the user has to log in again, and another ``ProviderError``
     if the server is unavailable and the credential has expired.
@@ -86,7 +86,7 @@ class _Renewal(Record):
     min_seconds_left: float
 
     async def run(self, storage: AuthStorage, limit: float) -> OAuthCredential:
-        """Returns the credential that is in the store afterwards."""
+        """Return the credential that is in the store afterwards."""
         async with storage.lock() as locked:
             current = self._stored(locked)
             if not self._is_due(current):
@@ -129,7 +129,7 @@ class _Renewal(Record):
 
 
 def _seconds_left(credential: OAuthCredential, clock: Clock) -> float:
-    """Returns the seconds until its expiry."""
+    """Return the seconds until its expiry."""
     return (credential.expires - clock.now_ms()) / 1000
 
 

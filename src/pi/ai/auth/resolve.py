@@ -51,7 +51,7 @@ class ResolvedCredential(Record):
     """Sources of other credentials that exist and are not used."""
 
     def billing_note(self) -> str:
-        """Returns a sentence for the user about who is billed."""
+        """Return a sentence for the user about who is billed."""
         if self.access.kind == "none":
             return "No key is needed."
         if self.subscription:
@@ -72,14 +72,14 @@ class MissingCredentials(Record):
     advice: str = ""
 
     def explain(self) -> str:
-        """Returns both as one text."""
+        """Return both as one text."""
         return f"{self.problem} {self.advice}".strip()
 
 
 def unused_sources(
     provider: Provider, environ: Mapping[str, str], configured_key: str | None
 ) -> tuple[str, ...]:
-    """Returns the sources of further credentials, which a login overrides."""
+    """Return the sources of further credentials, which a login overrides."""
     names = (*provider.token_variables, *provider.key_variables)
     found = tuple(name for name in names if environ.get(name))
     return (MODELS_JSON, *found) if configured_key else found
@@ -99,7 +99,7 @@ async def resolve(
     clients: Mapping[str, Json] = NO_CLIENTS,
     cwd: Path = Path(),
 ) -> ResolvedCredential | None:
-    """Returns the credential to use; ``None`` if there is none at all.
+    """Return the credential to use; ``None`` if there is none at all.
 
     ``configured_key`` is that of models.json, ``base_url`` the model's own URL if it is not the
     provider's, ``clients`` the setting of that name, ``min_expiry`` how many seconds a token must
@@ -166,7 +166,7 @@ def missing(
     environ: Mapping[str, str],
     configured_key: str | None = None,
 ) -> MissingCredentials:
-    """Returns why there are no credentials and how to get some, without network or commands."""
+    """Return why there are no credentials and how to get some, without network or commands."""
     try:
         stored = storage.peek(provider.id)
     except FileAccessError as error:
@@ -188,7 +188,7 @@ def missing(
 
 
 def how_to_get(provider: Provider) -> str:
-    """Returns how to get credentials of a provider."""
+    """Return how to get credentials of a provider."""
     ways = [f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]]
     if provider.ambient:
         ways.append(ambient.WAYS[provider.ambient])
@@ -197,7 +197,7 @@ def how_to_get(provider: Provider) -> str:
 
 
 def fill_placeholders(url: str, variables: Mapping[str, str]) -> str:
-    """Returns ``url`` with each ``{NAME}`` replaced by that variable."""
+    """Return ``url`` with each ``{NAME}`` replaced by that variable."""
     for name, value in variables.items():
         url = url.replace(f"{{{name}}}", value)
     return url
@@ -299,7 +299,7 @@ def _variables(environ: Mapping[str, str], stored: Credential | None) -> Mapping
 def _of_cloud(
     cloud: Literal["aws", "google"], variables: Mapping[str, str], stored: Credential | None
 ) -> Mapping[str, str]:
-    """Returns the variables for the chain of ``cloud``.
+    """Return the variables for the chain of ``cloud``.
 
     A profile chosen for pi takes precedence over keys in the environment.
     """
@@ -308,7 +308,7 @@ def _of_cloud(
 
 
 def _needed(provider: Provider, url: str) -> list[str]:
-    """Returns the variables that ``url`` requires; a URL in models.json may be complete."""
+    """Return the variables that ``url`` requires; a URL in models.json may be complete."""
     return [name for name in provider.needed_variables if f"{{{name}}}" in url]
 
 
@@ -323,7 +323,7 @@ def _placed(
     variables: Mapping[str, str],
     base_url: str | None,
 ) -> Access:
-    """Returns ``access`` with the provider's variables, and its URL if they are part of it."""
+    """Return ``access`` with the provider's variables, and its URL if they are part of it."""
     url = base_url or provider.base_url
     names = _needed(provider, url)
     missing = [name for name in names if not variables.get(name)]
@@ -363,7 +363,7 @@ class Authentication:
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Returns credentials and configured headers; ``None`` if there are no credentials."""
+        """Return credentials and configured headers; ``None`` if there are no credentials."""
         custom = self._custom.get(provider.id)
         environ = {**self._environ, **options.env} if options.env else self._environ
         found = await resolve(
@@ -398,7 +398,7 @@ class Authentication:
         )
 
     def missing(self, provider: Provider) -> MissingCredentials:
-        """Returns why ``provider`` has no credentials, and how to get some."""
+        """Return why ``provider`` has no credentials, and how to get some."""
         custom = self._custom.get(provider.id)
         return missing(
             provider,

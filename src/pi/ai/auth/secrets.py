@@ -70,11 +70,11 @@ class Secrets(Record):
     """Secrets in value syntax, as files contain them."""
 
     def __or__(self, other: Secrets) -> Secrets:
-        """Returns the union."""
+        """Return the union."""
         return Secrets(names=self.names | other.names, texts=self.texts | other.texts)
 
     def values(self, environ: Mapping[str, str]) -> Iterator[str]:
-        """Yields all values to redact; runs no command."""
+        """Yield all values to redact; runs no command."""
         secrets = [
             interpolated(text, environ) or text
             for text in sorted(self.texts)
@@ -89,7 +89,7 @@ class Secrets(Record):
 
 
 def together(found: Iterable[Secrets]) -> Secrets:
-    """Returns the union of ``found``."""
+    """Return the union of ``found``."""
     names, texts = set[str](), set[str]()
     for each in found:
         names |= each.names
@@ -105,7 +105,7 @@ def collected(
     logins: Iterable[Json],
     damaged: Iterable[str],
 ) -> Secrets:
-    """Returns the secrets of provider rows, OAuth clients, contents of ``models.json`` and of
+    """Return the secrets of provider rows, OAuth clients, contents of ``models.json`` and of
     ``auth.json``, and files that cannot be parsed."""
     found = [of_rows(rows), of_clients(clients)]
     found += map(of_models_json, models)
@@ -115,7 +115,7 @@ def collected(
 
 
 def of_rows(rows: Iterable[Provider]) -> Secrets:
-    """Returns the variables of providers, and the secrets in their rows."""
+    """Return the variables of providers, and the secrets in their rows."""
     rows = tuple(rows)
     names = {name for row in rows for name in (*row.key_variables, *row.token_variables)}
     secrets = together(_of_text(text) for row in rows for text in row.secrets)
@@ -123,14 +123,14 @@ def of_rows(rows: Iterable[Provider]) -> Secrets:
 
 
 def of_tables() -> Secrets:
-    """Returns the secrets of all built-in providers, model servers, clouds and the Anthropic
+    """Return the secrets of all built-in providers, model servers, clouds and the Anthropic
     gateway."""
     others = frozenset((*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES))
     return of_rows((*BUILT_IN, *SERVER_ROWS)) | Secrets(names=others)
 
 
 def of_header(name: str, text: str) -> Secrets:
-    """Returns the secrets of a header whose value is in value syntax."""
+    """Return the secrets of a header whose value is in value syntax."""
     if re.fullmatch(PUBLIC_HEADERS, name):
         return Secrets(names=_names(text))
     if name.lower() != "cookie" or text.startswith("!"):
@@ -140,7 +140,7 @@ def of_header(name: str, text: str) -> Secrets:
 
 
 def of_models_json(text: str) -> Secrets:
-    """Returns the secrets of ``models.json``: keys, headers, and every variable that it
+    """Return the secrets of ``models.json``: keys, headers, and every variable that it
     refers to."""
     try:
         document = parse_jsonc(text)
@@ -156,17 +156,17 @@ def of_models_json(text: str) -> Secrets:
 
 
 def of_auth_json(entries: Json) -> Secrets:
-    """Returns the secrets of ``auth.json``, also of entries that this version does not know."""
+    """Return the secrets of ``auth.json``, also of entries that this version does not know."""
     return together(_of_entry(_object(entry)) for entry in entries.values())
 
 
 def of_clients(clients: Mapping[str, Json]) -> Secrets:
-    """Returns the secrets of the setting ``oauthClients``."""
+    """Return the secrets of the setting ``oauthClients``."""
     return _of_member("", dict(clients))
 
 
 def of_damaged(text: str) -> Secrets:
-    """Returns possible secrets of an invalid JSON file: variables, and strings as long as a key."""
+    """Return possible secrets of an invalid JSON file: variables, and strings as long as a key."""
     strings = (found[1] for found in re.finditer(_QUOTED, text))
     literals = (
         each

@@ -86,7 +86,7 @@ async def _ask_key(provider: Provider, ui: LoginUI) -> str:
 
 
 async def _stored_before(storage: AuthStorage, ui: LoginUI, provider: Provider) -> str:
-    """Returns a sentence about what will be replaced; checks that the store is writable.
+    """Return a sentence about what will be replaced; checks that the store is writable.
 
     This happens before the login, so that a failure does not force the user to log in twice.
     """

@@ -36,7 +36,7 @@ class StoreTransaction(Protocol):
     """Exclusive write access to the store."""
 
     def read(self) -> Json:
-        """Returns the current entries."""
+        """Return the current entries."""
         ...
 
     async def write(self, entries: Json) -> None:
@@ -57,7 +57,7 @@ class CredentialBackend(Protocol):
         ...
 
     def read(self) -> Json:
-        """Returns the current entries, without waiting for the lock."""
+        """Return the current entries, without waiting for the lock."""
         ...
 
     def lock(self) -> AbstractAsyncContextManager[StoreTransaction]:
@@ -83,7 +83,7 @@ class CredentialFile:
         return str(self._path)
 
     def read(self) -> Json:
-        """Returns the entries; none if there is no file yet."""
+        """Return the entries; none if there is no file yet."""
         data = read_if_exists(self._path)
         if data is None:
             return {}
@@ -146,7 +146,7 @@ class CredentialMemory:
         self._lock = asyncio.Lock()
 
     def read(self) -> Json:
-        """Returns a copy of the entries."""
+        """Return a copy of the entries."""
         import copy  # lazy: this store is for tests and embedders only
 
         return copy.deepcopy(self._entries)
@@ -195,15 +195,15 @@ class AuthStorage:
         """Returns the current entries, without waiting for the lock."""
 
     def peek(self, provider: str) -> Credential | None:
-        """Returns the credential without waiting, even while the original pi writes the file."""
+        """Return the credential without waiting, even while the original pi writes the file."""
         return self._decode(provider, self._store.read())
 
     async def get(self, provider: str) -> Credential | None:
-        """Returns the credential of ``provider``."""
+        """Return the credential of ``provider``."""
         return self._decode(provider, await self._read())
 
     async def list(self) -> dict[str, Credential]:
-        """Returns all credentials by provider; entries of an unknown kind are left out."""
+        """Return all credentials by provider; entries of an unknown kind are left out."""
         found: dict[str, Credential] = {}
         for provider, entry in (await self._read()).items():
             try:
@@ -280,7 +280,7 @@ class LockedStore:
         self._decode = decode_entry
 
     def get(self, provider: str) -> Credential | None:
-        """Returns the current credential."""
+        """Return the current credential."""
         return self._decode(provider, self._store.read())
 
     async def put(self, provider: str, credential: Credential | None) -> bool:

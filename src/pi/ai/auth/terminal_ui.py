@@ -21,7 +21,7 @@ class TerminalUI:
         self._lines = TypedLines()
 
     async def ask(self, prompt: LoginPrompt) -> str:
-        """Returns the answer. Raises ``LoginCancelled`` at the end of the input."""
+        """Return the answer. Raises ``LoginCancelled`` at the end of the input."""
         for number, choice in enumerate(prompt.choices, 1):
             _print(f"  {number}  {one_line(choice.label)}")
         while True:
@@ -35,7 +35,7 @@ class TerminalUI:
             _print(f"Type a number from 1 to {len(prompt.choices)}.")
 
     def notify(self, notice: Notice) -> None:
-        """Prints a notice."""
+        """Print a notice."""
         match notice:
             case AuthUrl(url=url, instructions=instructions):
                 _print(f"{sanitise(instructions)}\n{one_line(url)}")
@@ -63,7 +63,7 @@ class TypedLines:
         threading.Thread(target=self._work, name="typed", daemon=True).start()
 
     async def next(self) -> str | None:
-        """Returns the next line; ``None`` at the end."""
+        """Return the next line; ``None`` at the end."""
         while b"\n" not in self._rest and not self._ended:
             chunk = await self._typed.get()
             self._rest += chunk
@@ -86,7 +86,7 @@ class TypedLines:
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Disables echo inside the block, if the terminal supports it."""
+    """Disable echo inside the block, if the terminal supports it."""
     if not sys.stdin.isatty() or os.name != "posix":
         yield
         return

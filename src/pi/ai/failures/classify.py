@@ -84,7 +84,7 @@ _HTTP_HINTS: dict[type[HttpError], str] = {
 
 
 def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> ProviderError:
-    """Returns the error for a response with a status other than 2xx."""
+    """Return the error for a response with a status other than 2xx."""
     document = _json(body)
     error = _described(document) if document else {"message": _readable(body)}
     if amazon := headers.get("x-amzn-errortype"):
@@ -97,7 +97,7 @@ def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> Pro
 def from_error_object(
     error: Json | str, *, status: int | None = None, clock: Clock | None = None
 ) -> ProviderError:
-    """Returns the error for an error object inside a stream, in any provider's form."""
+    """Return the error for an error object inside a stream, in any provider's form."""
     if isinstance(error, str):
         error = {"message": error}
     inner = _described(error)
@@ -107,7 +107,7 @@ def from_error_object(
 
 
 def from_http(problem: HttpError) -> ProviderError:
-    """Returns the error for an HTTP exchange without a complete response."""
+    """Return the error for an HTTP exchange without a complete response."""
     hint = problem.hint or _HTTP_HINTS.get(type(problem), "")
     if problem.retryable:
         return ProviderUnavailable(problem.message, hint=hint)
@@ -125,7 +125,7 @@ def from_http(problem: HttpError) -> ProviderError:
 
 
 def from_body(first_bytes: bytes) -> ProviderError | None:
-    """Returns the error for a 200 response that was not an event stream; ``None`` if it was
+    """Return the error for a 200 response that was not an event stream; ``None`` if it was
     empty."""
     document = _json(first_bytes)
     if document and details.is_error_object(document):
@@ -141,7 +141,7 @@ def from_body(first_bytes: bytes) -> ProviderError | None:
 
 
 def hint_for(message: str) -> str:
-    """Returns what to do about the message of an error with a status; empty if nothing is known.
+    """Return what to do about the message of an error with a status; empty if nothing is known.
 
     Sessions and events have only the message, in the form of the original pi, and not the error.
     """
@@ -165,7 +165,7 @@ def _typed(
     *,
     hint: str = "",
 ) -> ProviderError:
-    """Returns an error of the right class; ``hint`` is for classes without a hint of their own."""
+    """Return an error of the right class; ``hint`` is for classes without a hint of their own."""
     text = "\n".join(details.all_strings(error))
     kind, code = _kind(error, text, status)
     if kind is ProviderUnavailable and _matches(_BROKEN_CALL, text):
@@ -182,7 +182,7 @@ def _typed(
 
 
 def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderError], str]:
-    """Returns the class of the error, and its code."""
+    """Return the class of the error, and its code."""
     names = details.codes(error)
     for name in names:
         kind = details.kind_of_code(name)
@@ -235,7 +235,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _json(body: bytes) -> Json:
-    """Returns the JSON object of ``body``, also from a list or a truncated one; else None."""
+    """Return the JSON object of ``body``, also from a list or a truncated one; else None."""
     import jiter  # lazy: every first request would pay for it
 
     text = body.decode("utf-8", "replace")
@@ -249,7 +249,7 @@ def _json(body: bytes) -> Json:
 
 
 def _described(error: Json) -> Json:
-    """Returns the inner error object; a plain string counts as its message."""
+    """Return the inner error object; a plain string counts as its message."""
     inner = details.inner_error(error)
     if isinstance(text := inner.get("error"), str) and not inner.get("message"):
         return {**inner, "message": text}
@@ -262,7 +262,7 @@ def _shown(document: Json) -> str:
 
 
 def _message(error: Json, status: int | None) -> str:
-    """Returns one line: the message with the status, or with the code."""
+    """Return one line: the message with the status, or with the code."""
     if status is not None:
         return f"{status}: {_shown(error)}"
     sentence = _readable(details.message_in(error).encode("utf-8", "replace"))
@@ -273,7 +273,7 @@ def _message(error: Json, status: int | None) -> str:
 
 
 def _presentable(value: object, depth: int = 20) -> object:
-    """Returns a JSON value with HTML pages replaced by their titles and limited nesting."""
+    """Return a JSON value with HTML pages replaced by their titles and limited nesting."""
     match value:
         case str():
             return _page_title(value) if _is_page(value) else value
@@ -288,7 +288,7 @@ def _presentable(value: object, depth: int = 20) -> object:
 
 
 def _readable(body: bytes) -> str:
-    """Returns ``body`` as bounded text on one line; of an HTML page only its title."""
+    """Return ``body`` as bounded text on one line; of an HTML page only its title."""
     text = body.decode("utf-8", "replace")
     if _is_page(text):
         return _page_title(text)

@@ -102,7 +102,7 @@ _DELAY_FIELDS = (
 
 
 def _plain(code: str) -> str:
-    """Returns a code without its spelling: ``com.x#ThrottlingException:http://…`` → its bare
+    """Return a code without its spelling: ``com.x#ThrottlingException:http://…`` → its bare
     letters."""
     name = code.rpartition("#")[2].partition(":")[0]
     return "".join(filter(str.isalnum, name.lower()))
@@ -115,7 +115,7 @@ _KINDS = {_plain(code): kind for kind, codes in _CODES.items() for code in codes
 
 
 def inner_error(error: Json) -> Json:
-    """Returns the object that describes the error, without its envelopes."""
+    """Return the object that describes the error, without its envelopes."""
     for _ in range(_DEPTH):
         inner = error.get("error")
         if not isinstance(inner, dict) or not inner:
@@ -127,7 +127,7 @@ def inner_error(error: Json) -> Json:
 
 
 def codes(error: Json) -> tuple[str, ...]:
-    """Returns the provider's codes for the error, the most specific first."""
+    """Return the provider's codes for the error, the most specific first."""
     fields = [error.get(name) for name in _CODE_FIELDS]
     details = error.get("details")
     if isinstance(details, list):  # Google: ErrorInfo is more specific than the status
@@ -136,7 +136,7 @@ def codes(error: Json) -> tuple[str, ...]:
 
 
 def kind_of_code(code: str) -> type[ProviderError] | None:
-    """Returns the meaning of a code that is clear whatever the status is."""
+    """Return the meaning of a code that is clear whatever the status is."""
     return _KINDS.get(_plain(code))
 
 
@@ -146,7 +146,7 @@ def is_refusal(code: str) -> bool:
 
 
 def status_in(error: Json) -> int | None:
-    """Returns the HTTP status that a field of the object names."""
+    """Return the HTTP status that a field of the object names."""
     for name in _STATUS_FIELDS:
         value = error.get(name)
         if isinstance(value, str) and re.fullmatch(r"[45]\d\d", value):
@@ -157,13 +157,13 @@ def status_in(error: Json) -> int | None:
 
 
 def message_in(error: Json) -> str:
-    """Returns the message for users, or an empty string."""
+    """Return the message for users, or an empty string."""
     found = (error.get(name) for name in _MESSAGE_FIELDS)
     return next((text for text in found if isinstance(text, str) and text), "")
 
 
 def all_strings(value: object, depth: int = _DEPTH) -> Iterator[str]:
-    """Yields every string in a JSON value, e.g. the upstream's own error inside a gateway's."""
+    """Yield every string in a JSON value, e.g. the upstream's own error inside a gateway's."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, dict | list):
@@ -194,7 +194,7 @@ def _is_code(field: object) -> bool:
 
 
 def retry_after(headers: Headers, error: Json | str, now_ms: int | None) -> float | None:
-    """Returns the seconds to wait before a retry, from any field or text; never negative.
+    """Return the seconds to wait before a retry, from any field or text; never negative.
 
     Without ``now_ms`` only relative delays can be understood.
     """
@@ -223,7 +223,7 @@ def _in_headers(headers: Headers, now_ms: int | None) -> Iterator[float | None]:
 
 
 def _limit_reset(headers: Headers, now_ms: int | None) -> float | None:
-    """Returns when the exhausted limits are reset; without exhausted ones, the next reset."""
+    """Return when the exhausted limits are reset; without exhausted ones, the next reset."""
     resets: list[float] = []
     used_up: list[float] = []
     for name, value in headers:
@@ -268,7 +268,7 @@ def _in_text(text: str, now_ms: int | None) -> float | None:
 
 
 def _scaled(value: object, scale: float, now_ms: int | None) -> float | None:
-    """Parses a field whose plain number is a duration in units of ``scale`` seconds."""
+    """Parse a field whose plain number is a duration in units of ``scale`` seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -281,7 +281,7 @@ def _scaled(value: object, scale: float, now_ms: int | None) -> float | None:
 
 
 def _wait(value: str, now_ms: int | None) -> float | None:
-    """Returns the seconds in ``value``: a number, a duration, or a timestamp."""
+    """Return the seconds in ``value``: a number, a duration, or a timestamp."""
     value = value.strip()
     if not value:
         return None
@@ -315,7 +315,7 @@ def _until(stamp: str, now_ms: int | None, zone: timezone) -> float | None:
 
 
 def _moment(stamp: str, zone: timezone) -> float | None:
-    """Returns seconds since 1970 of an ISO timestamp, in ``zone`` by default, or of an HTTP
+    """Return seconds since 1970 of an ISO timestamp, in ``zone`` by default, or of an HTTP
     date."""
     try:
         moment = datetime.fromisoformat(stamp.replace("UTC", "Z").replace(" Z", "Z"))

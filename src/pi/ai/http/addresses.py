@@ -54,7 +54,7 @@ class AddressPolicy(Record):
     """``host`` or ``host:port``, as ``localhost:3000``: exempt, except from metadata services."""
 
     def check(self, host: str, port: int, address: str) -> None:
-        """Raises ``AddressRefused`` if ``host``, which resolved to ``address``, is not allowed."""
+        """Raise ``AddressRefused`` if ``host``, which resolved to ``address``, is not allowed."""
         kind = address_kind(address)
         if kind == "public" or (kind == "private" and self.allow_private):
             return
@@ -86,7 +86,7 @@ _HINTS = {
 
 
 def address_kind(address: str) -> AddressKind:
-    """Returns the kind of a literal address; that of the IPv4 address if IPv6 embeds one."""
+    """Return the kind of a literal address; that of the IPv4 address if IPv6 embeds one."""
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network  # lazy: 2 ms
 
     try:
@@ -124,7 +124,7 @@ def _fits(version: int, network: str) -> bool:
 
 
 def _embedded(address: object) -> str | None:
-    """Returns the IPv4 address in a mapped, translated or tunnelled IPv6 address."""
+    """Return the IPv4 address in a mapped, translated or tunnelled IPv6 address."""
     from ipaddress import IPv4Address, IPv6Address
 
     assert isinstance(address, IPv6Address)

@@ -32,7 +32,7 @@ class Pool:
         self._resting: dict[Route, list[Connection]] = {}
 
     def take(self, route: Route) -> Connection | None:
-        """Returns the most recently used ready connection to ``route``, if there is one."""
+        """Return the most recently used ready connection to ``route``, if there is one."""
         resting = self._resting.get(route, [])
         for connection in reversed(resting):
             if connection.ready:
@@ -63,7 +63,7 @@ _SAFE_HEADERS = frozenset({"accept", "accept-encoding", "accept-language", "rang
 
 
 def redirected(request: HttpRequest, status: int, headers: Headers) -> HttpRequest | None:
-    """Returns the request of a redirect, or None if the response is final.
+    """Return the request of a redirect, or None if the response is final.
 
     Another origin gets no header that could be a credential, and https never falls back to http.
     """
@@ -116,7 +116,7 @@ class HttpClient:
     async def stream(
         self, request: HttpRequest, *, limit: int | None = None
     ) -> AsyncIterator[ResponseStream]:
-        """Yields a response as a stream, which raises ``BodyTooLarge`` after ``limit`` bytes.
+        """Yield a response as a stream, which raises ``BodyTooLarge`` after ``limit`` bytes.
 
         Leaving the block early is fine: the connection is kept if the response ends within a
         moment. Leaving it with an exception closes the connection at once.
@@ -139,7 +139,7 @@ class HttpClient:
             request = following
 
     async def request(self, request: HttpRequest, *, limit: int = MAX_BODY_BYTES) -> HttpResponse:
-        """Returns a whole response, whose body is at most ``limit`` bytes."""
+        """Return a whole response, whose body is at most ``limit`` bytes."""
         async with self.stream(request) as response:
             body = await response.read(limit=limit)
             return HttpResponse(
@@ -147,7 +147,7 @@ class HttpClient:
             )
 
     def proxy_for(self, url: str) -> Proxy | None:
-        """Returns the proxy for ``url``, for protocols that begin as HTTP, such as WebSocket."""
+        """Return the proxy for ``url``, for protocols that begin as HTTP, such as WebSocket."""
         return choose_proxy(parse_url(url).origin, setting=self._proxy, environ=self._environ)
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ Attempt = asyncio.Task[socket.socket]
 
 
 async def open_socket(host: str, port: int, policy: AddressPolicy | None = None) -> socket.socket:
-    """Returns a connected socket; raises ``OSError`` or ``UnicodeError`` if no address works.
+    """Return a connected socket; raises ``OSError`` or ``UnicodeError`` if no address works.
 
     With a ``policy`` all addresses are checked first, and only these are tried.
     """
@@ -67,7 +67,7 @@ async def open_socket(host: str, port: int, policy: AddressPolicy | None = None)
 async def open_stream(
     host: str, port: int, *, policy: AddressPolicy | None, seconds: float
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Returns the streams of a TCP connection to an address that ``policy`` allows."""
+    """Return the streams of a TCP connection to an address that ``policy`` allows."""
     name = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         async with asyncio.timeout(seconds):
@@ -84,7 +84,7 @@ async def open_stream(
 
 
 async def _race(addresses: list[Address], attempts: list[Attempt]) -> Attempt:
-    """Returns the first attempt that succeeds, or the last one if all have failed."""
+    """Return the first attempt that succeeds, or the last one if all have failed."""
     running: set[Attempt] = set()
     while addresses or running:
         if addresses:
@@ -132,7 +132,7 @@ async def _resolve(host: str, port: int) -> list[Address]:
 
 
 def _interleaved(addresses: list[Address]) -> list[Address]:
-    """Returns the addresses with alternating families, the preferred family first."""
+    """Return the addresses with alternating families, the preferred family first."""
     families = dict.fromkeys(address[0] for address in addresses)
     columns = ([a for a in addresses if a[0] == family] for family in families)
     return [address for address in chain.from_iterable(zip_longest(*columns)) if address]
@@ -155,7 +155,7 @@ class Proxy(Record):
 def choose_proxy(
     origin: Origin, *, setting: str | None, environ: Mapping[str, str]
 ) -> Proxy | None:
-    """Returns the proxy for ``origin``, or None to connect directly.
+    """Return the proxy for ``origin``, or None to connect directly.
 
     ``setting`` takes precedence over the environment; an empty one means no proxy. NO_PROXY applies
     in both cases.
@@ -167,7 +167,7 @@ def choose_proxy(
 
 
 def encode_connect(origin: Origin, proxy: Proxy) -> bytes:
-    """Returns the CONNECT request for a tunnel to ``origin``."""
+    """Return the CONNECT request for a tunnel to ``origin``."""
     fields = [("Host", origin.netloc), *proxy.headers]
     return encode_lines("CONNECT", origin.netloc, fields)
 
@@ -219,7 +219,7 @@ def _matches(origin: Origin, rule: str) -> bool:
 
 
 def _rule_parts(rule: str) -> tuple[str, str]:
-    """Returns host and port of a NO_PROXY entry; a bare IPv6 address has colons and no port."""
+    """Return host and port of a NO_PROXY entry; a bare IPv6 address has colons and no port."""
     if rule.startswith("["):
         address, _, port = rule[1:].partition("]")
         return address, port.removeprefix(":")
@@ -255,7 +255,7 @@ class Route(Record):
 async def connect(
     route: Route, *, tls: TlsContext, registry: set[Connection], seconds: float | None
 ) -> Connection:
-    """Returns an open connection to ``route.origin`` within ``seconds``."""
+    """Return an open connection to ``route.origin`` within ``seconds``."""
     try:
         async with asyncio.timeout(seconds):
             return await _connect(route, tls, registry)
@@ -334,7 +334,7 @@ async def _tunnel(connection: Connection, origin: Origin, proxy: Proxy) -> None:
 
 
 def proxy_refusal(proxy: Proxy, origin: Origin, status: int) -> HttpError:
-    """Returns the error for a proxy that answers ``status`` instead of ``origin``."""
+    """Return the error for a proxy that answers ``status`` instead of ``origin``."""
     name, target = f"The proxy {proxy.origin.netloc}", origin.netloc
     if status == 407:
         return ProxyFailed(

@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
                 timer.cancel()
 
     def take(self, parser: ResponseParser) -> bytes:
-        """Returns all body bytes that have arrived."""
+        """Return all body bytes that have arrived."""
         pieces = parser.body
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         pieces.clear()
@@ -297,7 +297,7 @@ class HttpExchange:
         self._silence = seconds
 
     async def read(self) -> bytes:
-        """Returns all available bytes of the body; none at its end."""
+        """Return all available bytes of the body; none at its end."""
         parser = self.parser
         if self._finished:
             raise ConnectionLost(
@@ -363,7 +363,7 @@ class HttpResponse(Record):
         return self.body.decode(errors="replace")
 
     def json(self) -> Any:
-        """Returns the body as JSON; raises ``BadResponse`` if it is not."""
+        """Return the body as JSON; raises ``BadResponse`` if it is not."""
         try:
             return msgspec.json.decode(self.body)
         except UNREADABLE as error:
@@ -387,7 +387,7 @@ class ResponseStream:
         self._inflater: Inflater | None = None
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the body as it arrives, decompressed; every item is all that is available."""
+        """Yield the body as it arrives, decompressed; every item is all that is available."""
         return self
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -407,14 +407,14 @@ class ResponseStream:
         return data
 
     async def read(self, *, limit: int = MAX_BODY_BYTES) -> bytes:
-        """Returns the rest of the body; raises ``BodyTooLarge`` if it exceeds ``limit``."""
+        """Return the rest of the body; raises ``BodyTooLarge`` if it exceeds ``limit``."""
         body = await self.read_prefix(limit + 1)
         if len(body) > limit:
             raise self._too_large(limit)
         return body
 
     async def read_prefix(self, limit: int) -> bytes:
-        """Returns the rest of the body, truncated to ``limit`` bytes."""
+        """Return the rest of the body, truncated to ``limit`` bytes."""
         pieces, room = [], limit
         async for chunk in self:
             pieces.append(chunk[:room])

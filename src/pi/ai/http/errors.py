@@ -79,7 +79,7 @@ class BodyTooLarge(BadResponse):
 
 
 def os_reason(error: OSError) -> str:
-    """Returns the operating system's description of ``error``, in one line."""
+    """Return the operating system's description of ``error``, in one line."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     words = error.strerror or str(error) or type(error).__name__

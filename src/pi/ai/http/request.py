@@ -60,7 +60,7 @@ class Url(Record):
 
 
 def parse_url(text: str) -> Url:
-    """Parses an absolute http or https URL; raises ``InvalidRequest`` for anything else."""
+    """Parse an absolute http or https URL; raises ``InvalidRequest`` for anything else."""
     scheme, separator, rest = text.partition("://")
     scheme = scheme.lower()
     if not separator or scheme not in DEFAULT_PORTS:
@@ -76,7 +76,7 @@ def parse_url(text: str) -> Url:
 
 
 def basic_authorization(userinfo: str) -> str:
-    """Returns the ``Basic`` credentials for a percent-encoded ``user:password``."""
+    """Return the ``Basic`` credentials for a percent-encoded ``user:password``."""
     user, _, password = userinfo.partition(":")
     if "%" in userinfo:
         from urllib.parse import unquote  # lazy: see the module's docstring
@@ -146,7 +146,7 @@ class Timeouts(Record):
     """Between two reads of a response, or two writes of a request."""
 
     def limit(self, kind: TimeoutKind) -> float | None:
-        """Returns the seconds allowed for ``kind``, None if unlimited."""
+        """Return the seconds allowed for ``kind``, None if unlimited."""
         seconds: float | None = getattr(self, kind)
         return seconds if seconds and seconds > 0 else None
 
@@ -173,7 +173,7 @@ class HttpRequest(Record):
 def encode_head(
     request: HttpRequest, url: Url, *, proxy_headers: HeaderPairs | None = None
 ) -> bytes:
-    """Returns the request line and header fields; refuses line breaks in any part.
+    """Return the request line and header fields; refuses line breaks in any part.
 
     ``proxy_headers`` is set if a proxy fetches the URL.
     """
@@ -196,7 +196,7 @@ def encode_head(
 
 
 def encode_lines(method: str, target: str, fields: list[tuple[str, str]]) -> bytes:
-    """Returns a request head made of checked parts."""
+    """Return a request head made of checked parts."""
     if not re.fullmatch(_TOKEN, method):
         raise InvalidRequest(f"{method!r} is not a request method.")
     lines = [f"{method} {target} HTTP/1.1"]
@@ -249,7 +249,7 @@ def user_agent() -> str:
 
 
 def describe(system: str, release: str, machine: str) -> str:
-    """Returns the header for these values of ``platform``; non-ASCII parts are left out."""
+    """Return the header for these values of ``platform``; non-ASCII parts are left out."""
     name = machine.lower()
     text = f"pi ({system} {release}; {ARCHITECTURES.get(name, name)})"
     return "".join(character for character in text if " " <= character <= "~")

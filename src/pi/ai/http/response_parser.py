@@ -37,11 +37,11 @@ class Headers:
         self._pairs = tuple((name.lower(), value) for name, value in pairs)
 
     def get(self, name: str, default: str = "") -> str:
-        """Returns the value of ``name``; several fields of that name are joined with a comma."""
+        """Return the value of ``name``; several fields of that name are joined with a comma."""
         return ", ".join(self.get_all(name)) or default
 
     def get_all(self, name: str) -> tuple[str, ...]:
-        """Returns every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
+        """Return every value of ``name``, for fields that must not be joined (``Set-Cookie``)."""
         key_name = name.lower()
         return tuple(value for key, value in self._pairs if key == key_name)
 
@@ -191,7 +191,7 @@ class Inflater:
         self._input += data
 
     def take(self) -> bytes:
-        """Returns the next plain bytes, none if more input is needed."""
+        """Return the next plain bytes, none if more input is needed."""
         import zlib  # lazy: most responses are not compressed
 
         while self._input or self._more_inside:
@@ -226,7 +226,7 @@ class Inflater:
 
 
 def inflater_for(coding: str) -> Inflater:
-    """Returns the decoder of a content coding; raises ``ValueError`` for an unsupported one."""
+    """Return the decoder of a content coding; raises ``ValueError`` for an unsupported one."""
     match coding:
         case "gzip" | "x-gzip":
             return Inflater(_GZIP)
@@ -237,7 +237,7 @@ def inflater_for(coding: str) -> Inflater:
 
 
 def _deflate_window(start: bytes) -> int:
-    """Distinguishes zlib data from the raw deflate data that some servers send under the
+    """Distinguish zlib data from the raw deflate data that some servers send under the
     same name."""
     is_zlib = start[0] & 0x0F == 8 and int.from_bytes(start[:2], "big") % 31 == 0
     return _ZLIB if is_zlib else _RAW_DEFLATE

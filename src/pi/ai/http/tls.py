@@ -41,7 +41,7 @@ class TlsContext:
         self._context: ssl.SSLContext | None = None
 
     async def get(self) -> ssl.SSLContext:
-        """Returns the context; raises ``TlsFailed`` if the settings are invalid."""
+        """Return the context; raises ``TlsFailed`` if the settings are invalid."""
         if self._context is not None:
             return self._context
         return await asyncio.to_thread(self._build)
@@ -55,7 +55,7 @@ class TlsContext:
 
 
 def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Returns a verifying client context: the system's authorities, the extra ones, our
+    """Return a verifying client context: the system's authorities, the extra ones, our
     certificate."""
     # Not create_default_context: since Python 3.13 it refuses authorities without key identifiers,
     # which companies still use.
@@ -77,7 +77,7 @@ def build_context(settings: TlsSettings, environ: Mapping[str, str]) -> ssl.SSLC
 
 
 def tls_failure(peer: str, error: ssl.SSLError) -> HttpError:
-    """Returns the error for a TLS failure with ``peer``: temporary or permanent."""
+    """Return the error for a TLS failure with ``peer``: temporary or permanent."""
     reason = error.reason or ""
     if isinstance(error, ssl.SSLEOFError) or any(word in reason for word in _PASSING):
         return ConnectionLost(f"The TLS connection to {peer} broke: {_reason(error)}.")
@@ -128,7 +128,7 @@ def _unusable(kind: str, source: str, error: Exception) -> TlsFailed:
 
 @contextlib.contextmanager
 def _file_of(source: str) -> Iterator[str]:
-    """Returns the path of ``source``; PEM text is written to a private file, as OpenSSL reads only
+    """Return the path of ``source``; PEM text is written to a private file, as OpenSSL reads only
     files."""
     if not _is_pem(source):
         yield source

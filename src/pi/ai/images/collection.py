@@ -23,7 +23,7 @@ class Credentials(Protocol):
     async def access(
         self, provider: Provider, model: Model | None, options: StreamOptions, services: Services
     ) -> Access | None:
-        """Returns the credentials for one request; ``None`` if there are none."""
+        """Return the credentials for one request; ``None`` if there are none."""
         ...
 
 
@@ -47,11 +47,11 @@ class ImagesModels:
         self._services: Services | None = None
 
     def get_models(self, provider: str | None = None) -> tuple[ImageModel, ...]:
-        """Returns all models, or those of one provider."""
+        """Return all models, or those of one provider."""
         return tuple(model for model in self._models if provider in (None, model.provider))
 
     def get_model(self, provider: str, model_id: str) -> ImageModel | None:
-        """Returns the model of ``provider`` with exactly this id."""
+        """Return the model of ``provider`` with exactly this id."""
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
@@ -60,7 +60,7 @@ class ImagesModels:
     async def generate(
         self, model: ImageModel, request: ImageRequest, options: StreamOptions | None = None
     ) -> ImageResult:
-        """Returns images, or a result with the error; only cancellation is raised."""
+        """Return images, or a result with the error; only cancellation is raised."""
         empty = ImageResult(provider=model.provider, model=model.id, timestamp=self._clock.now_ms())
         try:
             answer = await self._ask(model, request, options or StreamOptions())

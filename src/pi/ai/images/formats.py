@@ -81,21 +81,21 @@ class ImageFormat(Protocol):
     """Encodes requests and decodes responses of one API."""
 
     def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """Returns the HTTP request."""
+        """Return the HTTP request."""
         ...
 
     def authorization(self, key: str) -> tuple[str, str]:
-        """Returns the header that carries the key."""
+        """Return the header that carries the key."""
         ...
 
     def decode(self, body: Json) -> ImageHttpResponse:
-        """Returns the decoded response; raises ``ProviderError`` if it has no image."""
+        """Return the decoded response; raises ``ProviderError`` if it has no image."""
         ...
 
 
 class _Bearer:
     def authorization(self, key: str) -> tuple[str, str]:
-        """Returns the key as a bearer token."""
+        """Return the key as a bearer token."""
         return "Authorization", f"Bearer {key}"
 
 
@@ -123,7 +123,7 @@ class OpenAIImages(_Bearer):
         )
 
     def decode(self, body: Json) -> ImageHttpResponse:
-        """Decodes base64 images; URLs are not followed."""
+        """Decode base64 images; URLs are not followed."""
         kind = f"image/{body.get('output_format') or 'png'}"
         images = [
             Image(data=entry["b64_json"], mime_type=kind)
@@ -160,7 +160,7 @@ class GoogleImages:
         return "x-goog-api-key", key
 
     def decode(self, body: Json) -> ImageHttpResponse:
-        """Decodes inline images and text of all candidates, without thinking."""
+        """Decode inline images and text of all candidates, without thinking."""
         parts = [
             part
             for candidate in _objects(body.get("candidates"))
@@ -201,7 +201,7 @@ class OpenRouterImages(_Bearer):
         )
 
     def decode(self, body: Json) -> ImageHttpResponse:
-        """Decodes images in data URLs."""
+        """Decode images in data URLs."""
         messages = [_object(choice.get("message")) for choice in _objects(body.get("choices"))]
         images = [
             image
@@ -260,7 +260,7 @@ def _without_none(fields: Json) -> Json:
 
 
 def _boundary(images: Iterable[Image]) -> str:
-    """Returns a boundary that cannot occur in the pictures by accident; equal for equal input."""
+    """Return a boundary that cannot occur in the pictures by accident; equal for equal input."""
     return "pi-" + sha256("".join(image.data for image in images).encode()).hexdigest()[:40]
 
 

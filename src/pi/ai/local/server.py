@@ -33,7 +33,7 @@ class LocalServer:
         self._starting = asyncio.Lock()
 
     async def address(self) -> str:
-        """Returns the base URL of the running server."""
+        """Return the base URL of the running server."""
         async with self._starting:
             if self._child is None or not await self._is_running():
                 await self.close()

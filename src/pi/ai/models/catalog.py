@@ -27,7 +27,7 @@ DATA = Path(__file__).parent / "data"
 
 @cache
 def bundled_models(provider: str) -> tuple[Model, ...]:
-    """Returns the bundled models of ``provider``; empty for an unknown provider."""
+    """Return the bundled models of ``provider``; empty for an unknown provider."""
     try:
         data = (DATA / f"{provider}.json").read_bytes()
     except OSError:  # also if the package is a zip file
@@ -36,7 +36,7 @@ def bundled_models(provider: str) -> tuple[Model, ...]:
 
 
 def bundled_providers() -> tuple[str, ...]:
-    """Returns the ids of all providers that have bundled models."""
+    """Return the ids of all providers that have bundled models."""
     return tuple(sorted(path.stem for path in DATA.glob("*.json")))
 
 
@@ -57,7 +57,7 @@ class ModelsStore:
         self._path = path
 
     def read(self, provider: str) -> tuple[Model, ...]:
-        """Returns the last known models of ``provider``."""
+        """Return the last known models of ``provider``."""
         entry = self._entries().get(provider)
         return models_from(entry.get("models") if isinstance(entry, dict) else None)
 
@@ -85,7 +85,7 @@ class ModelsStore:
 
 
 def models_from(entries: Any, **known: str) -> tuple[Model, ...]:
-    """Returns the models that JSON describes, completed by the common fields ``known``.
+    """Return the models that JSON describes, completed by the common fields ``known``.
 
     Invalid entries, and those that only a newer version supports, are left out.
     """

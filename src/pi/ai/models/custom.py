@@ -53,7 +53,7 @@ class CustomModels(Record):
 
 
 def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomModels:
-    """Reads ``text``, the content of ``path``: additions and overrides of the ``built_in``
+    """Read ``text``, the content of ``path``: additions and overrides of the ``built_in``
     providers."""
     try:
         document = parse_jsonc(text)
@@ -75,7 +75,7 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
 
 
 def customised(custom: CustomProvider, bundled: tuple[Model, ...]) -> tuple[Model, ...]:
-    """Returns the provider's models: the bundled ones with overrides, then the user's own."""
+    """Return the provider's models: the bundled ones with overrides, then the user's own."""
     changed = {model.id: _overridden(_retargeted(model, custom), custom) for model in bundled}
     for raw in custom.models:
         model = _own_model(raw, custom, bundled)
@@ -176,7 +176,7 @@ def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
 
 
 def _explain(problem: str) -> str:
-    """Returns msgspec's message as ``.path.to.field: must be type``."""
+    """Return msgspec's message as ``.path.to.field: must be type``."""
     found = re.search(_EXPECTED, problem)
     if found is None:
         return f": {problem}"

@@ -133,7 +133,7 @@ ROOM_TO_ANSWER = 1024
 
 
 def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
-    """Returns the levels that the user may choose for ``model``, in rising order."""
+    """Return the levels that the user may choose for ``model``, in rising order."""
     if not model.reasoning:
         return ("off",)
     words = {} if model.thinking_level_map is UNSET else model.thinking_level_map
@@ -146,7 +146,7 @@ def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
 
 
 def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
-    """Returns ``level`` if the model supports it, else the next one above, else the next below."""
+    """Return ``level`` if the model supports it, else the next one above, else the next below."""
     supported = supported_levels(model)
     rank = THINKING_LEVELS.index(level)
     above = [choice for choice in supported if THINKING_LEVELS.index(choice) >= rank]
@@ -154,7 +154,7 @@ def clamp_level(model: Model, level: ThinkingLevel) -> ThinkingLevel:
 
 
 def level_word(model: Model, level: ThinkingLevel) -> str:
-    """Returns the provider's own name for ``level``."""
+    """Return the provider's own name for ``level``."""
     if isinstance(model.thinking_level_map, dict):
         return model.thinking_level_map.get(level) or level
     return level
@@ -163,7 +163,7 @@ def level_word(model: Model, level: ThinkingLevel) -> str:
 def thinking_budget(
     level: ThinkingLevel, max_tokens: int, budgets: Mapping[str, int] | None = None
 ) -> int:
-    """Returns the thinking tokens for ``level`` that leave room for text within ``max_tokens``."""
+    """Return the thinking tokens for ``level`` that leave room for text within ``max_tokens``."""
     by_level = {**BUDGETS, **(budgets or {})}
     budget = by_level.get(level, by_level["high"])
     return max(min(budget, max_tokens - ROOM_TO_ANSWER), 0)
@@ -180,7 +180,7 @@ TIER_FACTORS = {"flex": 0.5, "priority": 2.0}
 
 
 def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
-    """Returns the rates of a request: those of the highest tier whose threshold the prompt
+    """Return the rates of a request: those of the highest tier whose threshold the prompt
     exceeds."""
     reached = [tier for tier in (prices.tiers or ()) if prompt_tokens > tier.input_tokens_above]
     return max(reached, key=lambda tier: tier.input_tokens_above) if reached else prices
@@ -189,7 +189,7 @@ def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
 def priced(
     usage: Usage, prices: ModelCost, *, factor: float = 1.0, charged: float | None = None
 ) -> Usage:
-    """Returns ``usage`` with its total and its cost.
+    """Return ``usage`` with its total and its cost.
 
     ``factor`` is the service tier's; ``charged`` is a total that the server reported itself.
     """

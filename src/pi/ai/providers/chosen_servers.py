@@ -97,7 +97,7 @@ class ServerStatus(Record):
         return "chosen" if self.chosen.owner.is_same_as(self.owner) else "other owner"
 
     def explain(self) -> str:
-        """Returns one line: why it may not be used."""
+        """Return one line: why it may not be used."""
         where = f"The server of {self.provider} on {self.address}"
         if self.chosen is None:
             return f"{where} (owner: {self.owner}) was found on this machine and never chosen."
@@ -126,7 +126,7 @@ class ChosenServers:
         self._proc = proc
 
     async def server_status(self, provider: str, address: ServerAddress) -> ServerStatus:
-        """Returns the current state of the server at ``address``."""
+        """Return the current state of the server at ``address``."""
         return await asyncio.to_thread(self._status, provider, address)
 
     async def choose(
@@ -136,7 +136,7 @@ class ChosenServers:
         return await asyncio.to_thread(self._choose, provider, address, model)
 
     def choices(self) -> tuple[ServerChoice, ...]:
-        """Returns all choices."""
+        """Return all choices."""
         try:
             content: Any = msgspec.json.decode(
                 read_if_exists(self._path, max_bytes=LARGEST) or b"{}"
@@ -169,7 +169,7 @@ def _is_at(choice: ServerChoice, provider: str, address: ServerAddress) -> bool:
 
 
 def address_here(url: str) -> ServerAddress | None:
-    """Returns host and port of ``url`` if it is on this machine, else ``None``."""
+    """Return host and port of ``url`` if it is on this machine, else ``None``."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -184,7 +184,7 @@ def address_here(url: str) -> ServerAddress | None:
 
 
 def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
-    """Returns the owner of the socket at ``address``; without uid if the system does not
+    """Return the owner of the socket at ``address``; without uid if the system does not
     report it."""
     sockets = {**_listening(proc / "net/tcp"), **_listening(proc / "net/tcp6")}
     for local in _local_addresses(address.host):
@@ -196,7 +196,7 @@ def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
 
 
 def _local_addresses(host: str) -> Iterator[str]:
-    """Yields addresses that a connection to ``host`` can reach, in the kernel's order of
+    """Yield addresses that a connection to ``host`` can reach, in the kernel's order of
     preference."""
     for address in ("::1", "127.0.0.1") if host == "localhost" else (host,):
         if ":" in address:
@@ -206,7 +206,7 @@ def _local_addresses(host: str) -> Iterator[str]:
 
 
 def _kernel_form(address: str) -> str:
-    """Returns an address as in ``/proc/net``: 32-bit words in the machine's byte order."""
+    """Return an address as in ``/proc/net``: 32-bit words in the machine's byte order."""
     import socket  # lazy: needed for discovery only
 
     packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
@@ -215,7 +215,7 @@ def _kernel_form(address: str) -> str:
 
 
 def _listening(table: Path) -> dict[str, tuple[int, str]]:
-    """Returns the listening sockets of a table: local address → uid and inode."""
+    """Return the listening sockets of a table: local address → uid and inode."""
     try:
         lines = table.read_text().splitlines()[1:]
     except (OSError, UnicodeDecodeError):  # not Linux
@@ -234,7 +234,7 @@ def _user_name(uid: int) -> str:
 
 
 def _process_name(inode: str, proc: Path) -> str:
-    """Returns the program that holds a socket; empty if it is not readable."""
+    """Return the program that holds a socket; empty if it is not readable."""
     link = f"socket:[{inode}]"
     try:
         numbers = sorted(int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal())

@@ -119,7 +119,7 @@ class DiscoveredProvider(WireProvider):
         self._found = await self._ask(get, self._model(base))
 
     def _guarded(self, url: str = "") -> tuple[ChosenServers, ServerAddress] | None:
-        """Returns the choices and the address, if the server needs to be chosen."""
+        """Return the choices and the address, if the server needs to be chosen."""
         address = address_here(url or self.row.base_url)
         return None if self._chosen is None or address is None else (self._chosen, address)
 
@@ -154,7 +154,7 @@ def local_providers(
     own: Mapping[str, CustomProvider] | None = None,
     chosen: ChosenServers | None = None,
 ) -> tuple[DiscoveredProvider, ...]:
-    """Creates the providers of the known local servers.
+    """Create the providers of the known local servers.
 
     Each is at the URL from ``own``, by provider, or else from ``environ``. With ``chosen``, those
     of this machine are used only after they were chosen.
@@ -309,7 +309,7 @@ SERVER_ROWS: tuple[Provider, ...] = tuple(server.row for server in _SERVERS)
 
 
 def _address(value: str | None, row: Provider) -> str:
-    """Returns the base URL without ``/v1`` for the value of an address variable."""
+    """Return the base URL without ``/v1`` for the value of an address variable."""
     if not value:
         return row.base_url
     url = value.rstrip("/").removesuffix("/v1")
@@ -323,7 +323,7 @@ def _address(value: str | None, row: Provider) -> str:
 
 
 def _object(value: Any) -> Json:
-    """Returns ``value`` if it is a JSON object, else an empty one."""
+    """Return ``value`` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 

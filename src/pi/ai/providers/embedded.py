@@ -58,7 +58,7 @@ an invented French sentence.
 
 
 def gguf_model(path: Path) -> Model:
-    """Returns the model for any other model file, as ``local/<path>``."""
+    """Return the model for any other model file, as ``local/<path>``."""
     return replace(
         SMALL_MODEL, id=str(path), name=path.stem, max_tokens=4096, sampling_params=UNSET
     )
@@ -85,15 +85,15 @@ class LocalProvider:
         return LOCAL
 
     def models(self) -> tuple[Model, ...]:
-        """Returns the embedded model; for other files see ``unlisted_model``."""
+        """Return the embedded model; for other files see ``unlisted_model``."""
         return (SMALL_MODEL,)
 
     def unlisted_model(self, model_id: str) -> Model | None:
-        """Returns the model of a file: its id is the path."""
+        """Return the model of a file: its id is the path."""
         return gguf_model(Path(model_id)) if model_id.lower().endswith(".gguf") else None
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Does nothing: the list is fixed."""
+        """Do nothing: the list is fixed."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -148,6 +148,6 @@ class LocalProvider:
 
 
 def _for_a_small_model(call: Call) -> Call:
-    """Returns the call without tools and with a prompt of one line."""
+    """Return the call without tools and with a prompt of one line."""
     _, messages = fold(call.messages, keep_later=False)
     return replace(call, messages=(SystemMessage(content=SMALL_PROMPT), *messages))

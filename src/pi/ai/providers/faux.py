@@ -54,22 +54,22 @@ Step: TypeAlias = Reply | ProviderError | Callable[[Call], "Reply | ProviderErro
 
 
 def says(text: str, *more: Text | Thinking | ToolCall) -> Reply:
-    """Returns a response of plain text, with further blocks."""
+    """Return a response of plain text, with further blocks."""
     return Reply(blocks=(Text(text=text), *more))
 
 
 def thinks(thought: str, *more: Text | Thinking | ToolCall) -> Reply:
-    """Returns a response that begins with thinking."""
+    """Return a response that begins with thinking."""
     return Reply(blocks=(Thinking(thinking=thought), *more))
 
 
 def calls(tool: str, /, **arguments: Any) -> Reply:
-    """Returns a response that calls one tool."""
+    """Return a response that calls one tool."""
     return Reply(blocks=(call(tool, **arguments),))
 
 
 def call(tool: str, /, id: str = "", **arguments: Any) -> ToolCall:
-    """Returns a tool call for a response; an empty id is replaced when the step is played."""
+    """Return a tool call for a response; an empty id is replaced when the step is played."""
     return ToolCall(id=id, name=tool, arguments=arguments)
 
 
@@ -102,7 +102,7 @@ class FauxProvider:
         self._steps += steps
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Does nothing: the list is fixed."""
+        """Do nothing: the list is fixed."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -180,7 +180,7 @@ class DemoStep(Record):
 
 
 def demo_provider(folder: str) -> FauxProvider:
-    """Creates the provider of the tour, which writes its files below ``folder``."""
+    """Create the provider of the tour, which writes its files below ``folder``."""
     stops = _stops(folder)
     return FauxProvider(lambda call: _next_stop(call, stops), row=DEMO, models=(DEMO_MODEL,))
 

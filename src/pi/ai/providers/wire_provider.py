@@ -53,7 +53,7 @@ class WireProvider:
         return self._list_models()
 
     async def refresh(self, services: Services, access: Access | None) -> None:
-        """Does nothing: the list is bundled or from a file."""
+        """Do nothing: the list is bundled or from a file."""
 
     async def answer(
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
@@ -125,7 +125,7 @@ class GatewayProvider(WireProvider):
         )
 
     def _stored(self) -> tuple[Model, ...]:
-        """Returns the stored list, unless it is of another gateway."""
+        """Return the stored list, unless it is of another gateway."""
         models = self._store.read(self.row.id)
         return tuple(model for model in models if model.base_url.startswith(self.row.base_url))
 
@@ -137,7 +137,7 @@ def wire_providers(
     *,
     gateway_url: str | None = None,
 ) -> list[WireProvider]:
-    """Returns the providers of ``rows``, in their order and as ``models.json`` changes them.
+    """Return the providers of ``rows``, in their order and as ``models.json`` changes them.
 
     ``gateway_url`` is the address of Radius, if it is not the public one.
     """
@@ -181,7 +181,7 @@ def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
 
 
 def request_headers(messages: Sequence[Message]) -> dict[str, str]:
-    """Returns the headers that depend on the conversation."""
+    """Return the headers that depend on the conversation."""
     is_from_user = bool(messages) and isinstance(messages[-1], UserMessage)
     headers = {
         "Openai-Intent": "conversation-edits",
@@ -199,7 +199,7 @@ def _holds_image(message: Message) -> bool:
 
 
 def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
-    """Parses models in pi's format, in a list or below ``models`` or ``data``."""
+    """Parse models in pi's format, in a list or below ``models`` or ``data``."""
     if isinstance(answer, dict):
         answer = answer.get("models") or answer.get("data")
     found = models_from(answer, api="pi-messages", baseUrl=base, provider=provider)
@@ -207,7 +207,7 @@ def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
 
 
 def openai_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
-    """Parses models in OpenAI's format: an id, and fields that providers have added."""
+    """Parse models in OpenAI's format: an id, and fields that providers have added."""
     listed = answer.get("data") if isinstance(answer, dict) else answer
     return tuple(
         _openai_model(entry, base, provider)
@@ -242,7 +242,7 @@ def _number(entry: Json, names: tuple[str, ...]) -> int:
 
 
 def bearer(access: Access | None) -> tuple[tuple[str, str], ...]:
-    """Returns the header with the key, if there is one."""
+    """Return the header with the key, if there is one."""
     if access is None or access.api_key is None:
         return ()
     return (("Authorization", f"Bearer {access.api_key}"),)
@@ -254,7 +254,7 @@ async def ask_json(
     headers: tuple[tuple[str, str], ...],
     body: Json | None = None,
 ) -> Any:
-    """Returns the JSON at ``url``; ``None`` for any failure."""
+    """Return the JSON at ``url``; ``None`` for any failure."""
     # Lazy: no HTTP client before the first request.
     from pi.ai.http.errors import HttpError
     from pi.ai.http.request import HttpRequest, Timeouts

@@ -100,16 +100,16 @@ class EventFramer(Protocol):
     seen_event: bool
 
     def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
-        """Returns the events that ``chunk`` completes."""
+        """Return the events that ``chunk`` completes."""
         ...
 
     def finish(self) -> Iterable[ServerEvent]:
-        """Returns the event at the end of the body."""
+        """Return the event at the end of the body."""
         ...
 
 
 async def apply_payload_hook(call: Call, payload: Json) -> Json:
-    """Returns ``payload``, or its replacement by the caller's hook."""
+    """Return ``payload``, or its replacement by the caller's hook."""
     if call.options.on_payload is None:
         return payload
     replacement = await call.options.on_payload(payload, call.model)
@@ -167,12 +167,12 @@ async def send(
 
 
 def _waits(options: StreamOptions) -> Iterator[float]:
-    """Yields the seconds before each retry, where the server requests no delay."""
+    """Yield the seconds before each retry, where the server requests no delay."""
     return (min(0.5 * 2**attempt, MAX_BACKOFF) for attempt in range(options.max_retries))
 
 
 def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -> float | None:
-    """Returns the seconds before a retry; ``None`` if it is not allowed or useless."""
+    """Return the seconds before a retry; ``None`` if it is not allowed or useless."""
     if wait is None or not isinstance(failure, RateLimited):
         return None
     delay = wait if failure.retry_after is None else failure.retry_after
@@ -288,7 +288,7 @@ async def _report(call: Call, response: ResponseStream) -> None:
 
 
 def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Returns the wire's headers, overlaid by the model's, the credential's and the caller's.
+    """Return the wire's headers, overlaid by the model's, the credential's and the caller's.
 
     The caller removes a header with ``None``.
     """
@@ -309,7 +309,7 @@ def final_headers(call: Call, headers: Mapping[str, str]) -> tuple[tuple[str, st
 
 
 def timeouts(call: Call, environ: Mapping[str, str]) -> Timeouts | None:
-    """Returns the caller's timeouts; ``0`` means no limit.
+    """Return the caller's timeouts; ``0`` means no limit.
 
     With the wires of OpenAI, variables in ``environ`` apply too.
     """

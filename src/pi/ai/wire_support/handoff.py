@@ -43,7 +43,7 @@ _ODD_IN_ID = r"[^A-Za-z0-9_-]"
 
 
 def prepare(messages: Sequence[Message], model: Model, make_id: MakeId) -> tuple[Message, ...]:
-    """Returns ``messages`` in a form that ``model`` accepts: see the module's description."""
+    """Return ``messages`` in a form that ``model`` accepts: see the module's description."""
     adapted = (_adapt(message, model) for message in messages if not _ended_early(message))
     return tuple(pair_results(_rename_calls(adapted, make_id)))
 
@@ -54,17 +54,17 @@ def is_own(message: AssistantMessage, model: Model) -> bool:
 
 
 def same_id(identifier: str, _: AssistantMessage) -> str:
-    """Returns ``identifier`` unchanged, for wires that accept any tool-call id."""
+    """Return ``identifier`` unchanged, for wires that accept any tool-call id."""
     return identifier
 
 
 def plain_id(identifier: str, _: AssistantMessage) -> str:
-    """Returns an id of letters, digits, ``_`` and ``-``, at most ``MAX_ID_LENGTH`` long."""
+    """Return an id of letters, digits, ``_`` and ``-``, at most ``MAX_ID_LENGTH`` long."""
     return re.sub(_ODD_IN_ID, "_", identifier)[:MAX_ID_LENGTH]
 
 
 def unique_id(identifier: str, used: set[str]) -> str:
-    """Returns ``identifier`` or a variant that is not in ``used``, and adds it there."""
+    """Return ``identifier`` or a variant that is not in ``used``, and add it there."""
     base = identifier or "call"
     candidate, count = base, 1
     while candidate in used:
@@ -96,7 +96,7 @@ def _has_name(block: Text | Thinking | ToolCall) -> bool:
 
 
 def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | None:
-    """Returns a foreign block without signatures that only its own provider understands."""
+    """Return a foreign block without signatures that only its own provider understands."""
     match block:
         case Thinking():
             if block.redacted is True or not block.thinking.strip():
@@ -109,7 +109,7 @@ def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | Non
 
 
 def without_images(message: Message, words: str = NO_IMAGES) -> Message:
-    """Returns ``message`` with ``words`` in place of every picture."""
+    """Return ``message`` with ``words`` in place of every picture."""
     match message:
         case UserMessage(content=tuple(blocks)) | ToolResultMessage(content=blocks):
             shown = (Text(text=words) if isinstance(block, Image) else block for block in blocks)

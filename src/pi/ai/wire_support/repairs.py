@@ -52,7 +52,7 @@ NO_REPAIRS = Repairs()
 
 
 def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
-    """Returns the note that ``repair`` was made after ``refusal``."""
+    """Return the note that ``repair`` was made after ``refusal``."""
     if repair.thinking:
         kind = THINKING_REJECTED
     else:
@@ -66,7 +66,7 @@ def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) 
 
 
 def without_thinking(answer: AssistantMessage) -> AssistantMessage:
-    """Returns ``answer`` without its thinking, and without the signatures that depend on it."""
+    """Return ``answer`` without its thinking, and without the signatures that depend on it."""
     blocks = (_unsigned(block) for block in answer.content if not isinstance(block, Thinking))
     return replace(answer, content=tuple(blocks))
 
@@ -77,7 +77,7 @@ def without_refused_thoughts(
     repairs: Repairs,
     forget: Callable[[AssistantMessage], AssistantMessage] = without_thinking,
 ) -> tuple[Message, ...]:
-    """Returns ``messages`` without the thinking that the server rejected now or on an earlier turn.
+    """Return ``messages`` without the thinking that the server rejected now or on an earlier turn.
 
     Thinking that it has sent since is valid. Other models' thinking stays: it is sent as plain
     text.
@@ -116,7 +116,7 @@ def _unsigned(block: Text | ToolCall) -> Text | ToolCall:
 
 
 def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int:
-    """Returns how many of ``messages`` must be sent without their thinking."""
+    """Return how many of ``messages`` must be sent without their thinking."""
     if repairs.thinking:
         return len(messages)
     notes = (

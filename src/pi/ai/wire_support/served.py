@@ -47,16 +47,16 @@ class EventEncoder(Protocol):
     """Encodes the events of one response for a client."""
 
     def encode(self, event: StreamEvent, block: ContentBlock | None = None) -> bytes:
-        """Returns the bytes for ``event``; ``block`` is the one that ends, with its signature."""
+        """Return the bytes for ``event``; ``block`` is the one that ends, with its signature."""
         ...
 
     def whole(self, message: AssistantMessage) -> Json:
-        """Returns the complete response, for a client that requests no events."""
+        """Return the complete response, for a client that requests no events."""
         ...
 
 
 async def serve_events(stream: EventStream, encoder: EventEncoder) -> AsyncGenerator[bytes, None]:
-    """Yields the body of a response: ``stream`` as server-sent events.
+    """Yield the body of a response: ``stream`` as server-sent events.
 
     Closing it, as a server does when its client has gone, aborts the stream.
     """
@@ -70,7 +70,7 @@ async def serve_events(stream: EventStream, encoder: EventEncoder) -> AsyncGener
 
 
 def messages_for(request: ServedRequest, api: str, target: Model) -> tuple[Message, ...]:
-    """Returns the conversation for the model that answers under the requested name.
+    """Return the conversation for the model that answers under the requested name.
 
     Responses that the client received from us count as the target's own, so that signed thinking
     stays valid.
@@ -88,7 +88,7 @@ def messages_for(request: ServedRequest, api: str, target: Model) -> tuple[Messa
 
 
 def read_object(body: bytes) -> Json:
-    """Returns the body of a request; raises ``BadRequest`` if it is not a JSON object."""
+    """Return the body of a request; raises ``BadRequest`` if it is not a JSON object."""
     try:
         value = msgspec.json.decode(body)
     except UNREADABLE as error:
@@ -99,12 +99,12 @@ def read_object(body: bytes) -> Json:
 
 
 def bad_request(message: str) -> BadRequest:
-    """Returns the error for a request that cannot be served."""
+    """Return the error for a request that cannot be served."""
     return BadRequest(message, status=400)
 
 
 def text_field(values: Json, name: str, where: str = "request") -> str:
-    """Returns a required text."""
+    """Return a required text."""
     value = values.get(name)
     if not isinstance(value, str):
         raise bad_request(f"The {where} needs {name!r} as text.")
@@ -112,7 +112,7 @@ def text_field(values: Json, name: str, where: str = "request") -> str:
 
 
 def objects(values: Any, where: str) -> list[Json]:
-    """Returns a list of objects; ``None`` is an empty one."""
+    """Return a list of objects; ``None`` is an empty one."""
     if values is None:
         return []
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
@@ -121,7 +121,7 @@ def objects(values: Any, where: str) -> list[Json]:
 
 
 def number(values: Json, *names: str) -> Any:
-    """Returns the first number with one of these names; ``None`` if there is none."""
+    """Return the first number with one of these names; ``None`` if there is none."""
     for name in names:
         value = values.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -132,19 +132,19 @@ def number(values: Json, *names: str) -> Any:
 
 
 def whole_number(values: Json, *names: str) -> int | None:
-    """Returns the first number with one of these names, without fraction."""
+    """Return the first number with one of these names, without fraction."""
     value = number(values, *names)
     return None if value is None else int(value)
 
 
 def sampling(values: Json, names: tuple[str, ...]) -> Json | None:
-    """Returns the parameters that are passed on unchanged."""
+    """Return the parameters that are passed on unchanged."""
     found = {name: values[name] for name in names if values.get(name) is not None}
     return found or None
 
 
 def level(effort: Any) -> ThinkingLevel:
-    """Returns the thinking level for an effort; ``none`` is off."""
+    """Return the thinking level for an effort; ``none`` is off."""
     if effort in THINKING_LEVELS:
         return effort  # type: ignore[no-any-return]
     if effort in (None, "none"):
@@ -153,7 +153,7 @@ def level(effort: Any) -> ThinkingLevel:
 
 
 def image_of(url: Any) -> Image:
-    """Returns the picture of a data URL; the server loads no others."""
+    """Return the picture of a data URL; the server loads no others."""
     found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
     if found is None:
         raise bad_request("Images must be sent as base64 data URLs.")
@@ -161,7 +161,7 @@ def image_of(url: Any) -> Image:
 
 
 def declared_tool(values: Json, schema: str) -> Tool:
-    """Returns a function that the client declares; ``schema`` names the field of its parameters."""
+    """Return a function that the client declares; ``schema`` names the field of its parameters."""
     parameters = values.get(schema)
     return Tool(
         name=text_field(values, "name", "tool"),
@@ -171,7 +171,7 @@ def declared_tool(values: Json, schema: str) -> Tool:
 
 
 def call_names(messages: list[Message]) -> Mapping[str, str]:
-    """Returns the tools of all calls so far, by the id of the call."""
+    """Return the tools of all calls so far, by the id of the call."""
     return {
         call.id: call.name
         for message in messages
@@ -184,13 +184,13 @@ def call_names(messages: list[Message]) -> Mapping[str, str]:
 
 
 def sse(data: Json, name: str = "") -> bytes:
-    """Returns one server-sent event."""
+    """Return one server-sent event."""
     lead = f"event: {name}\n".encode() if name else b""
     return lead + b"data: " + json_bytes(data) + b"\n\n"
 
 
 def signature_of(block: ContentBlock | None) -> str:
-    """Returns the signature of thinking; empty without one."""
+    """Return the signature of thinking; empty without one."""
     signature = block.thinking_signature if isinstance(block, Thinking) else UNSET
     return signature if isinstance(signature, str) else ""
 
@@ -201,5 +201,5 @@ def is_redacted(block: ContentBlock | None) -> bool:
 
 
 def or_unset(text: Any) -> str | UnsetType:
-    """Returns ``text`` if it is a string and not empty, else ``UNSET``."""
+    """Return ``text`` if it is a string and not empty, else ``UNSET``."""
     return text if isinstance(text, str) and text else UNSET

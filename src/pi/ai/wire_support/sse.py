@@ -54,7 +54,7 @@ class SseReader:
         self._lead, self._name, self._blank = b"data: ", "", b"\n\n"
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
-        """Returns the events that ``chunk`` completes; raises ``AnswerTooLarge``."""
+        """Return the events that ``chunk`` completes; raises ``AnswerTooLarge``."""
         if not self.seen_event and len(self.first_bytes) < MAX_START_BYTES:
             self.first_bytes += chunk[:MAX_START_BYTES]
         self._held += chunk
@@ -79,7 +79,7 @@ class SseReader:
         return events
 
     def finish(self) -> list[ServerEvent]:
-        """Returns the last event of a stream without a blank line behind it."""
+        """Return the last event of a stream without a blank line behind it."""
         rest, self._held, self._last_byte = bytes(self._held), bytearray(), b""
         seen = self.last_event_id
         events = self._events(rest)
@@ -90,7 +90,7 @@ class SseReader:
         return events
 
     def _last_blank_line(self, data: bytes) -> int:
-        """Returns the index of the last blank line; negative if there is none."""
+        """Return the index of the last blank line; negative if there is none."""
         end = data.rfind(self._blank)
         for blank in _LINE_ENDS:  # a server, or a proxy on the way, may change its line ends
             later = data.rfind(blank, end + 1)
@@ -108,7 +108,7 @@ class SseReader:
         return events
 
     def _parse_alike(self, complete_lines: bytes) -> list[ServerEvent] | None:
-        """Returns the events, if all of them begin like the last one and have one line of data."""
+        """Return the events, if all of them begin like the last one and have one line of data."""
         lead, name = self._lead, self._name
         if not complete_lines.startswith(lead):
             return None
@@ -117,7 +117,7 @@ class SseReader:
         return events if len(events) == len(lines) else None
 
     def _parsed(self, complete_lines: bytes) -> list[ServerEvent]:
-        """Parses whole lines; events without data are skipped, but their ``id`` is kept."""
+        """Parse whole lines; events without data are skipped, but their ``id`` is kept."""
         events: list[ServerEvent] = []
         name, data, identifier = "", list[bytes](), None
         for line in (*complete_lines.splitlines(), b""):
@@ -146,7 +146,7 @@ class SseReader:
 
 
 def event_too_large() -> AnswerTooLarge:
-    """Returns the error for an event of more than ``LARGEST_EVENT`` bytes."""
+    """Return the error for an event of more than ``LARGEST_EVENT`` bytes."""
     return AnswerTooLarge(
         f"The server sent an event larger than the limit of {LARGEST_EVENT >> 20} MiB.",
         hint="Check the provider's base URL, or choose another model.",

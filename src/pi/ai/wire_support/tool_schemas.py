@@ -49,7 +49,7 @@ OPENAI = Dialect()
 def strict_schemas(
     tools: Sequence[Tool], dialect: Dialect, *, supported: bool = True, refused: bool = False
 ) -> dict[str, Json]:
-    """Returns the strict schemas of ``tools`` by name: of all of them, or else none.
+    """Return the strict schemas of ``tools`` by name: of all of them, or else none.
 
     None for a server that is not known to support them, or that has ``refused`` them. Raises
     ``BadRequest`` if a tool that requires strictness cannot be strict.
@@ -78,7 +78,7 @@ def refuse_loosening(tools: Iterable[Tool], obstacle: str) -> None:
 
 
 def strict_schema(parameters: Json, dialect: Dialect) -> Json | None:
-    """Returns ``parameters`` with every object closed; ``None`` if that changes the meaning."""
+    """Return ``parameters`` with every object closed; ``None`` if that changes the meaning."""
     if parameters.get("type") != "object" or "anyOf" in parameters:
         return None
     try:
@@ -152,7 +152,7 @@ _COMBINATORS = ("anyOf", "oneOf", "allOf")
 
 
 def object_schema(parameters: Json) -> Json:
-    """Returns ``parameters`` as an object schema.
+    """Return ``parameters`` as an object schema.
 
     One tool with another schema must not make every request fail: alternatives become one object
     with the properties of all.
@@ -185,7 +185,7 @@ _SYNTAXES = (("openai_lark", "lark"), ("openai_regex", "regex"))
 
 
 def grammar_of(tool: Tool) -> Json | None:
-    """Returns the ``syntax`` and the ``definition`` of a tool's grammar."""
+    """Return the ``syntax`` and the ``definition`` of a tool's grammar."""
     match tool.constrained_sampling:
         case {"type": "grammar", "variants": dict(variants)}:
             for name, syntax in _SYNTAXES:
@@ -195,13 +195,13 @@ def grammar_of(tool: Tool) -> Json | None:
 
 
 def text_arguments(tools: Iterable[Tool]) -> dict[str, str]:
-    """Returns, by tool name, the argument that the text of a text call becomes."""
+    """Return, by tool name, the argument that the text of a text call becomes."""
     found = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
     return {name: argument for name, argument in found if argument}
 
 
 def _only_string(tool: Tool) -> str | None:
-    """Returns the argument of a tool that has exactly one, a string."""
+    """Return the argument of a tool that has exactly one, a string."""
     match tool.parameters.get("properties"):
         case dict(properties) if len(properties) == 1:
             name, schema = next(iter(properties.items()))

@@ -151,7 +151,7 @@ async def _start_detached(command: Sequence[str], **options: Any) -> Process:
 
 
 def left_running() -> list[str]:
-    """Returns the detached programs that still run, each with its process id."""
+    """Return the detached programs that still run, each with its process id."""
     return [f"{command} (pid {each.pid})" for command, each in _detached if each.is_running]
 
 
@@ -253,7 +253,7 @@ async def _collect(
     received: list[int],
     flood: asyncio.Event | None = None,
 ) -> bytes:
-    """Returns the output; one byte more than ``limit`` means that there was more.
+    """Return the output; one byte more than ``limit`` means that there was more.
 
     Adds the bytes to ``received``, which counts both streams.
     """

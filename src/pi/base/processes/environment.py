@@ -35,7 +35,7 @@ GIT_PLACES = (
 
 
 def with_absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns ``environ`` with only the absolute folders of PATH: for programs that pi itself
+    """Return ``environ`` with only the absolute folders of PATH: for programs that pi itself
     starts.
 
     Relative ones (``.``, ``node_modules/.bin``, an empty one) mean a folder of the project, whose
@@ -48,20 +48,20 @@ def with_absolute_path(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_program(name: str, environ: Mapping[str, str]) -> str | None:
-    """Returns the path of a program found in the absolute folders of PATH, or given as a path."""
+    """Return the path of a program found in the absolute folders of PATH, or given as a path."""
     import shutil  # lazy: takes 5 ms, and most runs look for no program
 
     return shutil.which(name, path=_absolute(environ.get("PATH", os.defpath)))
 
 
 def allow_listed(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the harmless part of ``environ``: for extensions, servers, status commands,
+    """Return the harmless part of ``environ``: for extensions, servers, status commands,
     installers."""
     return with_absolute_path(_matching(environ, ALLOWED))
 
 
 def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the part of ``environ`` for clipboard programs and tmux.
+    """Return the part of ``environ`` for clipboard programs and tmux.
 
     A clipboard program keeps running in the background while it owns the clipboard, with its whole
     environment.
@@ -70,7 +70,7 @@ def desktop_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def without(environ: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Returns ``environ`` for the user's commands: without ``names`` and ``GIT_PLACES``."""
+    """Return ``environ`` for the user's commands: without ``names`` and ``GIT_PLACES``."""
     return {
         name: value
         for name, value in environ.items()

@@ -59,14 +59,14 @@ class ReportedWheel(Record):
 
 
 def pip_command(words: Sequence[str]) -> list[str]:
-    """Returns the command line for ``pip words…``; pip takes wheels only and starts no program."""
+    """Return the command line for ``pip words…``; pip takes wheels only and starts no program."""
     # -P: modules in the current folder are not imported.
     guard = [sys.executable, "-P", str(Path(pip_guard.__file__))]
     return [*guard, words[0], "--only-binary", ":all:", *words[1:]]
 
 
 def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment for pip; indexes, credentials, proxies and certificates are kept."""
+    """Return the environment for pip; indexes, credentials, proxies and certificates are kept."""
     passed_on = {
         name: _from_any_folder(name, value)
         for name, value in environ.items()
@@ -76,7 +76,7 @@ def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal_in(output: str, errors: str) -> Refusal | None:
-    """Returns the requirement that pip was kept from building; ``None`` if that was not it."""
+    """Return the requirement that pip was kept from building; ``None`` if that was not it."""
     if pip_guard.REFUSED not in errors:
         return None
     steps = list(_STEP.finditer(output))
@@ -88,7 +88,7 @@ def refusal_in(output: str, errors: str) -> Refusal | None:
 
 
 def read_report(report: bytes) -> list[ReportedWheel]:
-    """Returns the distributions of pip's report; raises ``msgspec.MsgspecError`` if it is
+    """Return the distributions of pip's report; raises ``msgspec.MsgspecError`` if it is
     invalid."""
     return [
         ReportedWheel(
@@ -108,7 +108,7 @@ def _is_wheel(url: str) -> bool:
 
 
 def _from_any_folder(name: str, value: str) -> str:
-    """Returns a pip variable for use in another folder: relative wheelhouses become absolute."""
+    """Return a pip variable for use in another folder: relative wheelhouses become absolute."""
     if name.upper() != "PIP_FIND_LINKS":
         return value
     return " ".join(

@@ -80,7 +80,7 @@ class SandboxedCommand(Record):
 def project_policy(
     cwd: Path, *, temporary: Sequence[Path], also: Sequence[Path] = (), network: bool = False
 ) -> SandboxPolicy:
-    """Returns the usual policy: a project and temporary folders are writable."""
+    """Return the usual policy: a project and temporary folders are writable."""
     writable = (cwd, *temporary, *also)
     protected = tuple(root / name for root in (cwd, *also) for name in PROTECTED)
     return SandboxPolicy(cwd=cwd, writable=writable, protected=protected, network=network)
@@ -89,7 +89,7 @@ def project_policy(
 async def find_sandbox(
     environ: Mapping[str, str], *, platform: str = sys.platform
 ) -> SandboxSupport:
-    """Returns what this machine can enforce, by trying it. Takes some 100 ms: keep the result."""
+    """Return what this machine can enforce, by trying it. Takes some 100 ms: keep the result."""
     if platform == "darwin":
         program = find_program("sandbox-exec", environ)
         if program is None:
@@ -136,7 +136,7 @@ async def _probe(environ: Mapping[str, str]) -> SandboxSupport:
 def sandboxed(
     command: Sequence[str], policy: SandboxPolicy, support: SandboxSupport
 ) -> SandboxedCommand:
-    """Returns ``command`` as it is started inside a sandbox.
+    """Return ``command`` as it is started inside a sandbox.
 
     Raises ``SandboxUnavailable`` if ``support`` cannot enforce ``policy``.
     """
@@ -171,7 +171,7 @@ def _problem(policy: SandboxPolicy, support: SandboxSupport) -> str:
 
 
 def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
-    """Returns the policy with resolved paths that exist, and protected paths that do not.
+    """Return the policy with resolved paths that exist, and protected paths that do not.
 
     A protected link is followed: the kernel protects files, not names.
     """
@@ -193,7 +193,7 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
 
 
 def _hidden(policy: SandboxPolicy) -> list[str]:
-    """Returns the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
+    """Return the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
     candidates = list(HIDDEN)
     if not policy.sockets:
         candidates += listed_sockets(SOCKETS.read_text("utf-8", "replace"))
@@ -201,7 +201,7 @@ def _hidden(policy: SandboxPolicy) -> list[str]:
 
 
 def listed_sockets(table: str) -> list[str]:
-    """Returns the paths in ``/proc/net/unix``; names that begin with @ are not files."""
+    """Return the paths in ``/proc/net/unix``; names that begin with @ are not files."""
     rows = (line.split(maxsplit=7) for line in table.splitlines()[1:])
     return [row[7] for row in rows if len(row) == 8 and row[7].startswith("/")]
 
@@ -245,7 +245,7 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def seatbelt_profile(policy: SandboxPolicy) -> str:
-    """Returns the profile for ``sandbox-exec``; later rules win."""
+    """Return the profile for ``sandbox-exec``; later rules win."""
     lines = [
         "(version 1)",
         "(allow default)",

@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 def check(result: int, action: str) -> int:
-    """Returns ``result``; raises ``Refused`` with the error of the last call if it is negative."""
+    """Return ``result``; raises ``Refused`` with the error of the last call if it is negative."""
     if result < 0:
         raise Refused(f"{action}: {os.strerror(ctypes.get_errno())}")
     return result
@@ -75,7 +75,7 @@ def fail(reason: str) -> None:
 
 
 def supported() -> dict[str, Any]:
-    """Returns which mechanisms this kernel has, each tried in a process of its own."""
+    """Return which mechanisms this kernel has, each tried in a process of its own."""
     return {
         "root": os.geteuid() == 0,
         "landlock": max(landlock_version(), 0),
@@ -158,7 +158,7 @@ def arrange_mounts(policy: dict[str, Any]) -> None:
 
 
 def pinned(protected: list[bytes], writable: list[bytes]) -> list[bytes]:
-    """Returns the directories between a writable path and a protected one.
+    """Return the directories between a writable path and a protected one.
 
     A mount cannot be renamed; without this, ``mv .git x`` would move the protected path away.
     """
@@ -182,7 +182,7 @@ def bind(path: bytes) -> None:
 
 
 def writable_mounts() -> list[bytes]:
-    """Returns the mount points that are not read-only."""
+    """Return the mount points that are not read-only."""
     found = []
     file = os.fdopen(os.open("/proc/self/mountinfo", os.O_RDONLY), "rb")
     with file:
@@ -226,7 +226,7 @@ def drop_capabilities() -> None:
 
 
 def landlock_version() -> int:
-    """Returns the version of the interface; 0 or less without Landlock."""
+    """Return the version of the interface; 0 or less without Landlock."""
     return int(libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1))
 
 

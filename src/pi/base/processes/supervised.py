@@ -365,7 +365,7 @@ class _Pipes:
             pipe.close()
 
     def new(self, mode: str) -> tuple[int, IO[bytes]]:
-        """Returns the program's end and ours."""
+        """Return the program's end and ours."""
         reader, writer = os.pipe()
         theirs, ours = (reader, writer) if mode == "wb" else (writer, reader)
         self._theirs.append(theirs)
@@ -373,7 +373,7 @@ class _Pipes:
         return theirs, pipe
 
     def null(self) -> int:
-        """Returns a descriptor of the null device."""
+        """Return a descriptor of the null device."""
         self._theirs.append(descriptor := os.open(os.devnull, os.O_RDWR))
         return descriptor
 

@@ -93,7 +93,7 @@ def main(tree: ModuleType, *, adopts: bool) -> int:
 
 
 def _find_prctl() -> Callable[..., int] | None:
-    """Returns Linux's ``prctl``, if this process can become a child subreaper."""
+    """Return Linux's ``prctl``, if this process can become a child subreaper."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -109,7 +109,7 @@ def _find_prctl() -> Callable[..., int] | None:
 
 
 def _wake_on_child() -> int:
-    """Returns a file descriptor that becomes readable when a child has ended."""
+    """Return a file descriptor that becomes readable when a child has ended."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
@@ -226,7 +226,7 @@ class Supervisor:
 
 
 def _candidates(program: bytes, env: dict[bytes, bytes]) -> list[bytes]:
-    """Returns the files that a program name may mean, in the shell's search order."""
+    """Return the files that a program name may mean, in the shell's search order."""
     if b"/" in program:
         return [program]
     folders = env.get(b"PATH", os.defpath.encode()).split(b":")
@@ -235,7 +235,7 @@ def _candidates(program: bytes, env: dict[bytes, bytes]) -> list[bytes]:
 
 
 def _receive_with_descriptors(source: socket.socket, size: int) -> tuple[bytes, list[int]]:
-    """Returns bytes and the file descriptors that came with them: three at most."""
+    """Return bytes and the file descriptors that came with them: three at most."""
     data, messages, _, _ = source.recvmsg(size, socket.CMSG_SPACE(3 * 4))
     descriptors: list[int] = []
     for level, kind, content in messages:
@@ -305,7 +305,7 @@ class Reaper:
                     self._on_pi_exit()
 
     def _receive(self) -> tuple[Request, list[int], bytes] | None:
-        """Returns the request, its streams and later orders; ``None`` if pi is gone."""
+        """Return the request, its streams and later orders; ``None`` if pi is gone."""
         received, streams = _receive_with_descriptors(self._control, _READ_SIZE)
         start = LENGTH.size
         while len(received) < start or len(received) < (end := start + _length(received)):

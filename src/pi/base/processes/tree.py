@@ -75,7 +75,7 @@ class ProcessTree:
         self._known: set[tuple[int, str]] = set()
 
     def members(self) -> list[ProcessInfo]:
-        """Returns the living members, parents before their children."""
+        """Return the living members, parents before their children."""
         table = processes(self._marker)
         owns_group = not self.is_reaped or self.root not in table
         found = [
@@ -92,7 +92,7 @@ class ProcessTree:
 
 
 def descendants(table: dict[int, ProcessInfo], roots: Iterable[int]) -> list[ProcessInfo]:
-    """Returns everything below ``roots``, parents before their children."""
+    """Return everything below ``roots``, parents before their children."""
     children: dict[int, list[ProcessInfo]] = {}
     for each in table.values():
         children.setdefault(each.parent, []).append(each)
@@ -157,7 +157,7 @@ def _is_same(process: ProcessInfo) -> bool:
 
 
 def processes(marker: str = "") -> dict[int, ProcessInfo]:
-    """Returns all living processes by id; those with ``marker`` in their environment are marked."""
+    """Return all living processes by id; those with ``marker`` in their environment are marked."""
     if not _has_proc():
         return from_ps(marker)
     name = marker.encode()
@@ -202,7 +202,7 @@ def _read_proc(pid: str, name: str) -> bytes:
 
 
 def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
-    """Returns ``processes`` from the ``ps`` command, for systems without ``/proc``."""
+    """Return ``processes`` from the ``ps`` command, for systems without ``/proc``."""
     import subprocess  # lazy: slow to load, and Linux does not need it
 
     flags = "-AEww" if sys.platform == "darwin" else "axeww"  # both show the environment

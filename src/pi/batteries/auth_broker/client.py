@@ -161,7 +161,7 @@ class SnapshotCache:
         self._url = url.encode()
 
     def read(self) -> BrokerSnapshot | None:
-        """Returns the stored snapshot; ``None`` if it is missing or cannot be decrypted."""
+        """Return the stored snapshot; ``None`` if it is missing or cannot be decrypted."""
         # Deferred import: OpenSSL costs some milliseconds.
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM

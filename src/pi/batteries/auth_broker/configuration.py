@@ -36,14 +36,14 @@ ACCOUNT_POOL_FILE = "PI_AUTH_BROKER_ACCOUNT_POOL_FILE"
 
 
 def variable(environ: Mapping[str, str], name: str) -> str:
-    """Returns a variable, or the one with the older prefix ``OMP_``; empty if neither is set."""
+    """Return a variable, or the one with the older prefix ``OMP_``; empty if neither is set."""
     return environ.get(name) or environ.get(f"OMP_{name.removeprefix('PI_')}") or ""
 
 
 def broker_config(
     environ: Mapping[str, str], setting: Callable[[str], Any], folder: Path
 ) -> BrokerConfig | None:
-    """Returns the configured broker; ``None`` without one.
+    """Return the configured broker; ``None`` without one.
 
     Raises ``PiError`` for an invalid URL, and for a URL without a token: a local credential in its
     place might bill another account.
@@ -81,7 +81,7 @@ def broker_config(
 
 
 def read_pools(data: bytes, where: str) -> Pools:
-    """Returns the pools of a file: ``{"anthropic": ["work", "spare"]}``."""
+    """Return the pools of a file: ``{"anthropic": ["work", "spare"]}``."""
     try:
         return msgspec.json.decode(data, type=dict[str, list[str]])
     except msgspec.MsgspecError as error:
@@ -92,7 +92,7 @@ def read_pools(data: bytes, where: str) -> Pools:
 
 
 def _indirect(value: Any, environ: Mapping[str, str]) -> str:
-    """Returns the text of a setting; for ``$NAME``, the value of that variable."""
+    """Return the text of a setting; for ``$NAME``, the value of that variable."""
     text = value if isinstance(value, str) else ""
     return environ.get(text[1:], "") if text.startswith("$") else text
 

@@ -77,7 +77,7 @@ class StoredAccounts(Record):
     accounts: tuple[StoredAccount, ...] = ()
 
     def account(self, id: str) -> StoredAccount | None:
-        """Returns the account with an id."""
+        """Return the account with an id."""
         return next((each for each in self.accounts if each.id == id), None)
 
 
@@ -98,7 +98,7 @@ class SharedAccount(Record):
     blocked_until: int = 0
 
     def credential(self) -> ApiKeyCredential | OAuthCredential:
-        """Returns the credential for requests."""
+        """Return the credential for requests."""
         if self.type == "api_key":
             return ApiKeyCredential(key=self.access, env=self.env)
         return OAuthCredential(
@@ -115,11 +115,11 @@ class BrokerSnapshot(Record):
     accounts: tuple[SharedAccount, ...] = ()
 
     def account(self, id: str) -> SharedAccount | None:
-        """Returns the account with an id."""
+        """Return the account with an id."""
         return next((each for each in self.accounts if each.id == id), None)
 
     def providers(self) -> frozenset[str]:
-        """Returns the providers with an account that is not disabled."""
+        """Return the providers with an account that is not disabled."""
         return frozenset(each.provider for each in self.accounts if not each.disabled)
 
 
@@ -138,7 +138,7 @@ class AccountUsage(Record):
 
 
 def shared(account: StoredAccount) -> SharedAccount:
-    """Returns an account without the fields that clients must not see."""
+    """Return an account without the fields that clients must not see."""
     entry = account.credential
     until = max((block.until for block in account.blocks), default=0)
     is_login = account.is_login
@@ -165,7 +165,7 @@ def shared(account: StoredAccount) -> SharedAccount:
 
 
 def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
-    """Returns the snapshot for clients."""
+    """Return the snapshot for clients."""
     return BrokerSnapshot(
         generation=stored.generation,
         generated_at=now_ms,
@@ -174,7 +174,7 @@ def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
 
 
 def label_of(entry: Json) -> str:
-    """Returns the account name in a credential; ``default`` if it has none."""
+    """Return the account name in a credential; ``default`` if it has none."""
     for name in ("email", "account", "login", "accountId", "account_id"):
         if isinstance(entry.get(name), str) and entry[name]:
             return str(entry[name])

@@ -61,7 +61,7 @@ class Refresher:
         """Time and reason of the last failed renewal, by account."""
 
     async def refresh(self, id: str, seen: int | None = None) -> StoredAccount:
-        """Returns the account, renewed if it is due or if version ``seen`` was refused.
+        """Return the account, renewed if it is due or if version ``seen`` was refused.
 
         A client that names an older version gets the current one: its token is replaced already,
         and another refresh would only use up a rotating grant.
@@ -212,7 +212,7 @@ def _credential(entry: Json) -> OAuthCredential:
 
 
 def _entry(old: Json, new: OAuthCredential) -> Json:
-    """Returns the new entry; fields that the server did not repeat are kept."""
+    """Return the new entry; fields that the server did not repeat are kept."""
     return {
         **old,
         **new.extra,

@@ -105,7 +105,7 @@ class BrokerServer:
         self._usage: dict[str, AccountUsage] = {}
 
     def application(self) -> web.Application:
-        """Returns the application with all routes."""
+        """Return the application with all routes."""
         app = web.Application(middlewares=[self._check], client_max_size=MAX_BODY)
         app.router.add_routes(
             [

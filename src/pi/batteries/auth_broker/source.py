@@ -346,7 +346,7 @@ def choose(
     current: str = "",
     session: str = "",
 ) -> SharedAccount | None:
-    """Returns the account for the next request of a session; ``None`` if none can be used.
+    """Return the account for the next request of a session; ``None`` if none can be used.
 
     A session keeps its account while it is usable, because prompt caches belong to an account.
     Otherwise the least used account is chosen; among equals, sessions are spread evenly.

@@ -37,7 +37,7 @@ class BrokerStore:
         self._read = StoredAccounts()
 
     def read(self) -> StoredAccounts:
-        """Returns the current content; parses the file only if it has changed."""
+        """Return the current content; parses the file only if it has changed."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -142,7 +142,7 @@ class RefreshJournal:
                 self._records[record.id] = record
 
     def find(self, account: StoredAccount) -> RefreshRecord | None:
-        """Returns the unfinished refresh of this version of an account; ``None`` without one."""
+        """Return the unfinished refresh of this version of an account; ``None`` without one."""
         record = self._records.get(account.id)
         return record if record is not None and record.version == account.version else None
 

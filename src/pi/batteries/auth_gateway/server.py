@@ -99,7 +99,7 @@ class GatewayServer:
         self._use: dict[str, ModelUse] = {}
 
     def application(self) -> web.Application:
-        """Returns the application with all routes."""
+        """Return the application with all routes."""
         app = web.Application(middlewares=[self._check], client_max_size=MAX_BODY)
         for path in FORMATS:
             app.router.add_post(path, self._answer)
@@ -399,7 +399,7 @@ class Problem(Record):
 
 
 def problem_of(failure: Exception | None) -> Problem:
-    """Returns the response for a failure before the answer began."""
+    """Return the response for a failure before the answer began."""
     for kind, problem in _PROBLEMS.items():
         if isinstance(failure, kind):
             return problem

@@ -253,7 +253,7 @@ class BrowserOperator:
 
 
 def check_url(url: str) -> None:
-    """Raises ``ToolFailed`` unless the URL is http, https or ``about:blank``."""
+    """Raise ``ToolFailed`` unless the URL is http, https or ``about:blank``."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
@@ -315,7 +315,7 @@ def _timed_out(params: BrowserParams) -> str:
 
 
 def _tail(browser: Browser, tab: Tab) -> str:
-    """Notes about dialogs, downloads, refused addresses and errors since the last result."""
+    """Note about dialogs, download, refused addresses and errors since the last result."""
     notes = tab.observed.take_notes()
     notes += [f"Refused: {each.explain()}" for each in browser.proxy.take_refused()]
     errors = tab.observed.take_errors()

@@ -218,7 +218,7 @@ def run(row: Json) -> str:
 
 
 def runs(rows: Sequence[Json], page: int, *, more: bool) -> str:
-    """Runs of workflows."""
+    """Run of workflows."""
     found = [run(row) for row in rows]
     if more:
         found.append(f"[There are more: use page={page + 1} with the same limit.]")

@@ -28,7 +28,7 @@ class Launch(Record):
 
     @property
     def key(self) -> str:
-        """Identifies the process: launches with the same key share it."""
+        """Identify the process: launches with the same key share it."""
         identity = [str(self.program), *self.row.args, self.row.init_options, self.row.settings]
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
         return f"{self.row.name}:{self.root}:{digest}"

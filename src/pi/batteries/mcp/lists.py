@@ -219,7 +219,7 @@ class ServerLists:
 
 
 def lists_to_json(lists: Lists) -> Json:
-    """Lists as JSON for the cache, in the format of the protocol."""
+    """List as JSON for the cache, in the format of the protocol."""
     return {
         "era": lists.era,
         "instructions": lists.instructions,
@@ -260,7 +260,7 @@ def _stored(resource: ResourceInfo, key: str) -> Json:
 
 
 def lists_from_json(stored: Json) -> Lists:
-    """Lists from the JSON of the cache."""
+    """List from the JSON of the cache."""
     return Lists(
         era="modern" if stored.get("era") == "modern" else "handshake",
         instructions=str(stored.get("instructions") or ""),

@@ -254,7 +254,7 @@ class SessionSpace:
 
 
 def _keys(hashes: Collection[str]) -> set[bytes]:
-    """Hashes in the form of packs, without those of unsaved contents."""
+    """Hash in the form of packs, without those of unsaved contents."""
     return {bytes.fromhex(hash) for hash in hashes if hash and not hash.startswith("?")}
 
 

@@ -33,7 +33,7 @@ def run(
     *,
     when_ready: Callable[[], None] = lambda: None,
 ) -> int:
-    """Serves one client over standard input and output; returns the exit code."""
+    """Serve one client over standard input and output; returns the exit code."""
     with protocol_output() as stdout:
         return run_until_signal(_run(arguments, environ, stdout, when_ready))
 

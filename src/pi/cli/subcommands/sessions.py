@@ -35,14 +35,14 @@ from pi.coding.session.writing import clean_name, session_directory
 
 
 def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Exports the first path to the second, or to a page in this folder; returns the exit code."""
+    """Export the first path to the second, or to a page in this folder; returns the exit code."""
     source, *rest = (expand_home(path) for path in paths)
     write_export(source, rest[0] if rest else None, Machine.from_environ(environ))
     return 0
 
 
 def write_export(source: Path, target: Path | None, host: Machine) -> None:
-    """Exports a session file without secrets and prints the path."""
+    """Export a session file without secrets and print the path."""
     cwd = Path.cwd()
     folders = _folder_of(source)
     secrets = _secrets(host, {cwd, *folders})
@@ -57,7 +57,7 @@ def write_export(source: Path, target: Path | None, host: Machine) -> None:
 
 
 def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:
-    """Returns the enabled batteries that hide texts in exports."""
+    """Return the enabled batteries that hide texts in exports."""
     settings = settings_here(host, project).raw
     return tuple(
         each
@@ -87,14 +87,14 @@ async def _with_redactors(
 
 
 def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
-    """Returns the known secrets, including those of ``.env`` files of trusted projects."""
+    """Return the known secrets, including those of ``.env`` files of trusted projects."""
     trusted = [folder for folder in folders if is_trusted(host, folder)]
     hosts = [host, *(with_project(host, folder) for folder in trusted)]
     return tuple(value for each in hosts for value in KnownSecrets.of(each).values())
 
 
 def _folder_of(source: Path) -> list[Path]:
-    """Returns the project folder of a session; an empty list if the file does not name one."""
+    """Return the project folder of a session; an empty list if the file does not name one."""
     try:
         header = read_header(source)
     except OSError:  # the export itself reports errors of the file
@@ -128,7 +128,7 @@ class SessionJson(Record):
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
-    """Runs ``pi sessions`` and returns the exit code."""
+    """Run ``pi sessions`` and return the exit code."""
     host, cwd = Machine.from_environ(environ, report=print_error), Path.cwd()
     custom = session_dir_here(arguments, host, cwd)
     catalog = SessionCatalog(host.agent_dir, custom=custom)
@@ -177,7 +177,7 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
 
 
 def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
-    """Returns the one session that an id, its prefix, or a path matches.
+    """Return the one session that an id, its prefix, or a path matches.
 
     An ambiguous id is an error, because changing the wrong session would be worse. Of sessions with
     the same id in several projects, the one of this folder is used.

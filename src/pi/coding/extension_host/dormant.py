@@ -180,7 +180,7 @@ class ExtensionContributions:
         return self.host.contributed.restrict_tools(names, added)
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
-        """Wraps around processes of a kind."""
+        """Wrap around processes of a kind."""
         return () if self.host is None else self.host.contributed.spawn_wraps(kind)
 
     def file_layers(self) -> tuple[FileLayer, ...]:

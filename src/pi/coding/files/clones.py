@@ -55,7 +55,7 @@ async def clone_working_copy(
 async def _mirror(
     repository: str, commit: str | None, folder: Path, environ: Mapping[str, str]
 ) -> Path:
-    """Returns a bare clone of ``repository`` that has ``commit``."""
+    """Return a bare clone of ``repository`` that has ``commit``."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = hashlib.sha256(repository.encode()).hexdigest()[:16]
     mirror, partial = folder / name, folder / f"{name}.partial"

@@ -45,12 +45,12 @@ class WorkingCopyFailed(PiError):
 
 
 def without_repository(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns ``environ`` without the variables that name another repository."""
+    """Return ``environ`` without the variables that name another repository."""
     return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
 
 
 async def top_level(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Returns the root of the repository that contains ``path``; ``None`` if there is none."""
+    """Return the root of the repository that contains ``path``; ``None`` if there is none."""
     result = await run_git(["rev-parse", "--show-toplevel"], path, environ)
     return Path(result[1].rstrip("\n")).resolve() if result is not None and result[0] == 0 else None
 
@@ -72,7 +72,7 @@ async def run_git(
     environ: Mapping[str, str],
     input: bytes | None = None,
 ) -> tuple[int, str] | None:
-    """Returns exit code and output, or the errors of a failed command; ``None`` without git."""
+    """Return exit code and output, or the errors of a failed command; ``None`` without git."""
     env = {
         **environ,
         "GIT_TERMINAL_PROMPT": "0",

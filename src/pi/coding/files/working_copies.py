@@ -112,7 +112,7 @@ class WorkingCopy(Record):
         return self.path / self.below
 
     async def patch(self, *, limit: int = MAX_PATCH) -> Patch:
-        """Returns all changes since the beginning, also new and deleted files."""
+        """Return all changes since the beginning, also new and deleted files."""
         tree = await self._tree()
         names = await self._git("diff", "--name-only", "-z", "--no-renames", self.base, tree)
         files = tuple(name for name in names.split("\0") if name)
@@ -261,7 +261,7 @@ class WorkingCopy(Record):
                 await run_git(["branch", "-D", self.branch], self.source, self.environ)
 
     async def _tree(self) -> str:
-        """Writes the files as a tree object, with a temporary index; returns its id."""
+        """Write the files as a tree object, with a temporary index; returns its id."""
         index = self.folder / "index"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
@@ -456,7 +456,7 @@ async def _plain_copy(
 
 
 def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> None:
-    """Copies files and links; raises ``WorkingCopyFailed`` beyond the limits."""
+    """Copy files and links; raises ``WorkingCopyFailed`` beyond the limits."""
     files = size = 0
     for folder, names, entries in os.walk(source):
         source_folder = Path(folder)

@@ -106,7 +106,7 @@ class RoleResolution(Record):
 
 
 def parse_role(text: str) -> RoleReference | None:
-    """Returns the role that ``text`` names; ``None`` if it is a model pattern."""
+    """Return the role that ``text`` names; ``None`` if it is a model pattern."""
     found = _REFERENCE.fullmatch(text.strip())
     if found is None or (found[2] and found[2] not in (*LEVELS, INHERIT)):
         return None
@@ -117,7 +117,7 @@ def parse_role(text: str) -> RoleReference | None:
 def configured_roles(
     settings: Mapping[str, Any], flags: Mapping[str, bool | str], environ: Mapping[str, str]
 ) -> RoleSettings:
-    """Returns the roles of the merged settings, with overrides by flags and variables.
+    """Return the roles of the merged settings, with overrides by flags and variables.
 
     Values of other types than expected are ignored.
     """
@@ -148,7 +148,7 @@ def _is_pattern(value: object) -> bool:
 
 
 def role_overrides(flags: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the roles that flags and variables set for this run."""
+    """Return the roles that flags and variables set for this run."""
     named = {role: environ[name] for role, name in OVERRIDES.items() if environ.get(name)}
     return {**named, **{role: value for role, value in flags.items() if value}}
 
@@ -161,7 +161,7 @@ def resolve_role(
     current: ResolvedModel | None = None,
     thinking: ThinkingLevel | None = None,
 ) -> RoleResolution:
-    """Returns the models for ``role``: its own, those of its fallback role, then ``current``.
+    """Return the models for ``role``: its own, those of its fallback role, then ``current``.
 
     Background work uses the next model when one fails. ``thinking`` is the level of the reference
     and takes precedence over the role's own. For ``vision`` only models that accept images count.
@@ -195,7 +195,7 @@ class _Walk:
     def models(
         self, role: str, thinking: ThinkingLevel | None, path: tuple[str, ...]
     ) -> Iterator[RoleModel]:
-        """Yields the candidates for ``role``; ``thinking`` takes precedence over their levels."""
+        """Yield the candidates for ``role``; ``thinking`` takes precedence over their levels."""
         if role in path:
             self.problem = f"The roles refer to each other: {' → '.join((*path, role))}."
             return
@@ -238,7 +238,7 @@ def next_role(
     step: int = 1,
     session: ResolvedModel | None = None,
 ) -> RoleModel | None:
-    """Returns the model to switch to when cycling; each role keeps its own level.
+    """Return the model to switch to when cycling; each role keeps its own level.
 
     Roles without a model of their own are skipped; ``None`` if there is nothing to switch to.
     """

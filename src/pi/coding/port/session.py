@@ -116,12 +116,12 @@ class SessionPort(Protocol):
 
     @property
     def sessions(self) -> SessionsPort:
-        """Replaces this session with another one."""
+        """Replace this session with another one."""
         ...
 
     @property
     def tree(self) -> TreePort:
-        """Moves the leaf of the session."""
+        """Move the leaf of the session."""
         ...
 
     @property
@@ -131,12 +131,12 @@ class SessionPort(Protocol):
 
     @property
     def compaction(self) -> CompactionPort:
-        """Compacts the conversation."""
+        """Compact the conversation."""
         ...
 
     @property
     def retry(self) -> RetryPort:
-        """Retries of failed answers."""
+        """Retry of failed answers."""
         ...
 
     @property

@@ -107,7 +107,7 @@ class AcpUI(ExtensionUI):
         on_timeout: Any = None,
         call_id: str | None = None,
     ) -> Any:
-        """Asks for one of ``options``, or for several with a form."""
+        """Ask for one of ``options``, or for several with a form."""
         listed = as_options(options)
         is_permission = any(option_kind(each.label) == "reject_once" for each in listed)
         if self._client.forms and (multi or not is_permission):
@@ -120,7 +120,7 @@ class AcpUI(ExtensionUI):
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
     ) -> Any:
-        """Asks a yes-or-no question."""
+        """Ask a yes-or-no question."""
         request = self._permission(f"{title}\n{message}", as_options((YES, NO)))
         answer = await self._within(timeout, on_timeout, request)
         return answer == YES if isinstance(answer, str) or answer is None else answer
@@ -134,7 +134,7 @@ class AcpUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a line of text; raises for a secret, which clients show and log."""
+        """Ask for a line of text; raises for a secret, which clients show and log."""
         if secret:
             raise ExtensionError(
                 f"“{title}” asks for a secret, which is not sent to an editor.",
@@ -152,18 +152,18 @@ class AcpUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a longer text."""
+        """Ask for a longer text."""
         field = {"type": "string"} | ({"default": prefill} if prefill else {})
         return await self._within(timeout, on_timeout, self._form(title, field))
 
     # Messages without an answer -------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
-        """Shows a notice."""
+        """Show a notice."""
         self._notify(message, kind or "info")
 
     def write(self, text: str) -> None:
-        """Shows the output of a command in the conversation."""
+        """Show the output of a command in the conversation."""
         self._write(text)
 
     def set_theme(self, theme: str) -> ThemeChange:
@@ -182,7 +182,7 @@ class AcpUI(ExtensionUI):
             return None
 
     async def _permission(self, question: str, options: Sequence[Option]) -> str | None:
-        """Returns the label of the option that the user selects; ``None`` if they cancel."""
+        """Return the label of the option that the user selects; ``None`` if they cancel."""
         params = {
             "sessionId": self._session_id,
             "toolCall": self._subject(question),
@@ -203,7 +203,7 @@ class AcpUI(ExtensionUI):
                 return None
 
     def _subject(self, question: str) -> Json:
-        """Returns the call that a question is about, or one that only shows the question."""
+        """Return the call that a question is about, or one that only shows the question."""
         first, _, rest = question.partition("\n")
         if (call := self._calls.current) is not None:
             shown = self._shown_call(call)
@@ -214,7 +214,7 @@ class AcpUI(ExtensionUI):
         return shown | {"content": [*shown.get("content", ()), text]}
 
     async def _form(self, message: str, field: Json) -> Any:
-        """Returns the value of the only field of a form; ``None`` without forms or an answer."""
+        """Return the value of the only field of a form; ``None`` without forms or an answer."""
         if not self._client.forms:
             return None
         params: Json = {
@@ -237,7 +237,7 @@ class AcpUI(ExtensionUI):
 
 
 def option_kind(label: str) -> str:
-    """Returns the kind of an option, for its icon and key."""
+    """Return the kind of an option, for its icon and key."""
     words = label.lower().replace(",", " ").split()
     if words and words[0] in REFUSING:
         return "reject_once"

@@ -186,7 +186,7 @@ class AcpServer:
         return session, opened.start
 
     def _begin(self, session: AcpSession, start: Callable[[], Awaitable[None]]) -> Json:
-        """Starts a session after the answer: this task writes it before it yields again."""
+        """Start a session after the answer: this task writes it before it yields again."""
         self._scope.start(session.begin(start), name="acp session start")
         return session.choices.state()
 

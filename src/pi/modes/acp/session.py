@@ -313,7 +313,7 @@ class AcpSession:
     # Tool calls -----------------------------------------------------------------------------------
 
     def _shown_call(self, call: ToolCall) -> Json:
-        """Returns a call with its arguments, without the kind of the update."""
+        """Return a call with its arguments, without the kind of the update."""
         tier = self._tier(call)
         shown = updates.started_call(call, tier, self.port.workspace.cwd, "pending")
         del shown["sessionUpdate"]
@@ -354,7 +354,7 @@ class AcpSession:
         return self._update_call(event.tool_call_id, content=content)
 
     async def _text(self, path: Path) -> str | None:
-        """Returns the text of a file; ``None`` if it is missing, not text, or too large to show."""
+        """Return the text of a file; ``None`` if it is missing, not text, or too large to show."""
         try:
             data = await self.port.workspace.files.read_file(str(path), most=updates.MAX_DIFF)
             return data.decode()

@@ -29,7 +29,7 @@ SEEN_SECONDS = 1.5
 
 
 async def run(start: AppOptions) -> str:
-    """Runs the application on the terminal of the process; returns the text to print at the end."""
+    """Run the application on the terminal of the process; returns the text to print at the end."""
     from pi.tui.terminals import own_terminal  # tests pass their own terminal
 
     terminal = own_terminal(start.environ, platform=sys.platform)
@@ -58,7 +58,7 @@ class App:
         """Why the session could not be opened."""
 
     async def run(self) -> str:
-        """Runs until the user quits; returns the text to print.
+        """Run until the user quits; returns the text to print.
 
         Raises the error if the session cannot be opened; typed text is kept as a draft.
         """
@@ -90,13 +90,13 @@ class App:
         return self._ended.is_set()
 
     def quit(self) -> None:
-        """Quits at the user's request."""
+        """Quit at the user's request."""
         if not self._ended.is_set():
             self._has_quit = True
             self._ended.set()
 
     async def _open(self) -> None:
-        """Opens the session, or ends the application if that fails."""
+        """Open the session, or end the application if that fails."""
         try:
             await self._load()
         except Exception as error:
@@ -106,7 +106,7 @@ class App:
             self._ended.set()
 
     async def _load(self) -> None:
-        """Loads everything else while the screen is already usable."""
+        """Load everything else while the screen is already usable."""
         await asyncio.sleep(0)  # the first frame is painted before anything is loaded
         # Imports take a few frames; in a thread, keys are handled between two modules.
         await asyncio.to_thread(self._start.load)
@@ -122,7 +122,7 @@ class App:
         await self._view.open(early)
 
     def _restore(self, view: SessionLifecycle, draft: str) -> None:
-        """Puts a draft into the editor; into the history, if the user is writing something else.
+        """Put a draft into the editor; into the history, if the user is writing something else.
 
         Text typed before the session is open, or within ``SEEN_SECONDS``, was begun before the user
         saw the draft: it replaces the draft, which moves into the history.
@@ -166,7 +166,7 @@ class App:
             await asyncio.to_thread(self._drafts.save, self._frame.composer.unsent)
 
     def _failed(self, name: str, problem: BaseException) -> None:
-        """Shows an unexpected error on the screen and logs it with its traceback."""
+        """Show an unexpected error on the screen and log it with its traceback."""
         log.error("%s failed", name, exc_info=problem, extra={"is_reported": True})
         if self._view is not None:
             self._view.show_failure(name, problem)
@@ -174,6 +174,6 @@ class App:
             self._notify(f"{name}: {problem!r}", "error")
 
     def _notify(self, text: str, token: str = "muted") -> None:
-        """Shows a transient notice."""
+        """Show a transient notice."""
         self._frame.passing.show(text, token)
         self._frame.tui.request_render()

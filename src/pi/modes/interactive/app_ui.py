@@ -40,7 +40,7 @@ class EditorFailed(PiError):
 
 
 def editor_command(setting: str | None, environ: Mapping[str, str], system: str) -> list[str]:
-    """Returns the command of the setting, or else of ``VISUAL``, ``EDITOR`` or the default.
+    """Return the command of the setting, or else of ``VISUAL``, ``EDITOR`` or the default.
 
     Raises ``EditorFailed`` for an unclosed quotation mark.
     """
@@ -59,7 +59,7 @@ def editor_command(setting: str | None, environ: Mapping[str, str], system: str)
 async def edit_text(
     text: str, command: Sequence[str], *, suffix: str, cwd: Path, env: Mapping[str, str]
 ) -> str:
-    """Returns the edited text, without the newline that editors add.
+    """Return the edited text, without the newline that editors add.
 
     Raises ``EditorFailed`` if the editor ended with an error, as vim does for ``:cq``, or if the
     file cannot be written or read; ``SpawnFailed`` if it could not be started.
@@ -88,7 +88,7 @@ async def edit_text(
 
 
 def _ending(code: int) -> str:
-    """Describes how a program ended."""
+    """Describe how a program ended."""
     if code >= 0:
         return f"ended with code {code}"
     try:
@@ -138,7 +138,7 @@ class AppUi:
         """Shows a label while work is in progress."""
 
     def open(self, port: SessionPort, host: Machine) -> None:
-        """Sets the session and the machine, once the session is open."""
+        """Set the session and the machine, once the session is open."""
         self._session = (port, host)
 
     @property
@@ -162,7 +162,7 @@ class AppUi:
         return self._activity.indicator.is_still
 
     async def show(self, build: Build[T]) -> T:
-        """Shows a component in place of the editor until it returns an answer.
+        """Show a component in place of the editor until it returns an answer.
 
         It waits for a pause while the user is typing.
         """
@@ -184,7 +184,7 @@ class AppUi:
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Shows an overlay until it returns an answer; waits like ``show`` if it captures keys."""
+        """Show an overlay until it returns an answer; waits like ``show`` if it captures keys."""
         if options is None or not options.non_capturing:
             await self._frame.composer.typing.wait()
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -198,7 +198,7 @@ class AppUi:
             self.request_render()
 
     def notify(self, text: str, level: Level = "info") -> None:
-        """Shows a transient notice, or adds warnings and errors to the transcript."""
+        """Show a transient notice, or add warnings and errors to the transcript."""
         if level in _PASSING:
             self._frame.passing.show(text, _PASSING[level])
         else:
@@ -206,7 +206,7 @@ class AppUi:
         self.request_render()
 
     def add_output(self, block: Component) -> None:
-        """Adds a component to the transcript."""
+        """Add a component to the transcript."""
         self._transcript.add_output(block)
         self.request_render()
 
@@ -215,12 +215,12 @@ class AppUi:
         return self._frame.composer.text
 
     def set_editor_text(self, text: str) -> None:
-        """Replaces the text in the editor."""
+        """Replace the text in the editor."""
         self._frame.composer.set_text(text)
         self.request_render()
 
     def request_render(self) -> None:
-        """Requests a frame."""
+        """Request a frame."""
         self._frame.tui.request_render()
 
     def shown_rows(self) -> list[str]:
@@ -229,16 +229,16 @@ class AppUi:
         return tui.display.root.render(tui.terminal.size.columns)
 
     def refresh(self, title: str = "") -> None:
-        """Redraws everything."""
+        """Redraw everything."""
         self._frame.tui.reset_display(self.page(title) if title else None)
 
     def page(self, title: str, *, is_other_text: bool = False, is_forced: bool = False) -> NewPage:
-        """Returns a page of history that begins with a titled line."""
+        """Return a page of history that begins with a titled line."""
         line = DividerBlock(self._transcript.look, title)
         return NewPage(heading=line.render, is_other_text=is_other_text, is_forced=is_forced)
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
-        """Returns the text edited in the external editor; ``None`` after an error, which is shown.
+        """Return the text edited in the external editor; ``None`` after an error, which is shown.
 
         The editor gets the whole terminal meanwhile.
         """

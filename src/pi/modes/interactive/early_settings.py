@@ -55,7 +55,7 @@ class EarlySettings(Record):
 
 
 def early_settings(agent_dir: Path) -> EarlySettings:
-    """Reads the user's file; if it is invalid, defaults apply; the session reports errors."""
+    """Read the user's file; if it is invalid, defaults apply; the session reports errors."""
     try:
         if (agent_dir / "config.yml").exists():
             return msgspec.convert(_with_config(agent_dir), type=EarlySettings)
@@ -66,7 +66,7 @@ def early_settings(agent_dir: Path) -> EarlySettings:
 
 
 def _with_config(agent_dir: Path) -> dict[str, object]:
-    """Returns ``settings.json`` above ``config.yml``."""
+    """Return ``settings.json`` above ``config.yml``."""
     from pi.base.clock import SystemClock  # deferred: few users have the file
     from pi.coding.settings.settings import SettingsFile
 

@@ -77,11 +77,11 @@ class KeyActions:
         }
 
     def open(self, port: SessionPort) -> None:
-        """Sets the session, once it is open."""
+        """Set the session, once it is open."""
         self._port = port
 
     def act(self, action: str) -> bool:
-        """Runs an action; returns whether it was handled."""
+        """Run an action; returns whether it was handled."""
         if (command := _COMMANDS.get(action)) is not None:
             return self._prompt_sender.run_command(command)
         act = self._acts.get(action)
@@ -100,7 +100,7 @@ class KeyActions:
         return True
 
     def _interrupt_run(self) -> bool:
-        """Stops the user's shell command, the retry or the run; returns whether there was one."""
+        """Stop the user's shell command, the retry or the run; returns whether there was one."""
         port = self._port
         if port is None:
             return False
@@ -115,7 +115,7 @@ class KeyActions:
         return True
 
     async def _stop(self, abort: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Stops the agent; queued messages return to the editor."""
+        """Stop the agent; queued messages return to the editor."""
         await self._prompt_sender.restore_queued()
         if self._composer.text:
             self._quit_keys.end_hint()
@@ -224,7 +224,7 @@ class KeyActions:
         return True
 
     async def _copy_prompt(self) -> None:
-        """Copies the text in the editor, or else the last prompt of the session."""
+        """Copy the text in the editor, or else the last prompt of the session."""
         from pi.modes.interactive.commands.session import copy_text  # deferred: rarely used
 
         if self._port is None:
@@ -247,6 +247,6 @@ class KeyActions:
 
 
 async def _give_up(port: SessionPort) -> None:
-    """Cancels the retry wait; the retry itself, if it has just started."""
+    """Cancel the retry wait; the retry itself, if it has just started."""
     if not await port.retry.abort():
         await port.abort()

@@ -82,23 +82,23 @@ class DialogSlot:
         return rows
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         self._resident.invalidate()
         for guest in self._guests:
             guest.invalidate()
 
     def push(self, guest: Component) -> None:
-        """Shows a component and gives it the keys."""
+        """Show a component and give it the keys."""
         self._guests.append(guest)
         self._settle()
 
     def remove(self, guest: Component) -> None:
-        """Removes a component; the previous one is shown again."""
+        """Remove a component; the previous one is shown again."""
         self._guests = [other for other in self._guests if other is not guest]
         self._settle()
 
     def clear(self) -> None:
-        """Removes all dialogs."""
+        """Remove all dialogs."""
         self._guests.clear()
         self._settle()
 
@@ -201,7 +201,7 @@ class AppLayout:
         return composer
 
     def _assemble(self, values: EarlySettings) -> None:
-        """Adds all parts to the screen, from top to bottom."""
+        """Add all parts to the screen, from top to bottom."""
         for part in (
             self._top(values),
             self.passing,
@@ -231,7 +231,7 @@ class AppLayout:
 
 
 def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capabilities:
-    """Returns the terminal capabilities; settings override the environment."""
+    """Return the terminal capabilities; settings override the environment."""
     terminal = values.terminal
     changes: dict[str, object] = {}
     if terminal.hyperlinks != "auto":
@@ -262,7 +262,7 @@ class DoublePressDetector:
         self._last: float | None = None
 
     def is_second(self) -> bool:
-        """Records a press; returns whether it completes a double press, which resets it."""
+        """Record a press; returns whether it completes a double press, which resets it."""
         now, last = self._clock.monotonic(), self._last
         is_second = last is not None and now - last <= TWICE_SECONDS
         self._last = None if is_second else now
@@ -305,7 +305,7 @@ class QuitKeys:
         """Removes the hint; ``None`` while it is not shown."""
 
     def act(self, action: str) -> bool:
-        """Runs an action; returns whether it was handled."""
+        """Run an action; returns whether it was handled."""
         match action:
             case "app.clear":
                 self._clear()
@@ -316,7 +316,7 @@ class QuitKeys:
         return False
 
     def end_hint(self) -> None:
-        """Removes the hint, e.g. because text returned to the editor: the next press clears it."""
+        """Remove the hint, e.g. because text returned to the editor: the next press clears it."""
         if self._end_hint is not None:
             self._end_hint()
 

@@ -64,7 +64,7 @@ class PromptSender:
         self._shell_runs = 0
 
     def open(self, port: SessionPort, commands: Commands) -> None:
-        """Sets the session, once it is open, and delivers waiting prompts."""
+        """Set the session, once it is open, and deliver waiting prompts."""
         self._port, self._commands = port, commands
         self.deliver_waiting()
 
@@ -79,15 +79,15 @@ class PromptSender:
         return self._shell_runs > 0
 
     def submit(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Sends text; steers the agent while it is running."""
+        """Send text; steers the agent while it is running."""
         self._send(text, images, "steer")
 
     def follow_up(self, text: str, images: tuple[Image, ...] = ()) -> None:
-        """Queues text for delivery when the agent would stop."""
+        """Queue text for delivery when the agent would stop."""
         self._send(text, images, "followUp")
 
     def deliver_waiting(self) -> None:
-        """Sends the waiting prompts, if possible."""
+        """Send the waiting prompts, if possible."""
         if not self._waiting or self._must_wait:
             return
         waiting, self._waiting = self._waiting, []
@@ -96,7 +96,7 @@ class PromptSender:
             self.submit(text, images)
 
     def queue_changed(self, steering: tuple[str, ...], follow_up: tuple[str, ...]) -> None:
-        """Shows the queues of the session after a change."""
+        """Show the queues of the session after a change."""
         self._queued = (
             tuple(map(without_attachments, steering)),
             tuple(map(without_attachments, follow_up)),
@@ -111,7 +111,7 @@ class PromptSender:
             self._composer.restore([*steering, *follow_up])
 
     async def restore_queued(self) -> bool:
-        """Puts undelivered prompts back into the editor; returns whether there were any."""
+        """Put undelivered prompts back into the editor; returns whether there were any."""
         texts: list[str] = []
         if self._port is not None and any(self._queued):
             queues = await self._port.prompts.clear_queue()
@@ -129,7 +129,7 @@ class PromptSender:
         return self._port is not None and self._port.settings.values.editor.attach_files
 
     def attachments(self, text: str) -> list[Attachment]:
-        """Reads the files that a text mentions, if enabled. Blocks: call it in a thread."""
+        """Read the files that a text mentions, if enabled. Blocks: call it in a thread."""
         port = self._port
         if port is None or not self.attaches_files or text.startswith(("/", "!")):
             return []
@@ -138,7 +138,7 @@ class PromptSender:
         return attachments(text, cwd=port.info.cwd, home=self._ui.host.home, limits=limits)
 
     def run_command(self, name: str, arguments: str = "") -> bool:
-        """Runs a built-in command; returns whether it exists."""
+        """Run a built-in command; returns whether it exists."""
         work = self._commands.find(name, arguments) if self._commands is not None else None
         if work is None:
             return False
@@ -163,7 +163,7 @@ class PromptSender:
             self._tasks.start(work, name="prompt")
 
     def _command_prompt(self, text: str) -> str:
-        """Returns the prompt of a built-in command; other text unchanged."""
+        """Return the prompt of a built-in command; other text unchanged."""
         if self._commands is None or not text.startswith("/"):
             return text
         return self._commands.prompt(*split_command(text)) or text
@@ -179,7 +179,7 @@ class PromptSender:
     async def _prompt(
         self, port: SessionPort, text: str, images: tuple[Image, ...], streaming: Streaming
     ) -> None:
-        """Sends text; one at a time, in order.
+        """Send text; one at a time, in order.
 
         An extension command counts as delivered when it has ended, which may never happen. Later
         prompts wait for it, because it may change them, but no longer than ``GRACE_SECONDS``.
@@ -213,7 +213,7 @@ class PromptSender:
             release()
 
     async def _attach(self, text: str) -> list[Attachment]:
-        """Returns the files that a text attaches; reports those that cannot be attached."""
+        """Return the files that a text attaches; reports those that cannot be attached."""
         if "@" not in text or not self.attaches_files:
             return []
         found = await asyncio.to_thread(self.attachments, text)
@@ -230,7 +230,7 @@ class PromptSender:
         return await ask_values(self._ui, missing)
 
     def _check_command(self, port: SessionPort, text: str) -> None:
-        """Raises ``UnknownCommand`` for a typo: sent to the model, it would cost money.
+        """Raise ``UnknownCommand`` for a typo: sent to the model, it would cost money.
 
         A text that starts with an existing path, such as ``/tmp``, is not a command.
         """
@@ -243,7 +243,7 @@ class PromptSender:
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 
     async def _send_to_extension(self, port: SessionPort, text: str) -> None:
-        """Passes a text to the extension whose input mode has its prefix."""
+        """Pass a text to the extension whose input mode has its prefix."""
         await port.extensions.handle_input(text)
         self._ui.request_render()
 
@@ -290,7 +290,7 @@ class PromptSender:
 
 
 async def ask_values(ui: Ui, missing: MissingValues) -> dict[str, str] | None:
-    """Asks for the missing arguments of a prompt template; ``None`` if the user cancels."""
+    """Ask for the missing arguments of a prompt template; ``None`` if the user cancels."""
     values = {}
     for number, name in enumerate(missing.names, 1):
         count = f" ({number} of {len(missing.names)})" if len(missing.names) > 1 else ""

@@ -41,7 +41,7 @@ class ToggleResource(Protocol):
     """Changes which resources are enabled."""
 
     async def __call__(self, place: int, *, on: bool) -> None:
-        """Enables or disables the resource at an index. Raises ``PiError`` on failure."""
+        """Enable or disable the resource at an index. Raises ``PiError`` on failure."""
         ...
 
 
@@ -53,7 +53,7 @@ async def choose_resources(
     environ: Mapping[str, str],
     agent_dir: Path,
 ) -> None:
-    """Shows the list until the user closes it; changes apply at once.
+    """Show the list until the user closes it; changes apply at once.
 
     Changes run one after another. A failure is shown, and the list shows the actual state.
     """

@@ -58,7 +58,7 @@ class CacheMissDetector:
         """The last model, and how many tokens of its input are cached."""
 
     def handle_event(self, event: object) -> str:
-        """Returns a notice after an event; usually empty."""
+        """Return a notice after an event; usually empty."""
         match event:
             case MessageEnd(message=AssistantMessage(usage=usage) as answer) if usage.total_tokens:
                 before, model = self._before, f"{answer.provider}/{answer.model}"
@@ -153,7 +153,7 @@ class SessionController:
         frame.composer.on_text = watcher.text_changed
 
     def open(self, opened: OpenedSession) -> None:
-        """Shows the conversation of the session, once it is open, and follows its events."""
+        """Show the conversation of the session, once it is open, and follow its events."""
         opened.port.subscribe(self._handle_event)
         self.screen.open(opened.port, opened.host)
         self._key_actions.open(opened.port)
@@ -213,7 +213,7 @@ class SessionController:
     # Display of the session -----------------------------------------------------------------------
 
     def _show_session(self) -> None:
-        """Shows the conversation and all status of the session."""
+        """Show the conversation and all status of the session."""
         self._show_facts()
         port = self.screen.port
         self._session_id = port.entries.log.header.id
@@ -228,7 +228,7 @@ class SessionController:
         self.status.open(port)
 
     def _reload(self) -> None:
-        """Shows another session, or another branch of this one."""
+        """Show another session, or another branch of this one."""
         facts, before = self.screen.port.info, self._session_id
         self.transcript.clear()
         self.prompt_sender.moved(self.screen.port)
@@ -241,7 +241,7 @@ class SessionController:
         self._frame.tui.reset_display(page)
 
     def _reloaded(self) -> None:
-        """Shows the same conversation with reloaded settings and extensions."""
+        """Show the same conversation with reloaded settings and extensions."""
         self._show_facts()
         self._frame.tui.reset_display()
 
@@ -262,7 +262,7 @@ class SessionController:
         )
 
     def _show_label(self, label: str) -> None:
-        """Shows the activity in the editor's border; only that is painted again."""
+        """Show the activity in the editor's border; only that is painted again."""
         self._frame.composer.show_label(label)
         self._frame.tui.request_component_render(self._frame.composer.component)
         if self.transcript.feed.tick():
@@ -298,11 +298,11 @@ class SessionController:
         )
 
     def _why_unseen(self) -> str:
-        """Returns why the model would not see an image; empty if it would or is unknown."""
+        """Return why the model would not see an image; empty if it would or is unknown."""
         return image_unsupported_reason(self.screen.port) if self.prompt_sender.is_open else ""
 
     def _connect_keys(self, activity: Activity, quit_keys: QuitKeys) -> KeyActions:
-        """Connects the keys and the submit handler of the screen."""
+        """Connect the keys and the submit handler of the screen."""
         frame = self._frame
         paste_handler = PasteHandler(
             self._start,
@@ -338,7 +338,7 @@ class SessionController:
 
 
 def _key_label(keymap: Keymap, action: str) -> Callable[[], str]:
-    """Returns a function that returns the first key of an action; empty if it has none."""
+    """Return a function that returns the first key of an action; empty if it has none."""
 
     def first() -> str:
         keys = keymap.keys(action)
@@ -375,14 +375,14 @@ class SettingsApplier:
         """A theme that was not found before extensions were loaded."""
 
     def follow(self, settings: Settings) -> None:
-        """Applies the settings of a session; another folder has others."""
+        """Apply the settings of a session; another folder has others."""
         if settings is not self._settings:
             self._settings = settings
             settings.on_change(self._apply)
         self._apply()
 
     def begun(self) -> None:
-        """Looks again for a theme that was not found: all themes are known now."""
+        """Look again for a theme that was not found: all themes are known now."""
         self._has_begun = True
         if self._missing is not None:
             self._use(self._missing)
@@ -442,7 +442,7 @@ MAX_FIRST_IDS = 0xF0_0000
 
 
 def system_clipboard(start: AppOptions, write: Callable[[str], None]) -> Clipboard:
-    """Returns the user's clipboard; ``write`` sends to the terminal."""
+    """Return the user's clipboard; ``write`` sends to the terminal."""
     from pi.base.processes import find_program  # deferred until something is copied
 
     return Clipboard(
@@ -455,7 +455,7 @@ def system_clipboard(start: AppOptions, write: Callable[[str], None]) -> Clipboa
 
 
 def graphics_for(tui: TUI, environ: Mapping[str, str]) -> Graphics | None:
-    """Returns the graphics protocol of the terminal; ``None`` if it shows no images."""
+    """Return the graphics protocol of the terminal; ``None`` if it shows no images."""
     protocol = tui.capabilities.images
     if protocol is None:
         return None

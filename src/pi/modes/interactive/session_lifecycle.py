@@ -38,7 +38,7 @@ _CHOOSING = "tui.select."
 
 @contextmanager
 def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
-    """Passes text to the editor while a dialog without a text field has the keys.
+    """Pass text to the editor while a dialog without a text field has the keys.
 
     While the user is typing, other keys go there too: an Enter ends a message, and must not answer
     a question that the user has not seen.
@@ -103,7 +103,7 @@ class SessionLifecycle:
         return self._opened is not None
 
     async def open(self, early: list[str]) -> None:
-        """Opens the session, shows it, and sends queued prompts.
+        """Open the session, show it, and send queued prompts.
 
         Raises the error if the session cannot be opened.
         """
@@ -138,7 +138,7 @@ class SessionLifecycle:
         await self._begin(opened)
 
     async def close(self) -> str:
-        """Closes the session; returns the lines to print at exit."""
+        """Close the session; returns the lines to print at exit."""
         self._end_log()
         if self._opened is None:
             return ""
@@ -146,11 +146,11 @@ class SessionLifecycle:
         return self._opened.leave()
 
     def show_failure(self, name: str, problem: BaseException) -> None:
-        """Shows an unexpected error; the log has the traceback."""
+        """Show an unexpected error; the log has the traceback."""
         self.screen.notify(f"{name} failed: {problem!r}. {self._more}", "error")
 
     def _show_logged(self, text: str) -> None:
-        """Shows a logged error that was not reported before."""
+        """Show a logged error that was not reported before."""
         self.screen.notify(f"{text[:1].upper()}{text[1:].rstrip('.')}. {self._more}", "error")
 
     @property
@@ -180,7 +180,7 @@ class SessionLifecycle:
             self.screen.notify(opened.note, "warning")
 
     def _introduction(self, lines: Sequence[str]) -> Block:
-        """Returns the block of the start-up lines; a notice with ``--verbose``, else dim lines."""
+        """Return the block of the start-up lines; a notice with ``--verbose``, else dim lines."""
         look = self._regions.transcript.look
         if self._start.verbose:
             return NoticeBlock(look, "\n".join(lines))
@@ -189,7 +189,7 @@ class SessionLifecycle:
     # Beginning ------------------------------------------------------------------------------------
 
     async def _begin(self, opened: OpenedSession) -> None:
-        """Starts the session: emits the start event, then sends queued prompts."""
+        """Start the session: emit the start event, then send queued prompts."""
         commands, regions = self._start.commands(self.screen), self._regions
         completing = regions.extensions.ui.completing
         completing.complete_with(suggestions(opened.port, opened.host, commands, self._cwd))
@@ -214,7 +214,7 @@ class SessionLifecycle:
                 regions.prompt_sender.follow_up(text, images)
 
     async def _choose_session(self, opened: OpenedSession, commands: Commands) -> bool:
-        """Runs the command that picks a session; returns whether another one is open now.
+        """Run the command that picks a session; returns whether another one is open now.
 
         Prompts wait until it ends: they would go to the session that is left.
         """
@@ -229,7 +229,7 @@ class SessionLifecycle:
         return opened.port.entries.log.header.id != before
 
     def _write_back(self, text: str, images: Sequence[Image]) -> None:
-        """Puts a message into the editor; the user decides whether to send it."""
+        """Put a message into the editor; the user decides whether to send it."""
         composer = self._frame.composer
         composer.set_text("\n\n".join(part for part in (composer.text, text) if part.strip()))
         for image in images:
@@ -242,14 +242,14 @@ class SessionLifecycle:
     # Watched files --------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Checks regularly whether the branch or the theme file changed."""
+        """Check regularly whether the branch or the theme file changed."""
         while True:
             await self._start.clock.sleep(POLL_SECONDS)
             await self._regions.status.look_for_branch()
             self._frame.themes.reload_if_changed()
 
     def _redacted(self, text: str) -> str:
-        """Redacts ``text`` for the log."""
+        """Redact ``text`` for the log."""
         if self._opened is None:
             return text
         port = self._opened.port
@@ -285,7 +285,7 @@ class Drafts:
         self._saved = ""
 
     def save(self, text: str) -> None:
-        """Saves a text; an empty one removes the file."""
+        """Save a text; an empty one removes the file."""
         if text == self._saved:
             return
         self._saved = text
@@ -297,7 +297,7 @@ class Drafts:
                 self._path.unlink(missing_ok=True)
 
     def recover(self) -> str | None:
-        """Returns the newest abandoned draft of this folder, and saves it as the own draft."""
+        """Return the newest abandoned draft of this folder, and save it as the own draft."""
         with suppress(OSError, PiError):
             for path in self._abandoned():
                 text = read_regular(path).decode("utf-8", "replace")
@@ -308,7 +308,7 @@ class Drafts:
         return None
 
     def close(self, *, keep: bool = False) -> None:
-        """Removes the draft, unless it should be kept."""
+        """Remove the draft, unless it should be kept."""
         if not keep:
             self.save("")
         self._held.close()

@@ -66,20 +66,20 @@ class OpenedSession:
         """
 
     def themes(self) -> Sequence[Path]:
-        """Returns the theme files of this session, by precedence."""
+        """Return the theme files of this session, by precedence."""
         return themes_in(self.host.agent_dir / "themes")
 
     async def begin(self) -> None:
-        """Emits the start event of the session, once the screen is ready."""
+        """Emit the start event of the session, once the screen is ready."""
 
     async def welcome(self, ui: Ui) -> None:
-        """Runs before prompts are sent, e.g. for the dialogs of a first start."""
+        """Run before prompts are sent, e.g. for the dialogs of a first start."""
 
     async def picked(self) -> None:
         """Called when ``command`` has ended, before anything is sent to the session then open."""
 
     async def news(self) -> str:
-        """Returns a notice, found in the background; often empty."""
+        """Return a notice, found in the background; often empty."""
         return ""
 
     def leave(self) -> str:
@@ -126,7 +126,7 @@ NAME = "keybindings.json"
 
 
 def load_keys(keymap: Keymap, agent_dir: Path) -> tuple[str, ...]:
-    """Applies the file to ``keymap``; returns the errors, one line each."""
+    """Apply the file to ``keymap``; returns the errors, one line each."""
     keys = _read(agent_dir / NAME)
     keymap.load(keys.bindings)
     shared = [

@@ -71,7 +71,7 @@ class Theme:
         """The paints of the current theme, which the others call."""
 
     def use(self, palette: Palette, depth: ColourDepth | None = None) -> None:
-        """Sets the theme."""
+        """Set the theme."""
         self.palette = palette
         self.depth = self.depth if depth is None else depth
         self._painters.clear()
@@ -87,7 +87,7 @@ class Theme:
         inverse: bool = False,
         strike: bool = False,
     ) -> Paint:
-        """Returns a paint for a token of the theme, with additional attributes."""
+        """Return a paint for a token of the theme, with additional attributes."""
         style = Style(
             bold=bold, italic=italic, dim=dim, underline=underline, inverse=inverse, strike=strike
         )
@@ -242,7 +242,7 @@ class Theme:
 
 
 def _of_sixteen(token: str, colour: Colour | None, *, on_dark: bool) -> Colour | None:
-    """Returns one of sixteen colours by the meaning of the token, not by its shade."""
+    """Return one of sixteen colours by the meaning of the token, not by its shade."""
     if colour is None or (isinstance(colour, int) and colour < 16):
         return colour
     chosen = _SIXTEEN.get(token, _GREY)

@@ -72,7 +72,7 @@ class Palette(Record):
 
 
 def read_theme(content: bytes, where: str) -> Palette:
-    """Parses a theme file. Raises ``InvalidTheme`` with the error and ``where``."""
+    """Parse a theme file. Raises ``InvalidTheme`` with the error and ``where``."""
     try:
         document = msgspec.json.decode(content)
     except UNREADABLE as error:
@@ -114,7 +114,7 @@ def _rgb(colour: Colour) -> tuple[int, int, int]:
 
 
 def theme_name(content: bytes) -> str:
-    """Returns the name in a theme file; empty if it cannot be read."""
+    """Return the name in a theme file; empty if it cannot be read."""
     try:
         return msgspec.json.decode(content, type=_Named).name
     except UNREADABLE:

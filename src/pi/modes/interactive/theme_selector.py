@@ -59,7 +59,7 @@ class ThemeSelector:
         return follows_terminal(self._setting)
 
     def use(self, setting: str | None) -> None:
-        """Applies the setting: a name, ``light/dark``, or ``None`` to follow the terminal.
+        """Apply the setting: a name, ``light/dark``, or ``None`` to follow the terminal.
 
         Raises ``InvalidTheme`` if a theme is unknown or cannot be read, also for the unused one of
         a pair; the old one is kept then.
@@ -72,7 +72,7 @@ class ThemeSelector:
         self._setting = setting
 
     def palette(self, name: str) -> Palette:
-        """Returns the colours of a theme without showing it.
+        """Return the colours of a theme without showing it.
 
         Raises ``InvalidTheme`` if it cannot be read.
         """
@@ -85,7 +85,7 @@ class ThemeSelector:
                 self._show(self._find(self._name(self._setting)))
 
     def reload_if_changed(self) -> None:
-        """Reloads the theme if its file changed; an invalid file changes nothing."""
+        """Reload the theme if its file changed; an invalid file changes nothing."""
         if self._shown is None:
             return
         path, written = self._shown
@@ -102,7 +102,7 @@ class ThemeSelector:
         return (light if scheme == "light" else dark) if slash else setting
 
     def _find(self, name: str) -> _ThemeFile:
-        """Returns the theme with this name, or else with this file name."""
+        """Return the theme with this name, or else with this file name."""
         by_file_name: _ThemeFile | None = None
         for file in self._files():
             if file.name == name:
@@ -160,7 +160,7 @@ def follows_terminal(setting: str | None) -> bool:
 
 
 def themes_in(folder: Path) -> list[Path]:
-    """Returns the theme files in a folder; none if it is missing or not readable."""
+    """Return the theme files in a folder; none if it is missing or not readable."""
     try:
         return sorted(path for path in folder.iterdir() if path.name.endswith(".json"))
     except OSError:
@@ -168,6 +168,6 @@ def themes_in(folder: Path) -> list[Path]:
 
 
 def built_in(scheme: Scheme) -> Palette:
-    """Returns a bundled theme."""
+    """Return a bundled theme."""
     path = BUILT_IN / f"{scheme}.json"
     return read_theme(path.read_bytes(), str(path))

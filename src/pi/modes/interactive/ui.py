@@ -87,7 +87,7 @@ class Ui(Protocol):
         ...
 
     async def show(self, build: Build[T]) -> T:
-        """Shows a component in place of the editor and gives it the keys, until it returns an
+        """Show a component in place of the editor and give it the keys, until it returns an
         answer.
         """
         ...
@@ -99,19 +99,19 @@ class Ui(Protocol):
         *,
         on_shown: OverlayShown | None = None,
     ) -> T:
-        """Shows a component as overlay and gives it the keys, until it returns an answer."""
+        """Show a component as overlay and give it the keys, until it returns an answer."""
         ...
 
     def notify(self, text: str, level: Level = "info") -> None:
-        """Shows a transient notice, or adds warnings and errors to the transcript."""
+        """Show a transient notice, or add warnings and errors to the transcript."""
         ...
 
     def add_output(self, block: Component) -> None:
-        """Adds a component to the transcript, e.g. the result of a command."""
+        """Add a component to the transcript, e.g. the result of a command."""
         ...
 
     def working(self, label: str) -> AbstractContextManager[Callable[[str], None]]:
-        """Shows a label while work is in progress; the returned function changes it."""
+        """Show a label while work is in progress; the returned function changes it."""
         ...
 
     def get_editor_text(self) -> str:
@@ -119,11 +119,11 @@ class Ui(Protocol):
         ...
 
     def set_editor_text(self, text: str) -> None:
-        """Replaces the text in the editor; this can be undone."""
+        """Replace the text in the editor; this can be undone."""
         ...
 
     def request_render(self) -> None:
-        """Requests a frame."""
+        """Request a frame."""
         ...
 
     def shown_rows(self) -> list[str]:
@@ -131,22 +131,22 @@ class Ui(Protocol):
         ...
 
     def refresh(self, title: str = "") -> None:
-        """Redraws everything, after a change of settings, theme or folding.
+        """Redraw everything, after a change of settings, theme or folding.
 
         A terminal whose history cannot be rewritten shows the title above the text that differs.
         """
         ...
 
     def reload_session(self) -> None:
-        """Shows the current conversation of the session, after a switch or a move in the tree."""
+        """Show the current conversation of the session, after a switch or a move in the tree."""
         ...
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
-        """Edits a text in the external editor; ``None`` if it failed or was cancelled."""
+        """Edit a text in the external editor; ``None`` if it failed or was cancelled."""
         ...
 
     def quit(self) -> None:
-        """Quits; everything is saved."""
+        """Quit; everything is saved."""
         ...
 
 
@@ -158,17 +158,17 @@ class Commands(Protocol):
         ...
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """Returns the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
+        """Return the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
         ...
 
     def prompt(self, name: str, arguments: str) -> str | None:
-        """Returns the prompt of a command, or ``None``."""
+        """Return the prompt of a command, or ``None``."""
         ...
 
 
 @contextmanager
 def report_errors(ui: Ui) -> Iterator[None]:
-    """Shows a ``PiError`` of the block as a notice, and continues after the block.
+    """Show a ``PiError`` of the block as a notice, and continue after the block.
 
     A plain ``PiError`` is shown as a warning: it means that the request is impossible now, such as
     copying before there is an answer.

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 async def welcome(ui: Ui, version: str) -> None:
-    """Runs the setup for a new user without a model; shows others what is new.
+    """Run the setup for a new user without a model; shows others what is new.
 
     Each version does this once, whatever the user answered.
     """
@@ -57,7 +57,7 @@ _VERSION = re.compile(r"## \[?(\d+(?:\.\d+)*)")
 
 
 def changelog(docs: Path) -> str | None:
-    """Returns the changelog of the documentation, or of a checkout."""
+    """Return the changelog of the documentation, or of a checkout."""
     for folder in (docs, *docs.parents[:3]):
         if (content := read_if_exists(folder / NAME)) is not None:
             return content.decode("utf-8", "replace")
@@ -65,7 +65,7 @@ def changelog(docs: Path) -> str | None:
 
 
 def changes_since(text: str, version: str) -> str:
-    """Returns the sections of versions above ``version``, newest first; empty if there are none."""
+    """Return the sections of versions above ``version``, newest first; empty if there are none."""
     parts = [part.strip() for part in _SECTION.split(text)]
     return "\n\n".join(
         part
@@ -89,7 +89,7 @@ WARNING = (
 
 
 async def warn_about_extra_billing(ui: Ui) -> None:
-    """Warns users of an Anthropic plan, if it is used for the model and the setting is on."""
+    """Warn users of an Anthropic plan, if it is used for the model and the setting is on."""
     model, is_enabled = (
         ui.port.models.current,
         ui.port.settings.values.warnings.anthropic_extra_usage,

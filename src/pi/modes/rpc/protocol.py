@@ -36,23 +36,23 @@ class Request(Record):
     """Any JSON value of the client, returned unchanged."""
 
     def text(self, name: str) -> str:
-        """Returns a required string."""
+        """Return a required string."""
         return self._field(name, str)
 
     def optional_text(self, name: str) -> str | None:
-        """Returns an optional string."""
+        """Return an optional string."""
         return None if self.fields.get(name) is None else self._field(name, str)
 
     def flag(self, name: str) -> bool:
-        """Returns a required boolean."""
+        """Return a required boolean."""
         return self._field(name, bool)
 
     def optional_flag(self, name: str) -> bool:
-        """Returns an optional boolean; False by default."""
+        """Return an optional boolean; False by default."""
         return False if self.fields.get(name) is None else self._field(name, bool)
 
     def images(self) -> tuple[Image, ...]:
-        """Returns the images of a message."""
+        """Return the images of a message."""
         raw = self.fields.get("images") or ()
         try:
             return msgspec.convert(raw, tuple[Image, ...])
@@ -68,7 +68,7 @@ class Request(Record):
 
 
 def parse_request(line: bytes | BadLine) -> Request | bytes:
-    """Returns the command in a line, or the error response to an invalid one."""
+    """Return the command in a line, or the error response to an invalid one."""
     try:
         if isinstance(line, BadLine):
             raise line
@@ -88,7 +88,7 @@ def parse_request(line: bytes | BadLine) -> Request | bytes:
 def answer_line(
     id: Any, command: str | None, *, data: Any = UNSET, error: str | None = None
 ) -> bytes:
-    """Formats the response to a command; its id comes first, if there was one."""
+    """Format the response to a command; its id comes first, if there was one."""
     answer: dict[str, Any] = {} if id is UNSET else {"id": id}
     answer["type"] = "response"
     if command is not None:
@@ -102,7 +102,7 @@ def answer_line(
 
 
 def _id_of_broken(line: bytes) -> Any:
-    """Returns the id of an invalid line, so that its sender does not wait for ever."""
+    """Return the id of an invalid line, so that its sender does not wait for ever."""
     ends = line if len(line) <= 2 * _LOOKED_AT else line[:_LOOKED_AT] + line[-_LOOKED_AT:]
     found = _ID_OF_A_BROKEN_LINE.search(ends)
     if found is None:

@@ -67,7 +67,7 @@ class RpcServer:
     async def run(
         self, chunks: AsyncIterator[bytes], start: Callable[[], Awaitable[None]] | None = None
     ) -> None:
-        """Runs until the end of the input, or until an extension ends the program.
+        """Run until the end of the input, or until an extension ends the program.
 
         Commands wait for ``start``; answers to its dialogs do not, since it waits for them.
         Commands run concurrently, and start in the order they arrive. Commands before the end of
@@ -113,7 +113,7 @@ class RpcServer:
         await asyncio.sleep(0)  # the last command has also started or was rejected
 
     async def _complete_unanswered(self, shutdown: asyncio.Task[Any]) -> None:
-        """Waits for the prompts whose answer has not started, unless the program is to end."""
+        """Wait for the prompts whose answer has not started, unless the program is to end."""
         prompts = asyncio.gather(*self._unanswered, return_exceptions=True)
         # A shell command is not waited for: it is aborted when the prompts are done.
         waiting: set[asyncio.Future[Any]] = {prompts, shutdown}
@@ -214,7 +214,7 @@ class RpcServer:
         return self._send(event)
 
     def _send(self, event: Any) -> Awaitable[None] | None:
-        """Writes an event; the returned awaitable waits until a slow reader has caught up."""
+        """Write an event; the returned awaitable waits until a slow reader has caught up."""
         self._output.write_json(event_line(event, self._port.since_session_ms()))
         return self._output.drained() if self._output.is_behind else None
 
@@ -229,7 +229,7 @@ def _new_id() -> str:
 
 
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | BadLine]:
-    """Yields the lines of the input; the last one may lack its newline."""
+    """Yield the lines of the input; the last one may lack its newline."""
     splitter = LineSplitter(limit=LONGEST_LINE)
     async for chunk in chunks:
         for line in splitter.feed(chunk):
@@ -257,7 +257,7 @@ class RpcUI(ExtensionUI):
         self._closed = False
 
     def handle_response(self, response: Json) -> None:
-        """Handles a response of the client; ignored if the dialog was cancelled."""
+        """Handle a response of the client; ignored if the dialog was cancelled."""
         future = self._pending.get(str(response.get("id")))
         if future is not None and not future.done():
             future.set_result(response)
@@ -282,7 +282,7 @@ class RpcUI(ExtensionUI):
         on_timeout: Any = None,
         call_id: str | None = None,
     ) -> Any:
-        """Asks for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
+        """Ask for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
         With ``multi`` the response has ``values``; a client with only ``value`` selects one.
         """
@@ -304,7 +304,7 @@ class RpcUI(ExtensionUI):
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
     ) -> Any:
-        """Asks a yes-or-no question."""
+        """Ask a yes-or-no question."""
         answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
         return on_timeout if answer is None else answer.get("confirmed") is True
 
@@ -317,7 +317,7 @@ class RpcUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a line of text; raises for a secret, which clients show and log."""
+        """Ask for a line of text; raises for a secret, which clients show and log."""
         if secret:
             raise ExtensionError(
                 f"“{title}” asks for a secret, which is not sent over RPC.",
@@ -336,7 +336,7 @@ class RpcUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a longer text; ``style`` is sent if it is not the usual one."""
+        """Ask for a longer text; ``style`` is sent if it is not the usual one."""
         fields = {"title": title} | ({"prefill": prefill} if prefill else {})
         if style != "prompt":
             fields["style"] = style
@@ -346,18 +346,18 @@ class RpcUI(ExtensionUI):
     # Requests without a response ------------------------------------------------------------------
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
-        """Shows a transient notice."""
+        """Show a transient notice."""
         self._request("notify", {"message": message} | ({"notifyType": kind} if kind else {}))
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Shows a text in the status line."""
+        """Show a text in the status line."""
         fields = {"statusKey": key} | ({} if text is None else {"statusText": text})
         self._request("setStatus", fields)
 
     def set_widget(
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
-        """Shows lines beside the editor; components cannot be sent."""
+        """Show lines beside the editor; components cannot be sent."""
         if callable(lines):
             return
         fields: Json = {"widgetKey": key}
@@ -368,12 +368,12 @@ class RpcUI(ExtensionUI):
         self._request("setWidget", fields)
 
     def set_title(self, title: str) -> None:
-        """Sets the window title; the default is up to the client."""
+        """Set the window title; the default is up to the client."""
         if title:
             self._request("setTitle", {"title": title})
 
     def set_editor_text(self, text: str) -> None:
-        """Puts text into the client's editor."""
+        """Put text into the client's editor."""
         self._request("set_editor_text", {"text": text})
 
     def set_theme(self, theme: str) -> ThemeChange:
@@ -388,7 +388,7 @@ class RpcUI(ExtensionUI):
         return id
 
     async def _ask(self, method: str, fields: Json, timeout: float | None) -> Json | None:
-        """Returns the response of the client, ``None`` if the time is over."""
+        """Return the response of the client, ``None`` if the time is over."""
         if self._closed:
             return {"cancelled": True}
         if timeout is not None:

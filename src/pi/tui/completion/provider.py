@@ -42,7 +42,7 @@ class Provider(Protocol):
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the suggestions at a position, or None.
+        """Return the suggestions at a position, or None.
 
         Cancelled when a newer request replaces it.
 
@@ -53,16 +53,16 @@ class Provider(Protocol):
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Returns the text with ``prefix`` replaced by a suggestion."""
+        """Return the text with ``prefix`` replaced by a suggestion."""
         ...
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Returns whether Tab completes at this position."""
+        """Return whether Tab completes at this position."""
         ...
 
 
 def replace_prefix(lines: Sequence[str], row: int, col: int, prefix: str, text: str) -> Completed:
-    """Returns the text with the ``prefix`` before the cursor replaced. The rest is unchanged."""
+    """Return the text with the ``prefix`` before the cursor replaced. The rest is unchanged."""
     line = lines[row]
     head = line[: col - len(prefix)] + text
     return Completed(

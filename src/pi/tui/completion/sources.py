@@ -21,7 +21,7 @@ class CombinedProvider:
         self.replace(providers)
 
     def replace(self, providers: Sequence[Provider]) -> None:
-        """Replaces the providers."""
+        """Replace the providers."""
         self._providers = tuple(providers)
         self._last_provider: Provider | None = None
 
@@ -33,7 +33,7 @@ class CombinedProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the suggestions of the first provider that has any."""
+        """Return the suggestions of the first provider that has any."""
         for provider in self._providers:
             if found := await provider.get_suggestions(lines, row, col, force=force):
                 self._last_provider = provider
@@ -43,12 +43,12 @@ class CombinedProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Applies a suggestion with the provider that returned it."""
+        """Apply a suggestion with the provider that returned it."""
         provider = self._last_provider or self._providers[0]
         return provider.apply_completion(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Returns whether all providers allow Tab to complete here."""
+        """Return whether all providers allow Tab to complete here."""
         return all(
             provider.should_trigger_file_completion(lines, row, col) for provider in self._providers
         )
@@ -82,7 +82,7 @@ class CommandProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the commands that match the typed name, or the arguments that match."""
+        """Return the commands that match the typed name, or the arguments that match."""
         before = lines[row][:col]
         if row or not before.startswith("/"):
             return None
@@ -98,7 +98,7 @@ class CommandProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Inserts a command followed by a space, or arguments unchanged."""
+        """Insert a command followed by a space, or arguments unchanged."""
         is_command = prefix.startswith("/") and len(prefix) == col
         rest = lines[row][col:]
         text = f"/{item.value}" if is_command else item.value
@@ -110,7 +110,7 @@ class CommandProvider:
         return replace_prefix(lines, row, col, prefix, text + " ")
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
-        """Returns False while the name of a command is being typed."""
+        """Return False while the name of a command is being typed."""
         before = lines[row][:col]
         return not (row == 0 and before.startswith("/") and not {" ", "/"} & set(before[1:]))
 
@@ -146,7 +146,7 @@ class Token(Record):
 
 
 def mention_before(text: str) -> Token | None:
-    """Returns the ``@path`` that ends at the cursor, or None."""
+    """Return the ``@path`` that ends at the cursor, or None."""
     found = _MENTION.search(text)
     if found is None:
         return None
@@ -154,7 +154,7 @@ def mention_before(text: str) -> Token | None:
 
 
 def path_before(text: str) -> Token:
-    """Returns the word or quoted path that ends at the cursor; it may be empty."""
+    """Return the word or quoted path that ends at the cursor; it may be empty."""
     if quoted := _QUOTED.search(text):
         return Token(raw=quoted[0], path=quoted["path"], quoted=True)
     bare = _BARE.search(text)
@@ -163,7 +163,7 @@ def path_before(text: str) -> Token:
 
 
 def written(path: str, token: Token) -> str:
-    """Formats a path to replace a token: with its ``@``, and quoted if necessary.
+    """Format a path to replace a token: with its ``@``, and quoted if necessary.
 
     The quotes of a directory stay open, so that the user can continue typing.
     """
@@ -182,7 +182,7 @@ _MAX_NAMES = 100_000
 
 
 def list_directory(folder: Path) -> list[str]:
-    """Returns the names in a directory. A symbolic link to a directory counts as a directory."""
+    """Return the names in a directory. A symbolic link to a directory counts as a directory."""
     with os.scandir(folder) as found:
         entries = islice(found, _MAX_NAMES)
         return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
@@ -206,14 +206,14 @@ class PathProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the matching names in the typed directory if completion was forced."""
+        """Return the matching names in the typed directory if completion was forced."""
         if not force:
             return None
         token = path_before(lines[row][:col])
         return await self.complete(token)
 
     async def complete(self, token: Token) -> Suggestions | None:
-        """Returns the matching names in the directory of a typed path, reading only that one."""
+        """Return the matching names in the directory of a typed path, reading only that one."""
         folder, _, name = token.path.rpartition("/")
         shown = f"{folder}/" if "/" in token.path else ""
         if token.path == "~":
@@ -231,7 +231,7 @@ class PathProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Replaces the typed path."""
+        """Replace the typed path."""
         return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
@@ -239,7 +239,7 @@ class PathProvider:
         return True
 
     def _matches(self, typed: str, folder: Path) -> list[str]:
-        """Returns the matching names. Runs in a thread, because a directory can be very large."""
+        """Return the matching names. Runs in a thread, because a directory can be very large."""
         return _matches(typed, self._listing(folder))
 
     def _folder(self, shown: str) -> Path:
@@ -251,7 +251,7 @@ class PathProvider:
 def apply_path(
     lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
 ) -> Completed:
-    """Replaces the typed path. A closing quote behind the cursor is not duplicated."""
+    """Replace the typed path. A closing quote behind the cursor is not duplicated."""
     line = lines[row]
     if '"' in item.value and line[col : col + 1] == '"':
         lines = [*lines[:row], line[:col] + line[col + 1 :], *lines[row + 1 :]]
@@ -262,7 +262,7 @@ def apply_path(
 
 
 def _matches(typed: str, names: Sequence[str]) -> list[str]:
-    """Returns names with the typed prefix, otherwise fuzzy matches. Hidden names need a dot."""
+    """Return names with the typed prefix, otherwise fuzzy matches. Hidden names need a dot."""
     seen = [name for name in names if typed.startswith(".") or not name.startswith(".")]
     seen.sort(key=lambda name: (not name.endswith("/"), name.lower()))
     beginning = [name for name in seen if name.lower().startswith(typed.lower())]
@@ -295,7 +295,7 @@ class FileProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the files that match the text after ``@`` best."""
+        """Return the files that match the text after ``@`` best."""
         token = mention_before(lines[row][:col])
         if token is None:
             return None
@@ -310,7 +310,7 @@ class FileProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Replaces the typed path. A space follows a file."""
+        """Replace the typed path. A space follows a file."""
         return apply_path(lines, row, col, item, prefix)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
@@ -319,7 +319,7 @@ class FileProvider:
 
 
 async def _best(query: str, files: Sequence[str]) -> list[str]:
-    """Returns the best matches in a stable order. Yields to the event loop between batches."""
+    """Return the best matches in a stable order. Yields to the event loop between batches."""
     found: list[str] = []
     for start in range(0, len(files), _AT_ONCE):
         found += rank(query, files[start : start + _AT_ONCE])[:_MAX_FILES]

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 def targets_at(top: Area, x: int, y: int) -> list[Area]:
-    """Returns all components under a cell, innermost first, with their areas on the screen.
+    """Return all components under a cell, innermost first, with their areas on the screen.
 
     Only components that report the areas of their children are searched.
     """
@@ -66,7 +66,7 @@ class MouseRouter:
     def route(
         self, report: MouseReport, targets: list[Area]
     ) -> tuple[MouseResult, Component | None]:
-        """Delivers a report. Returns the result and the component that handled it."""
+        """Deliver a report. Returns the result and the component that handled it."""
         kinds: list[MouseType] = [report.action]
         if report.action == "press":
             self._pressed = (report.x, report.y)
@@ -107,7 +107,7 @@ class MouseRouter:
 
 
 def _event_for(area: Area, kind: MouseType, report: MouseReport, clicks: int) -> MouseEvent:
-    """Converts a report to the coordinates of an area."""
+    """Convert a report to the coordinates of an area."""
     return MouseEvent(
         type=kind,
         button=report.button,
@@ -154,14 +154,14 @@ class FullscreenDisplay:
         self._is_open = False
 
     def opening(self) -> str:
-        """Enters the alternate screen and enables mouse reports."""
+        """Enter the alternate screen and enable mouse reports."""
         self._is_open = True
         self._reset_painted()
         mouse = "".join(f"\x1b[?{mode}h" for mode in _MOUSE)
         return f"{_ALTERNATE_ON}{WRAP_OFF}{mouse}{_CLEAR}"
 
     def closing(self, leave: Leave = "for good") -> str:
-        """Leaves the alternate screen if it was entered. At exit, prints the final rows."""
+        """Leave the alternate screen if it was entered. At exit, print the final rows."""
         if not self._is_open:
             return ""
         self._is_open = False
@@ -173,11 +173,11 @@ class FullscreenDisplay:
         return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{final}"
 
     def draw(self, changed: Collection[Component] | None) -> None:
-        """Draws the rows that fit the screen."""
+        """Draw the rows that fit the screen."""
         self._drawn = self.root.render_in(self._size.columns, self._size.rows)
 
     def paint(self, layers: Sequence[Layer], *, repaint: Repaint) -> str:
-        """Returns the bytes of the rows that changed, or of all rows."""
+        """Return the bytes of the rows that changed, or of all rows."""
         width, height = self._size.columns, self._size.rows
         if repaint is not Repaint.CHANGES:
             self._reset_painted()
@@ -195,25 +195,25 @@ class FullscreenDisplay:
         return f"{BEGIN_SYNC}{output}{END_SYNC}" if self.synchronized else output
 
     def resize(self, size: Size, pane: PaneText | None = None) -> Repaint:
-        """Changes the size. The whole screen is painted."""
+        """Change the size. The whole screen is painted."""
         self._size = size
         return Repaint.WINDOW
 
     def acknowledge_frame(self, size: Size) -> None:
-        """Does nothing: a resize repaints the whole screen, and there is no history."""
+        """Do nothing: a resize repaints the whole screen, and there is no history."""
 
     def resume(self, size: Size) -> Repaint:
         """Like a resize."""
         return self.resize(size)
 
     def reset(self, page: NewPage | None = None) -> Repaint:
-        """Paints the whole screen."""
+        """Paint the whole screen."""
         return Repaint.WINDOW
 
     def handle_mouse(
         self, report: MouseReport, overlays: Sequence[OverlayHandle]
     ) -> Component | None:
-        """Delivers a report to the component under the mouse, overlays first."""
+        """Deliver a report to the component under the mouse, overlays first."""
         targets: list[Area] = []
         for handle in reversed(overlays):
             if bounds := handle.bounds:
@@ -226,7 +226,7 @@ class FullscreenDisplay:
         return component if answer.focus else None
 
     def _scroll_target(self, report: MouseReport) -> list[Area]:
-        """Returns the view that the wheel scrolls if no component under the mouse scrolls."""
+        """Return the view that the wheel scrolls if no component under the mouse scrolls."""
         if report.action != "wheel":
             return []
         return [area for area in self.root.areas if getattr(area.component, "is_primary", False)]
@@ -247,7 +247,7 @@ class FullscreenDisplay:
         return "".join(output)
 
     def _removed_images(self, rows: Sequence[str]) -> str:
-        """Returns the sequences that hide images on no row any more. Text does not cover them."""
+        """Return the sequences that hide images on no row any more. Text does not cover them."""
         before, self._images = self._images, protocols.placed(rows)
         return "".join(map(protocols.hide, sorted(before - self._images)))
 

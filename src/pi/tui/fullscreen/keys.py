@@ -42,7 +42,7 @@ class ScrollKeys:
         }
 
     def __call__(self, data: str) -> InputDecision | None:
-        """Handles a key of this mode; other keys pass through."""
+        """Handle a key of this mode; other keys pass through."""
         for action in self._keymap.actions(data):
             area, _, name = action.rpartition(".")
             if area == "tui.altScreen" and name in self._actions:
@@ -75,7 +75,7 @@ class SearchBar:
         self._input.focused = focused
 
     def render(self, width: int) -> list[str]:
-        """Returns the search text and the number of the current match."""
+        """Return the search text and the number of the current match."""
         number, count = self._found
         places = f"  {number}/{count}" if self._input.get_value() else ""
         if width - len(places) < _MIN_INPUT:
@@ -84,7 +84,7 @@ class SearchBar:
         return [typed + places]
 
     def handle_input(self, data: str) -> None:
-        """Edits the text, goes to the next or previous match, or closes the bar."""
+        """Edit the text, goe to the next or previous match, or close the bar."""
         if self._keymap.matches(data, "tui.altScreen.searchClose"):
             self._end()
         elif self._keymap.matches(data, "tui.altScreen.searchPrevious"):

@@ -26,7 +26,7 @@ class Match(Record):
 
 
 def find_all(rows: Sequence[str], text: str) -> list[Match]:
-    """Returns every match of ``text``. Case matters only if ``text`` contains capitals."""
+    """Return every match of ``text``. Case matters only if ``text`` contains capitals."""
     if not text:
         return []
     fold = text == text.lower()
@@ -62,7 +62,7 @@ class TextSelection(Record):
         return min(self.anchor, self.head), max(self.anchor, self.head)
 
     def columns(self, row: int, width: int) -> tuple[int, int] | None:
-        """Returns the selected columns of a row as start and end; None if there are none."""
+        """Return the selected columns of a row as start and end; None if there are none."""
         (first_row, first), (last_row, last) = self.ends
         if not first_row <= row <= last_row:
             return None
@@ -72,7 +72,7 @@ class TextSelection(Record):
 
 
 def word_at(rows: Sequence[str], row: int, column: int) -> TextSelection | None:
-    """Returns the word, path or URL at a cell, without trailing punctuation."""
+    """Return the word, path or URL at a cell, without trailing punctuation."""
     plain = strip_sequences(rows[row]) if 0 <= row < len(rows) else ""
     for word in _WORD.finditer(plain):
         start = visible_width(plain[: word.start()])
@@ -83,7 +83,7 @@ def word_at(rows: Sequence[str], row: int, column: int) -> TextSelection | None:
 
 
 def selected_text(rows: Sequence[str], selection: TextSelection) -> str:
-    """Returns the selected text, without styles and trailing spaces."""
+    """Return the selected text, without styles and trailing spaces."""
     (first, _), (last, _) = selection.ends
     lines: list[str] = []
     for number in range(max(first, 0), min(last + 1, len(rows))):
@@ -96,7 +96,7 @@ def selected_text(rows: Sequence[str], selection: TextSelection) -> str:
 
 
 def marked(row: str, start: int, end: int, paint: Paint = inverse) -> str:
-    """Returns a row with the columns from ``start`` to ``end`` painted."""
+    """Return a row with the columns from ``start`` to ``end`` painted."""
     width = visible_width(row)
     middle = strip_sequences(slice_columns(row, start, end - start))
     rest = slice_columns(row, end, max(0, width - end))
@@ -104,7 +104,7 @@ def marked(row: str, start: int, end: int, paint: Paint = inverse) -> str:
 
 
 def followed(old: Sequence[str], shown: range, new: Sequence[str]) -> int:
-    """Finds the row at the top of the view again after a new layout.
+    """Find the row at the top of the view again after a new layout.
 
     Returns the row of ``new`` at which to start, so that what was ``shown`` of ``old`` keeps its
     position. The first non-blank row that is found again decides. Rows are identified by their text
@@ -209,15 +209,15 @@ class ScrollView:
         return selected_text(self._rows, self._selection) if self._selection is not None else ""
 
     def unmark(self) -> None:
-        """Clears the selection."""
+        """Clear the selection."""
         self._selection = None
 
     def render(self, width: int) -> list[str]:
-        """Returns all rows of the child: without a height there is nothing to scroll."""
+        """Return all rows of the child: without a height there is nothing to scroll."""
         return self.child.render(width)
 
     def render_in(self, width: int, height: int) -> list[str]:
-        """Returns the visible part, exactly ``height`` rows."""
+        """Return the visible part, exactly ``height`` rows."""
         rows = self._drawn(width, height)
         room = width - self._shows_bar
         if self._width != room:  # line breaks have moved
@@ -238,7 +238,7 @@ class ScrollView:
         return self._with_bar(visible, width) if self._shows_bar else visible
 
     def _drawn(self, width: int, height: int) -> list[str]:
-        """Returns the rows of the child, beside the scroll bar if there is one.
+        """Return the rows of the child, beside the scroll bar if there is one.
 
         Draws at the previous width first, and again only if the bar appears or disappears, because
         a child caches its rows for one width.
@@ -250,32 +250,32 @@ class ScrollView:
         return rows
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the area of the child, most of which may be outside the view."""
+        """Return the area of the child, most of which may be outside the view."""
         return [Area(self.child, -self._offset, 0, self._width, len(self._rows))]
 
     def scroll_by(self, rows: int) -> bool:
-        """Scrolls down, or up if negative. Returns whether anything moved."""
+        """Scroll down, or up if negative. Returns whether anything moved."""
         return self.scroll_to(self._offset + rows)
 
     def scroll_to(self, row: int) -> bool:
-        """Makes ``row`` the first visible row if possible. Returns whether anything moved."""
+        """Make ``row`` the first visible row if possible. Returns whether anything moved."""
         before = self._offset
         self._offset = max(0, min(row, self._last_offset))
         self._at_end = self._follow == "end" and self._offset == self._last_offset
         return self._offset != before
 
     def scroll_to_end(self) -> bool:
-        """Scrolls to the end. Returns whether anything moved."""
+        """Scroll to the end. Returns whether anything moved."""
         return self.scroll_to(self._last_offset)
 
     def jump(self, direction: Literal[-1, 1]) -> bool:
-        """Scrolls to the nearest anchor above or below the first visible row."""
+        """Scroll to the nearest anchor above or below the first visible row."""
         if direction < 0:
             return any(self.scroll_to(row) for row in self.anchors[::-1] if row < self._offset)
         return any(self.scroll_to(row) for row in self.anchors if row > self._offset)
 
     def find(self, text: str, *, direction: Literal[-1, 1] = -1) -> tuple[int, int]:
-        """Goes to the next match of ``text``. Returns its number and the total, or zeros.
+        """Go to the next match of ``text``. Returns its number and the total, or zeros.
 
         Matches are highlighted until the text is empty. The first search goes up from the end of
         the visible part, because the newest text is at the bottom.
@@ -298,7 +298,7 @@ class ScrollView:
         return index + 1, len(matches)
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Scrolls with the wheel; selects by dragging, double or triple click; a click clears."""
+        """Scroll with the wheel; selects by dragging, double or triple click; a click clears."""
         match event.type:
             case "wheel":
                 moved = self.scroll_by(event.wheel_delta * WHEEL_ROWS)
@@ -333,13 +333,13 @@ class ScrollView:
         return range(self._offset, min(self._offset + self._height, len(self._rows)))
 
     def _drag(self, event: MouseEvent) -> None:
-        """Moves the end of the selection. Beyond the edge, the view scrolls."""
+        """Move the end of the selection. Beyond the edge, the view scrolls."""
         if event.y < 0 or event.y >= self._height:
             self.scroll_by(-1 if event.y < 0 else 1)
         self._selection = TextSelection(anchor=self._pressed, head=self._cell(event))
 
     def _cell(self, event: MouseEvent) -> tuple[int, int]:
-        """Returns the row and column of the child under the mouse, or the nearest visible cell."""
+        """Return the row and column of the child under the mouse, or the nearest visible cell."""
         return self._offset + max(0, min(event.y, self._height - 1)), max(0, event.x)
 
     def _decorated(self, number: int) -> str:
@@ -355,7 +355,7 @@ class ScrollView:
         return row
 
     def _with_bar(self, rows: list[str], width: int) -> list[str]:
-        """Adds a scroll bar at the right edge."""
+        """Add a scroll bar at the right edge."""
         total = max(len(self._rows), 1)
         size = max(1, self._height * min(self._height, total) // total)
         free = self._height - size

@@ -31,7 +31,7 @@ class ImageBudget:
         self._demoted: set[int] = set()
 
     def admit(self, number: int) -> list[int]:
-        """Adds an image. Returns the ids of the images that must be removed."""
+        """Add an image. Returns the ids of the images that must be removed."""
         if self.limit < 1:
             self._demoted.add(number)
             return []
@@ -43,11 +43,11 @@ class ImageBudget:
         return excess
 
     def is_known(self, number: int) -> bool:
-        """Returns whether an image was ever admitted."""
+        """Return whether an image was ever admitted."""
         return number in self._live or number in self._demoted
 
     def is_live(self, number: int) -> bool:
-        """Returns whether an image may be shown. A removed image does not return."""
+        """Return whether an image may be shown. A removed image does not return."""
         return number in self._live
 
 
@@ -65,14 +65,14 @@ class ImageData(Record):
 
 
 def picture(data: bytes | str, mime: str = "", name: str = "") -> ImageData:
-    """Creates an image from bytes or base64. The type found in the bytes overrides ``mime``."""
+    """Create an image from bytes or base64. The type found in the bytes overrides ``mime``."""
     if isinstance(data, str):
         data = _decoded(data)
     return ImageData(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
 
 
 def as_png(shown: ImageData) -> ImageData:
-    """Converts an image to PNG, the only format that Kitty accepts.
+    """Convert an image to PNG, the only format that Kitty accepts.
 
     The conversion of other formats is slow: call this in a thread before the image is shown. Raises
     ``OSError`` if the image cannot be read.
@@ -120,22 +120,22 @@ class Graphics:
         return PixelSize(*self._cell_size())
 
     def show_at_most(self, limit: int) -> None:
-        """Sets the limit for visible images, starting with the next one."""
+        """Set the limit for visible images, starting with the next one."""
         self._budget.limit = limit
 
     def new_id(self) -> int:
-        """Returns an unused image id."""
+        """Return an unused image id."""
         self._next_id += 1
         return self._next_id - 1
 
     def may_show(self, image_id: int) -> bool:
-        """Returns whether an image was not shown yet or is still visible."""
+        """Return whether an image was not shown yet or is still visible."""
         if self.protocol is None:
             return False
         return not self._budget.is_known(image_id) or self._budget.is_live(image_id)
 
     def rows(self, image_id: int, shown: ImageData, cells: CellExtent) -> list[str] | None:
-        """Returns rows that show an image in ``cells``; None if it cannot be shown."""
+        """Return rows that show an image in ``cells``; None if it cannot be shown."""
         if not self.may_show(image_id):
             return None
         try:
@@ -178,7 +178,7 @@ class Graphics:
 
 
 def _drawn_from_below(drawing: str, cells: CellExtent) -> list[str]:
-    """Returns empty rows; on the last one the cursor moves up, draws, and returns.
+    """Return empty rows; on the last one the cursor moves up, draws, and returns.
 
     Drawn from the top, an image near the lower edge would scroll the screen. Near the upper edge,
     ``pi.tui.screen.rows`` omits it.
@@ -223,11 +223,11 @@ class Image:
         self._rows: list[str] = []
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         self._drawn = None
 
     def render(self, width: int) -> list[str]:
-        """Returns the image, or the text that replaces it."""
+        """Return the image, or the text that replaces it."""
         key = (width, self._cells(width))
         if key != self._drawn:
             self._drawn = key
@@ -235,7 +235,7 @@ class Image:
         return self._rows
 
     def _cells(self, width: int) -> CellExtent | None:
-        """Returns the cells that the image takes, if it can be shown."""
+        """Return the cells that the image takes, if it can be shown."""
         size, graphics = self._picture.size, self._graphics
         if size is None or graphics is None or not graphics.may_show(self._id):
             return None

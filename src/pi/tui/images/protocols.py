@@ -22,7 +22,7 @@ class CellExtent(NamedTuple):
 
 
 def fit(size: PixelSize, cell: PixelSize, most: CellExtent) -> CellExtent:
-    """Returns the cells of an image in its proportions: not enlarged, and at most ``most``."""
+    """Return the cells of an image in its proportions: not enlarged, and at most ``most``."""
     scale = min(
         1.0,
         most.columns * cell.width / size.width,
@@ -57,7 +57,7 @@ MAX_ROWS = len(_NUMBER_MARKS)
 
 
 def transmit(image_id: int, png: str) -> str:
-    """Returns the sequence that sends a base64 PNG without showing it. No reply is requested."""
+    """Return the sequence that sends a base64 PNG without showing it. No reply is requested."""
     chunks = [png[start : start + _CHUNK] for start in range(0, len(png), _CHUNK)] or [""]
     sequences = []
     for number, chunk in enumerate(chunks):
@@ -67,7 +67,7 @@ def transmit(image_id: int, png: str) -> str:
 
 
 def place(image_id: int, cells: CellExtent) -> str:
-    """Returns the sequence that shows an image at the cursor, which does not move.
+    """Return the sequence that shows an image at the cursor, which does not move.
 
     A second placement replaces the first: each image is shown in one place.
     """
@@ -75,29 +75,29 @@ def place(image_id: int, cells: CellExtent) -> str:
 
 
 def placed(rows: Iterable[str]) -> set[int]:
-    """Returns the ids of the images that ``place`` shows on these rows."""
+    """Return the ids of the images that ``place`` shows on these rows."""
     return {int(found[1]) for row in rows if "\x1b_G" in row for found in re.finditer(_PLACED, row)}
 
 
 def clipped(row: str, rows_left: int) -> str:
-    """Returns a row without images that would extend more than ``rows_left`` rows down."""
+    """Return a row without images that would extend more than ``rows_left`` rows down."""
     if "\x1b_G" not in row:
         return row
     return re.sub(_PLACED, lambda found: found[0] if int(found[2]) <= rows_left else "", row)
 
 
 def hide(image_id: int) -> str:
-    """Returns the sequence that hides an image. The terminal keeps its data."""
+    """Return the sequence that hides an image. The terminal keeps its data."""
     return f"\x1b_Ga=d,d=i,i={image_id},p=1,q=2\x1b\\"
 
 
 def place_virtually(image_id: int, cells: CellExtent) -> str:
-    """Returns the sequence that sets the size of an image shown with placeholders."""
+    """Return the sequence that sets the size of an image shown with placeholders."""
     return f"\x1b_Ga=p,U=1,q=2,i={image_id},p=1,c={cells.columns},r={cells.rows}\x1b\\"
 
 
 def placeholders(image_id: int, cells: CellExtent) -> list[str]:
-    """Returns rows of placeholder characters, which scroll, clip and are erased like text.
+    """Return rows of placeholder characters, which scroll, clip and are erased like text.
 
     The colour encodes the image id and the marks encode the row. Further columns count from the
     first.
@@ -112,12 +112,12 @@ def placeholders(image_id: int, cells: CellExtent) -> list[str]:
 
 
 def delete(image_id: int) -> str:
-    """Returns the sequence that removes an image from the screen and from the terminal's memory."""
+    """Return the sequence that removes an image from the screen and from the terminal's memory."""
     return f"\x1b_Ga=d,d=I,i={image_id},q=2\x1b\\"
 
 
 def show(data: str, cells: CellExtent, *, size: int, name: str = "") -> str:
-    """Returns an iTerm2 sequence that shows a base64 image. ``size`` is its length in bytes."""
+    """Return an iTerm2 sequence that shows a base64 image. ``size`` is its length in bytes."""
     title = f";name={b64encode(name.encode()).decode()}" if name else ""
     area = f"width={cells.columns};height={cells.rows};preserveAspectRatio=1"
     return f"\x1b]1337;File=inline=1;size={size};{area}{title}:{data}\x07"
@@ -129,7 +129,7 @@ _BAND = 6
 
 
 def encode(data: bytes, size: PixelSize) -> str:
-    """Returns the Sixel sequence that draws an image, scaled to ``size`` pixels.
+    """Return the Sixel sequence that draws an image, scaled to ``size`` pixels.
 
     Raises ``OSError`` if the image cannot be read. Pillow is imported on first use.
     """
@@ -149,7 +149,7 @@ def _palette(picture: Image) -> str:
 
 
 def _encode_band(picture: Image, top: int) -> str:
-    """Encodes six pixel rows: one line of sixels per colour, drawn over each other."""
+    """Encode six pixel rows: one line of sixels per colour, drawn over each other."""
     width, height = picture.size
     rows = min(_BAND, height - top)
     pixels = picture.crop((0, top, width, top + rows)).tobytes()
@@ -161,7 +161,7 @@ def _encode_band(picture: Image, top: int) -> str:
 
 
 def _packed(mask: bytearray) -> str:
-    """Returns sixels with runs written as a count."""
+    """Return sixels with runs written as a count."""
     parts = []
     for bits, run in groupby(mask):
         length = len(list(run))

@@ -29,7 +29,7 @@ class Action(Record, kw_only=False):
     wsl: tuple[str, ...]
 
     def keys(self, platform: Platform) -> tuple[str, ...]:
-        """Returns the default keys on a platform."""
+        """Return the default keys on a platform."""
         match platform:
             case "posix":
                 return self.posix
@@ -40,14 +40,14 @@ class Action(Record, kw_only=False):
 
 
 def platform_of(system: str, env: Mapping[str, str]) -> Platform:
-    """Returns the platform for a ``sys.platform`` and an environment."""
+    """Return the platform for a ``sys.platform`` and an environment."""
     if system == "win32":
         return "windows"
     return "wsl" if env.get("WSL_DISTRO_NAME") or env.get("WSL_INTEROP") else "posix"
 
 
 def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ...]:
-    """Creates actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
+    """Create actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
 
     Keys are separated by spaces. A missing column defaults to the one before it.
     """

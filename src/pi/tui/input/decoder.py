@@ -89,7 +89,7 @@ class Decoder:
         """Whether the last expired input was a lone ESC."""
 
     def feed(self, data: bytes, now: float) -> list[InputEvent]:
-        """Returns the events that these bytes complete, in order."""
+        """Return the events that these bytes complete, in order."""
         text = self._utf8.decode(data)
         if not text:
             return []
@@ -129,7 +129,7 @@ class Decoder:
                 return self._arrived + self._timing.fragment
 
     def expire(self, now: float) -> list[InputEvent]:
-        """Returns pending input as events because its continuation did not arrive in time."""
+        """Return pending input as events because its continuation did not arrive in time."""
         if self.deadline is None or now < self.deadline:
             return []
         if self._paste is not None:
@@ -148,7 +148,7 @@ class Decoder:
         return events
 
     def _keys(self, text: str, events: list[InputEvent]) -> str:
-        """Extracts keys. Returns the text after the start of a paste, or an empty string."""
+        """Extract keys. Returns the text after the start of a paste, or an empty string."""
         at = 0
         while at < len(text):
             escape = text.find("\x1b", at)
@@ -177,7 +177,7 @@ class Decoder:
         return keys
 
     def _continue_paste(self, text: str, events: list[InputEvent]) -> str:
-        """Continues a paste. Returns the text after its end, or an empty string."""
+        """Continue a paste. Returns the text after its end, or an empty string."""
         assert self._paste is not None
         end = text.find(PASTE_END)
         if end < 0:
@@ -204,7 +204,7 @@ def _event(sequence: str) -> InputEvent | None:
 
 
 def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:
-    """Handles an ESC that does not begin a sequence. Returns where to continue.
+    """Handle an ESC that does not begin a sequence. Returns where to continue.
 
     Before a character it is Alt; before another ESC it is the Escape key. A sequence interrupted by
     an impossible byte is dropped, so that the key of that byte is not lost.
@@ -220,12 +220,12 @@ def _after_no_sequence(text: str, escape: int, events: list[InputEvent]) -> int:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern on the first key, to keep the first frame fast."""
+    """Compile a pattern on the first key, to keep the first frame fast."""
     return re.compile(pattern)
 
 
 def _is_burst(text: str) -> bool:
-    """Returns whether a read must be a paste: several lines, or a long line with an Enter."""
+    """Return whether a read must be a paste: several lines, or a long line with an Enter."""
     if "\x1b" in text or not ("\r" in text or "\n" in text):
         return False
     lines = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n").split("\n")
@@ -234,14 +234,14 @@ def _is_burst(text: str) -> bool:
 
 
 def _pasted(text: str) -> Paste:
-    """Creates a paste. Decodes control characters, which tmux sends as key sequences."""
+    """Create a paste. Decodes control characters, which tmux sends as key sequences."""
     if "\x1b[" in text:
         text = re.sub(_RE_ENCODED, lambda key: control_character(key[0]) or key[0], text)
     return Paste(text=text)
 
 
 def _overlap(text: str, marker: str) -> int:
-    """Returns how many characters at the end of ``text`` may begin ``marker``."""
+    """Return how many characters at the end of ``text`` may begin ``marker``."""
     for length in range(min(len(marker) - 1, len(text)), 0, -1):
         if text.endswith(marker[:length]):
             return length
@@ -263,11 +263,11 @@ class InputReader:
         self._overdue: Timer | None = None
 
     def feed(self, data: bytes) -> None:
-        """Handles bytes as they arrived."""
+        """Handle bytes as they arrived."""
         self._deliver(self._decoder.feed(data, self._timers.time()))
 
     def stop(self) -> None:
-        """Cancels the timer."""
+        """Cancel the timer."""
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
@@ -305,7 +305,7 @@ class KeyListeners:
         self._listeners: list[InputListener] = []
 
     def add(self, listener: InputListener, *, first: bool = False) -> Callable[[], None]:
-        """Adds a listener; ``first`` puts it before the existing ones.
+        """Add a listener; ``first`` puts it before the existing ones.
 
         Returns an unsubscribe function.
         """
@@ -313,7 +313,7 @@ class KeyListeners:
         return lambda: self._listeners.remove(listener)
 
     def filtered(self, data: str) -> str | None:
-        """Returns the key for the focused component; None if a listener consumed it."""
+        """Return the key for the focused component; None if a listener consumed it."""
         for listener in tuple(self._listeners):
             decision = listener(data)
             if decision is None:

@@ -33,7 +33,7 @@ class KeyStroke(Record, kw_only=False):
 
 
 def modifiers_of(number: str) -> int:
-    """Returns the modifiers in a parameter of a sequence; an absent parameter means none."""
+    """Return the modifiers in a parameter of a sequence; an absent parameter means none."""
     return (int(number) - 1) & ~LOCKS if number and number != "0" else 0
 
 
@@ -101,7 +101,7 @@ _SS3 = r"\x1bO(?P<modifiers>\d?)(?P<final>[A-Za-z])"
 
 
 def parse_legacy(data: str) -> KeyStroke | None:
-    """Decodes a legacy sequence (control bytes, ESC prefixes, VT and rxvt sequences), or None."""
+    """Decode a legacy sequence (control bytes, ESC prefixes, VT and rxvt sequences), or None."""
     if len(data) == 1:
         return _character(data)
     if data[0] != "\x1b":
@@ -209,7 +209,7 @@ _PRIVATE_USE = range(0xE000, 0xF900)
 
 
 def parse_kitty(data: str) -> KeyStroke | None:
-    """Decodes a Kitty or modifyOtherKeys sequence, or returns None.
+    """Decode a Kitty or modifyOtherKeys sequence, or returns None.
 
     The forms are ``CSI code:shifted:base;modifiers:phase;text u`` and its variants of the Kitty
     keyboard protocol, and xterm's ``CSI 27;modifiers;code ~`` or ``CSI code;modifiers u``.
@@ -267,7 +267,7 @@ def _stroke(
 
 
 def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple[Reading, ...]:
-    """Returns further names of a key press.
+    """Return further names of a key press.
 
     A shifted symbol has its own name (Shift+1 is ``!``). If the layout has no Latin letter on the
     key, the position of the key counts. A Dvorak or AZERTY letter is used as typed.
@@ -281,7 +281,7 @@ def _other_readings(char: str, modifiers: int, shifted: str, base: str) -> tuple
 
 
 def _char(code: str | None) -> str:
-    """Returns the character with this code; empty for keys without a character."""
+    """Return the character with this code; empty for keys without a character."""
     number = int(code or 0)
     if number < 32 or 127 <= number < 160 or number in _PRIVATE_USE or number > 0x10FFFF:
         return ""
@@ -289,7 +289,7 @@ def _char(code: str | None) -> str:
 
 
 def control_character(data: str) -> str:
-    """Returns the control byte for a re-encoded Ctrl+letter, or an empty string."""
+    """Return the control byte for a re-encoded Ctrl+letter, or an empty string."""
     stroke = parse_kitty(data)
     if stroke is None or stroke.modifiers & ~SHIFT != CTRL or len(stroke.key) != 1:
         return ""

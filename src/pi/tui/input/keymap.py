@@ -49,7 +49,7 @@ class Keymap:
         self.load(user or {})
 
     def load(self, user: Bindings) -> None:
-        """Applies the user's bindings to the defaults. Unknown actions are ignored."""
+        """Apply the user's bindings to the defaults. Unknown actions are ignored."""
         if user == self._user:
             return
         claims = self._claims(user)
@@ -74,7 +74,7 @@ class Keymap:
         self._user = dict(user)
 
     def actions(self, data: str) -> tuple[str, ...]:
-        """Returns the actions of a key sequence. Which one runs depends on the active component."""
+        """Return the actions of a key sequence. Which one runs depends on the active component."""
         names = key_names(data)
         for name in (*names, *(_SLIPS[name] for name in names if name in _SLIPS)):
             if found := self._by_key.get(name):
@@ -82,16 +82,16 @@ class Keymap:
         return ()
 
     def matches(self, data: str, action: str) -> bool:
-        """Returns whether a key sequence triggers this action."""
+        """Return whether a key sequence triggers this action."""
         return action in self.actions(data)
 
     def bound(self, key: str, place: Place) -> tuple[str, ...]:
-        """Returns the actions that a key, by its canonical name, triggers in a place."""
+        """Return the actions that a key, by its canonical name, triggers in a place."""
         found = (self._actions[id] for id in self._by_key.get(key, ()))
         return tuple(action.id for action in found if action.place in (place, "anywhere"))
 
     def keys(self, action: str) -> tuple[str, ...]:
-        """Returns the keys of an action for hints; empty for an unbound or unknown action."""
+        """Return the keys of an action for hints; empty for an unbound or unknown action."""
         return self._keys.get(action, ())
 
     @property
@@ -100,7 +100,7 @@ class Keymap:
         return self._conflicts
 
     def _claims(self, user: Bindings) -> dict[str, list[Action]]:
-        """Returns the actions to which the user bound each key, beyond their defaults."""
+        """Return the actions to which the user bound each key, beyond their defaults."""
         claims: dict[str, list[Action]] = {}
         for name, keys in user.items():
             if action := self._actions.get(name):
@@ -138,7 +138,7 @@ class KeyBindings(Record):
 
 
 def read_user_keys(document: Any) -> KeyBindings:
-    """Reads the bindings in a parsed ``keybindings.json``.
+    """Read the bindings in a parsed ``keybindings.json``.
 
     Invalid entries are reported and skipped.
     """
@@ -163,7 +163,7 @@ def read_user_keys(document: Any) -> KeyBindings:
 
 
 def migrated(document: dict[str, Any]) -> dict[str, Any]:
-    """Renames actions of earlier versions. If both names are present, the new name wins."""
+    """Rename actions of earlier versions. If both names are present, the new name wins."""
     renamed = {LEGACY.get(name, name): value for name, value in document.items() if name in LEGACY}
     return renamed | {name: value for name, value in document.items() if name not in LEGACY}
 

@@ -71,28 +71,28 @@ class Key:
 
     @staticmethod
     def ctrl(key: str) -> str:
-        """Returns ``key`` with Ctrl. Calls can be nested: ``Key.ctrl(Key.shift("p"))``."""
+        """Return ``key`` with Ctrl. Calls can be nested: ``Key.ctrl(Key.shift("p"))``."""
         return f"ctrl+{key}"
 
     @staticmethod
     def shift(key: str) -> str:
-        """Returns ``key`` with Shift."""
+        """Return ``key`` with Shift."""
         return f"shift+{key}"
 
     @staticmethod
     def alt(key: str) -> str:
-        """Returns ``key`` with Alt."""
+        """Return ``key`` with Alt."""
         return f"alt+{key}"
 
     @staticmethod
     def super(key: str) -> str:
-        """Returns ``key`` with the Windows or Command key."""
+        """Return ``key`` with the Windows or Command key."""
         return f"super+{key}"
 
 
 @lru_cache(maxsize=1024)
 def canonical(name: str) -> str | None:
-    """Returns the canonical spelling of a key name; None for an unknown key."""
+    """Return the canonical spelling of a key name; None for an unknown key."""
     # No regular expression: every start parses 130 keys. The last character may be the key `+`.
     before, plus, last = name.lower()[:-1].rpartition("+")
     key = _KEYS.get(last + name[-1:].lower())
@@ -104,7 +104,7 @@ def canonical(name: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def parse(data: str) -> KeyStroke | None:
-    """Decodes a key sequence; None if it is not exactly one key."""
+    """Decode a key sequence; None if it is not exactly one key."""
     if not data:
         return None
     if data.startswith("\x1b["):
@@ -114,7 +114,7 @@ def parse(data: str) -> KeyStroke | None:
 
 @lru_cache(maxsize=1024)
 def key_names(data: str) -> tuple[str, ...]:
-    """Returns all names of a key sequence, best first. A release has the names of its press."""
+    """Return all names of a key sequence, best first. A release has the names of its press."""
     stroke = parse(data)
     if stroke is None:
         return ()
@@ -123,23 +123,23 @@ def key_names(data: str) -> tuple[str, ...]:
 
 
 def parse_key(data: str) -> str | None:
-    """Returns the name of the key that sent ``data``; None if it is not exactly one key."""
+    """Return the name of the key that sent ``data``; None if it is not exactly one key."""
     names = key_names(data)
     return names[0] if names else None
 
 
 def matches_key(data: str, name: str) -> bool:
-    """Returns whether ``data`` is the key ``name`` in any encoding."""
+    """Return whether ``data`` is the key ``name`` in any encoding."""
     return canonical(name) in key_names(data)
 
 
 def is_key_release(data: str) -> bool:
-    """Returns whether ``data`` is a key release. Text and pastes never are."""
+    """Return whether ``data`` is a key release. Text and pastes never are."""
     return _phase(data) == "release"
 
 
 def is_key_repeat(data: str) -> bool:
-    """Returns whether ``data`` is the repeat of a held key."""
+    """Return whether ``data`` is the repeat of a held key."""
     return _phase(data) == "repeat"
 
 
@@ -151,7 +151,7 @@ def _phase(data: str) -> str:
 
 
 def printable_text(data: str) -> str:
-    """Returns the text that ``data`` types, or an empty string."""
+    """Return the text that ``data`` types, or an empty string."""
     first = data[:1]
     if first < " " or "\x7f" <= first < "\xa0":
         stroke = parse(data) if first == "\x1b" else None
@@ -170,7 +170,7 @@ _PICKED_KEYS = rb"(?s)\x1b\[[0-9:;]*[u~]|."
 
 
 def find_key(data: bytes, name: str) -> tuple[bytes, int]:
-    """Removes the key ``name`` from ``data``. Returns the rest and the number of presses."""
+    """Remove the key ``name`` from ``data``. Returns the rest and the number of presses."""
     rest, presses = b"", 0
     for key in re.findall(_PICKED_KEYS, data):
         text = key.decode("latin-1")

@@ -107,7 +107,7 @@ _SLOTS: dict[str, Literal["foreground", "background", "cursor"]] = {
 
 
 def parse_reply(data: str) -> Reply | None:
-    """Parses a complete escape sequence; None if it is a key."""
+    """Parse a complete escape sequence; None if it is a key."""
     if data[1:2] in "]P_^X":
         return _colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
@@ -216,7 +216,7 @@ class MouseReport(Record):
 
 
 def parse_mouse(data: str) -> MouseReport | None:
-    """Parses a mouse report in the SGR form ``CSI < button ; column ; row M`` or ``m``, or None."""
+    """Parse a mouse report in the SGR form ``CSI < button ; column ; row M`` or ``m``, or None."""
     found = re.fullmatch(_REPORT, data)
     if found is None:
         return None

@@ -52,16 +52,16 @@ class RowWriter:
         return not self._output
 
     def put(self, raw: str) -> None:
-        """Adds a sequence that leaves the cursor in its row."""
+        """Add a sequence that leaves the cursor in its row."""
         self._output.append(raw)
 
     def move(self, row: int, column: int = 0) -> None:
-        """Moves to a cell of a row that is on the screen."""
+        """Move to a cell of a row that is on the screen."""
         self._change_row(row)
         self.put(f"\x1b[{column + 1}G" if column else "\r")
 
     def change(self, row: int, new: str) -> None:
-        """Changes a painted row to ``new`` if it differs."""
+        """Change a painted row to ``new`` if it differs."""
         old = self.painted[row]
         if old is new or old == new:
             return
@@ -70,7 +70,7 @@ class RowWriter:
         self.put(text)
 
     def open_row(self, row: int) -> None:
-        """Moves to the start of a row, or creates the next row below the painted ones.
+        """Move to the start of a row, or create the next row below the painted ones.
 
         At the bottom of the screen, a new row scrolls all others up by one.
         """
@@ -82,11 +82,11 @@ class RowWriter:
             self.row = row
 
     def print(self, new: str) -> None:
-        """Writes a whole row at the start of the current line, which is blank."""
+        """Write a whole row at the start of the current line, which is blank."""
         self.put(self._printer.whole(new, fresh=True))
 
     def print_unbroken(self, new: str) -> None:
-        """Writes a whole row that the terminal may wrap, at the start of the current, blank line.
+        """Write a whole row that the terminal may wrap, at the start of the current, blank line.
 
         Afterwards the cursor is on the last of its lines.
         """
@@ -94,7 +94,7 @@ class RowWriter:
         self.row += self._printer.lines(new) - 1
 
     def insert(self, row: int, count: int) -> None:
-        """Inserts ``count`` blank rows above ``row``; the rows from there on move down.
+        """Insert ``count`` blank rows above ``row``; the rows from there on move down.
 
         At the bottom of the screen, all rows scroll up first to make room.
         """
@@ -106,7 +106,7 @@ class RowWriter:
         self.put(f"\x1b[{count}L")
 
     def erase_from(self, first: int) -> None:
-        """Erases the painted rows from ``first`` on.
+        """Erase the painted rows from ``first`` on.
 
         Erases them one by one: erasing from the top of the screen makes tmux move the whole screen
         into its history.
@@ -126,21 +126,21 @@ class RowWriter:
 
 
 def full_paint(writer: RowWriter, rows: Sequence[str]) -> None:
-    """Erases everything, then writes all rows of history and window."""
+    """Erase everything, then write all rows of history and window."""
     writer.put(CLEAR_ALL)
     writer.painted, writer.row = [""], 0
     _rewrite(writer, rows, leaving=len(rows))
 
 
 def window_diff(writer: RowWriter, rows: Sequence[str]) -> None:
-    """Rewrites the changed rows of the window. No row becomes history."""
+    """Rewrite the changed rows of the window. No row becomes history."""
     _rewrite(writer, rows, leaving=0)
 
 
 def scroll_append(
     writer: RowWriter, rows: Sequence[str], *, leaving: int, in_pane: bool = False
 ) -> None:
-    """Rewrites the changed rows and appends new ones, so that as many scroll out at the top.
+    """Rewrite the changed rows and append new ones, so that as many scroll out at the top.
 
     ``rows`` begin with the ``leaving`` ones, which become history. A pane may have lost its last
     rows unnoticed. There, everything after the first change is written again.
@@ -150,7 +150,7 @@ def scroll_append(
 
 
 def boundary_rewrite(writer: RowWriter, rows: Sequence[str], *, unbroken: int = 0) -> None:
-    """Writes the rows that become history and then the whole window, over whatever is there.
+    """Write the rows that become history and then the whole window, over whatever is there.
 
     The first ``unbroken`` rows may be wrapped by the terminal.
     """
@@ -168,7 +168,7 @@ def boundary_rewrite(writer: RowWriter, rows: Sequence[str], *, unbroken: int = 
 
 
 def join_empty_rows(writer: RowWriter, first: int) -> None:
-    """Makes the painted, empty rows from ``first`` on one wrapped line.
+    """Make the painted, empty rows from ``first`` on one wrapped line.
 
     tmux keeps empty rows below the text when it gets narrower and moves rows at the top into
     history instead. Rows of one line are joined at the new width, which makes room.
@@ -180,13 +180,13 @@ def join_empty_rows(writer: RowWriter, first: int) -> None:
 
 
 def separate_empty_rows(writer: RowWriter) -> None:
-    """Undoes ``join_empty_rows`` before something else is written there."""
+    """Undoe ``join_empty_rows`` before something else is written there."""
     writer.move(len(writer.painted) - 1)
     writer.put(ERASE_NEXT_ROWS)
 
 
 def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
-    """Replaces the painted rows by ``rows``; additional rows are appended below.
+    """Replace the painted rows by ``rows``; additional rows are appended below.
 
     If the last rows are unchanged, such as an editor below a growing text, they are moved and not
     written again. Rows that scroll out at the top must be painted before that.
@@ -206,7 +206,7 @@ def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
 
 
 def _same_end(old: Sequence[str], new: Sequence[str]) -> int:
-    """Returns the number of equal last rows; 0 if there is an image, which would not move along."""
+    """Return the number of equal last rows; 0 if there is an image, which would not move along."""
     count = 0
     while count < min(len(old), len(new)) and old[-1 - count] == new[-1 - count]:
         if is_image(old[-1 - count]):

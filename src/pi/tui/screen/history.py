@@ -25,7 +25,7 @@ class Ledger(Record):
 def advance(
     ledger: Ledger, *, length: int, height: int, boundary: int, frozen: bool = False
 ) -> Ledger:
-    """Returns the ledger after a frame of ``length`` rows in a window of ``height`` rows.
+    """Return the ledger after a frame of ``length`` rows in a window of ``height`` rows.
 
     ``frozen`` keeps rows out of history while an overlay covers them, because the overlay would
     scroll out with them. They are committed when the overlay is gone.
@@ -39,7 +39,7 @@ def advance(
 
 
 def _shrunk_into_history(*, length: int, height: int, boundary: int) -> Ledger:
-    """Handles a frame that is shorter than history: shows its end again, erases nothing above."""
+    """Handle a frame that is shorter than history: show its end again, erase nothing above."""
     top = max(0, length - height)
     return Ledger(committed=min(boundary, top), top=top)
 
@@ -60,7 +60,7 @@ class Window:
 
 
 def found_at(top: int, *, height: int) -> Window:
-    """Creates a window that starts at row ``top`` of the screen. The cursor may be anywhere."""
+    """Create a window that starts at row ``top`` of the screen. The cursor may be anywhere."""
     window = Window(height - top)
     window.cursor = Caret(0, 0)
     window.cursor_move = f"\x1b[{height}A" + (f"\x1b[{top}B" if top else "")
@@ -68,7 +68,7 @@ def found_at(top: int, *, height: int) -> Window:
 
 
 def disturbed(window: Window, *, before: int, height: int) -> Window:
-    """Returns a full-screen window after misplaced frames were written over it.
+    """Return a full-screen window after misplaced frames were written over it.
 
     The position of the cursor is unknown. Rows at the top that may have returned from history are
     left alone: as many as the screen has grown, and as many as were below the cursor, which a
@@ -116,11 +116,11 @@ class Checkpoints:
         """Whether the terminal has ever answered with its known size."""
 
     def record(self, checkpoint: Checkpoint) -> None:
-        """Records a frame that was written with a size query."""
+        """Record a frame that was written with a size query."""
         self._open.append(checkpoint)
 
     def acknowledge(self, *, fits: bool, is_higher: bool = False) -> None:
-        """Handles the reply to the oldest query: whether the frame fits the terminal's size.
+        """Handle the reply to the oldest query: whether the frame fits the terminal's size.
 
         A screen that is only higher fits too, unless the frame was placed relative to its edge.
         """
@@ -133,12 +133,12 @@ class Checkpoints:
             self._good, self._is_answered = checkpoint, True
 
     def cut(self, rows: int) -> None:
-        """Drops checkpoints beyond a row, because history was discarded from there on."""
+        """Drop checkpoints beyond a row, because history was discarded from there on."""
         self._open = deque((_cut(each, rows) for each in self._open), _MAX_OPEN)
         self._good = self._good and _cut(self._good, rows)
 
     def last_good(self) -> Checkpoint | None:
-        """Returns the frame to go back to.
+        """Return the frame to go back to.
 
         ``None`` if no frame can be misplaced, or if the terminal never replied.
         """
@@ -146,7 +146,7 @@ class Checkpoints:
         return self._good if self._is_answered and may_be_misplaced else None
 
     def begin(self, checkpoint: Checkpoint | None = None) -> None:
-        """Drops all frames; ``checkpoint`` is what the terminal shows now, if known."""
+        """Drop all frames; ``checkpoint`` is what the terminal shows now, if known."""
         self._open.clear()
         self._good, self._is_misplaced = checkpoint, False
 
@@ -166,7 +166,7 @@ REACH = 24
 def first_shifted_row(
     history: Sequence[str], before: Sequence[str], frame: Sequence[str], *, settled: int
 ) -> int | None:
-    """Returns the row at which history must continue; None if it still matches ``frame``.
+    """Return the row at which history must continue; None if it still matches ``frame``.
 
     A row in the scrollback cannot be changed. If a component changes it nevertheless, there are two
     cases. If the row was edited or restyled in place, the outdated copy in history stays. If rows
@@ -181,13 +181,13 @@ def first_shifted_row(
 
 
 def _changed(history: Sequence[str], frame: Sequence[str], settled: int) -> int | None:
-    """Returns the first row at or after ``settled`` that was written and has changed."""
+    """Return the first row at or after ``settled`` that was written and has changed."""
     rows = range(settled, min(len(history), len(frame)))
     return next((row for row in rows if _text(history[row]) != _text(frame[row])), None)
 
 
 def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> int | None:
-    """Returns the first row that differs, if rows were inserted or removed."""
+    """Return the first row that differs, if rows were inserted or removed."""
     if len(frame) <= len(history):
         start = first_difference(history[: len(frame)], frame)
         return start if start < len(frame) else None
@@ -197,7 +197,7 @@ def _shifted(history: Sequence[str], before: Sequence[str], frame: Sequence[str]
 
 
 def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[str]) -> bool:
-    """Returns whether the last rows of history are unmoved, except for one edited in place."""
+    """Return whether the last rows of history are unmoved, except for one edited in place."""
     different: list[int] = []
     equal = 0
     for index in range(len(history) - 1, max(len(history) - 1 - REACH, -1), -1):
@@ -216,7 +216,7 @@ def _is_aligned(history: Sequence[str], before: Sequence[str], frame: Sequence[s
 def _has_moved(
     row: int, history: Sequence[str], before: Sequence[str], frame: Sequence[str]
 ) -> bool:
-    """Returns whether a changed row was moved rather than edited.
+    """Return whether a changed row was moved rather than edited.
 
     Rows inserted or removed at the very end of history affect only one row of it.
     """
@@ -226,7 +226,7 @@ def _has_moved(
 
 
 def first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
-    """Returns the first row whose text differs, or the length of the shorter one."""
+    """Return the first row whose text differs, or the length of the shorter one."""
     for index, (old, new) in enumerate(zip(history, frame, strict=False)):
         if old is not new and _text(old) != _text(new):
             return index
@@ -234,5 +234,5 @@ def first_difference(history: Sequence[str], frame: Sequence[str]) -> int:
 
 
 def _text(row: str) -> str:
-    """Returns the visible text of a row, so that a change of style does not count."""
+    """Return the visible text of a row, so that a change of style does not count."""
     return strip_sequences(row).rstrip()

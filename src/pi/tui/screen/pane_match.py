@@ -53,7 +53,7 @@ def find_end_of_history(
     sure: int | None = None,
     is_copied: bool = False,
 ) -> HistoryMatch | None:
-    """Finds which of ``rows`` are in the pane's history; None if they are not found.
+    """Find which of ``rows`` are in the pane's history; None if they are not found.
 
     ``ledger`` has the expected number. ``sure`` is the number that had arrived before misplaced
     frames, if there were any. More rows are in history if the resize has moved some; fewer if they
@@ -85,7 +85,7 @@ def find_end_of_history(
 
 
 def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
-    """Returns how many letters are history.
+    """Return how many letters are history.
 
     The pane has ``same`` of them, and ``reached`` of them above its screen.
     """
@@ -98,7 +98,7 @@ def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
 
 
 def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
-    """Returns the match for ``end`` in our rows, which is ``shift`` letters further in the pane."""
+    """Return the match for ``end`` in our rows, which is ``shift`` letters further in the pane."""
     edge = theirs.place(pane.above)
     there = end.letters + shift
     if there < edge.letters:  # the rest of the pane's history is different
@@ -115,7 +115,7 @@ def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> 
 def _window_row(
     ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int, is_copied: bool
 ) -> int | None:
-    """Finds in ``theirs`` a window that does not follow history."""
+    """Find in ``theirs`` a window that does not follow history."""
     start = ours.place(top).letters
     at = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
     if at is None:
@@ -127,7 +127,7 @@ def _window_row(
 def _find_by_context(
     ours: UnwrappedText, theirs: UnwrappedText, committed: int, *, near: int, is_copied: bool
 ) -> tuple[int, int] | None:
-    """Finds the end of history, or a position before it, by the letters around it.
+    """Find the end of history, or a position before it, by the letters around it.
 
     The text after the end of history has its current form. The text before it may be wrapped at an
     earlier width, and outdated rows may be in between.
@@ -171,7 +171,7 @@ def _find_above_screen(
 def _find_by_following_text(
     ours: UnwrappedText, start: int, theirs: UnwrappedText, *, near: int, is_copied: bool
 ) -> int | None:
-    """Finds the position in ``theirs`` that is followed by the same letters as ``start`` in ours.
+    """Find the position in ``theirs`` that is followed by the same letters as ``start`` in ours.
 
     Lines can repeat. Of several positions it takes the one with the longest common text after it,
     then the one with the same text before it, then the nearest. If there is a copy of the window,
@@ -195,7 +195,7 @@ def _find_by_following_text(
 
 
 def _same(ours: UnwrappedText, theirs: UnwrappedText, start: int, *, shift: int) -> int:
-    """Returns how far both texts agree from ``start`` on; in a table the order may differ."""
+    """Return how far both texts agree from ``start`` on; in a table the order may differ."""
     their_ends = set(theirs.starts)
     while True:
         start += _common(ours.text[start:], theirs.text[start + shift :])
@@ -212,7 +212,7 @@ def _same(ours: UnwrappedText, theirs: UnwrappedText, start: int, *, shift: int)
 
 
 def _common(ours: str, theirs: str) -> int:
-    """Returns the length of the common prefix."""
+    """Return the length of the common prefix."""
     length = min(len(ours), len(theirs))
     if ours[:length] == theirs[:length]:
         return length
@@ -234,12 +234,12 @@ class Debounce:
         return self._pending is not None
 
     def restart(self) -> None:
-        """Starts to wait again."""
+        """Start to wait again."""
         self.stop()
         self._pending = self._timers.call_later(self._seconds, self._fire)
 
     def stop(self) -> None:
-        """Cancels the call."""
+        """Cancel the call."""
         if self._pending is not None:
             self._pending.cancel()
             self._pending = None
@@ -296,12 +296,12 @@ class ResizeTracker:
         return self._settle.is_pending or self._overdue is not None
 
     def restart(self) -> None:
-        """Starts to wait again after a change of the size."""
+        """Start to wait again after a change of the size."""
         self.stop()
         self._settle.restart()
 
     def stop(self) -> None:
-        """Cancels the wait."""
+        """Cancel the wait."""
         self._settle.stop()
         if self._overdue is not None:
             self._overdue.cancel()

@@ -42,13 +42,13 @@ class UnwrappedText:
         """The number of letters before each row, and in total."""
 
     def place(self, row: int) -> Place:
-        """Returns the position before a row."""
+        """Return the position before a row."""
         count = self.starts[row]
         first = bisect_left(self.starts, count)
         return Place(count, row - first, tail=tail(self._rows[first - 1]) if first else "")
 
     def row(self, place: Place) -> tuple[int, int]:
-        """Returns the row of a position, and how many of its letters come before the position.
+        """Return the row of a position, and how many of its letters come before the position.
 
         This is the first row that is not complete.
         """
@@ -61,23 +61,23 @@ class UnwrappedText:
         return row, 0
 
     def first_row_with_letters(self, letters: int) -> int:
-        """Returns the row of the letter with this index."""
+        """Return the row of the letter with this index."""
         return bisect_right(self.starts, letters) - 1
 
     def row_start(self, letters: int) -> int:
-        """Returns the number of letters before the row of the letter with this index."""
+        """Return the number of letters before the row of the letter with this index."""
         return self.starts[self.first_row_with_letters(letters)]
 
     def row_end(self, letters: int) -> int:
-        """Returns the number of letters before the end of the row that reaches ``letters``."""
+        """Return the number of letters before the end of the row that reaches ``letters``."""
         return self.starts[min(bisect_left(self.starts, letters), len(self._rows))]
 
     def context(self, at: int, count: int) -> tuple[str, str]:
-        """Returns at most ``count`` letters on each side of a position."""
+        """Return at most ``count`` letters on each side of a position."""
         return self.text[max(0, at - count) : at], self.text[at : at + count]
 
     def weight(self, start: int, end: int) -> int:
-        """Returns a sum that is equal for the same letters in another order, as in tables."""
+        """Return a sum that is equal for the same letters in another order, as in tables."""
         return self._weights[end] - self._weights[start]
 
     @cached_property
@@ -85,12 +85,12 @@ class UnwrappedText:
         return [0, *accumulate(ord(letter) ** 3 for letter in self.text)]
 
     def find(self, before: str, after: str, *, near: int) -> int | None:
-        """Returns the position between two texts nearest to ``near``; None if too short."""
+        """Return the position between two texts nearest to ``near``; None if too short."""
         places = (at + len(before) for at in self.places(before + after))
         return min(places, key=lambda place: abs(place - near), default=None)
 
     def places(self, text: str) -> list[int]:
-        """Returns all positions before a text; none if it is too short."""
+        """Return all positions before a text; none if it is too short."""
         places: list[int] = []
         at = self.text.find(text) if len(text) >= MIN_LETTERS else -1
         while at >= 0:
@@ -100,19 +100,19 @@ class UnwrappedText:
 
 
 def letters(row: str) -> str:
-    """Returns the letters and digits of a row."""
+    """Return the letters and digits of a row."""
     return "".join(filter(str.isalnum, strip_sequences(row)))
 
 
 def tail(row: str) -> str:
-    """Returns what follows the last letter of a row."""
+    """Return what follows the last letter of a row."""
     text = strip_sequences(row)
     end = next((at for at in range(len(text), 0, -1) if text[at - 1].isalnum()), 0)
     return text[end:].strip()
 
 
 def index_after(text: str, count: int, *, tail: str = "") -> int:
-    """Returns the index in a text without sequences after its first ``count`` letters.
+    """Return the index in a text without sequences after its first ``count`` letters.
 
     Spaces are skipped, and ``tail`` if it follows, because it was written with these letters.
     """
@@ -146,7 +146,7 @@ class HistoryBoundary(Record, kw_only=False):
 def find_boundary(
     old: Sequence[str], place: Place, new: Sequence[str], *, width: int, is_whole: bool = True
 ) -> HistoryBoundary:
-    """Finds the end of history in ``new``, which has the text of ``old`` at ``width`` columns.
+    """Find the end of history in ``new``, which has the text of ``old`` at ``width`` columns.
 
     History keeps its old wrap, so it usually ends in the middle of a row that is wrapped
     differently now. The rest of that row is carried over: it is written after history, and the
@@ -187,7 +187,7 @@ def find_boundary(
 def _find_by_context(
     ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int
 ) -> int | None:
-    """Finds the position in ``theirs`` between the same letters as ``at`` in ours."""
+    """Find the position in ``theirs`` between the same letters as ``at`` in ours."""
     before, after = ours.context(at, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
         found = theirs.find(left, right, near=at + shift)
@@ -199,7 +199,7 @@ def _find_by_context(
 def _next_equal_row(
     ours: UnwrappedText, row: int, theirs: UnwrappedText, *, shift: int, is_whole: bool
 ) -> tuple[int, int] | None:
-    """Finds the first row from ``row`` on before which both texts have the same letters.
+    """Find the first row from ``row`` on before which both texts have the same letters.
 
     Their order does not matter. If there is none, takes the last such row above. Also returns the
     number of letters before it. ``is_whole`` means that both texts begin with their frame.
@@ -223,7 +223,7 @@ def _next_equal_row(
 
 
 def _remaining_rows(rows: Sequence[str], done: int, tail: str, *, width: int) -> list[str]:
-    """Returns the old rows after the first ``done`` letters.
+    """Return the old rows after the first ``done`` letters.
 
     Rows of certain width are left to the terminal to wrap. The others are split.
     """
@@ -238,7 +238,7 @@ def _remaining_rows(rows: Sequence[str], done: int, tail: str, *, width: int) ->
 
 
 def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
-    """Returns a row without its first ``done`` letters, with its indentation."""
+    """Return a row without its first ``done`` letters, with its indentation."""
     text = strip_sequences(row)
     at = index_after(text, done, tail=tail)
     if not text[at:].strip():
@@ -248,14 +248,14 @@ def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
 
 
 def _pieces(row: str, width: int) -> Iterator[str]:
-    """Splits a row to the width."""
+    """Split a row to the width."""
     yield slice_columns(row, 0, width)
     for start in range(width, visible_width(row.rstrip()), width):
         yield slice_columns(row, start, width)
 
 
 def _row_from_end(count: int, frame: Sequence[str]) -> int:
-    """Returns the row with ``count`` letters from there to the end, or blank rows above it."""
+    """Return the row with ``count`` letters from there to the end, or blank rows above it."""
     place = len(frame)
     while place > 0 and (count > 0 or not letters(frame[place - 1])):
         place -= 1
@@ -300,7 +300,7 @@ def reflow(
 
 
 def _piece_of(column: int, row: str, width: int) -> int:
-    """Returns the line of a wrapped row that has a column; the last one beyond its end."""
+    """Return the line of a wrapped row that has a column; the last one beyond its end."""
     pieces, place = lines_of(row, width), 0
     while place < len(pieces) - 1 and column >= pieces[place]:
         column -= pieces[place]

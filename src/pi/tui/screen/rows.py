@@ -54,7 +54,7 @@ _DRAWN_FROM_BELOW = rf"\x1b7(?:\x1b\[\d+A)?(?:{_ITERM}|{_SIXEL})\x1b8"
 
 
 def permitted(row: str) -> str:
-    """Removes controls and all sequences except styles, links, prompt marks and our images.
+    """Remove controls and all sequences except styles, links, prompt marks and our images.
 
     Removed sequences take no column, so the width does not change.
     """
@@ -65,7 +65,7 @@ def permitted(row: str) -> str:
 
 @cache
 def _sequence_pattern() -> re.Pattern[str]:
-    """Compiles the pattern for the first row that is more than styled text."""
+    """Compile the pattern for the first row that is more than styled text."""
     ours = "|".join((r"[\t\n]", _STYLE, _LINK, _MARK, _KITTY, _DRAWN_FROM_BELOW))
     return re.compile(f"(?P<ours>{ours})|{SEQUENCE.pattern}|[{_BIDI}]", re.VERBOSE)
 
@@ -142,7 +142,7 @@ class RowPrinter:
         self._erases_first = erases_first
 
     def whole(self, row: str, *, fresh: bool = False) -> str:
-        """Returns a complete row for the start of a line, which is blank if ``fresh``."""
+        """Return a complete row for the start of a line, which is blank if ``fresh``."""
         row, columns = self._fitted(row)
         text = row + END_OF_STYLES
         if fresh:
@@ -153,7 +153,7 @@ class RowPrinter:
         return text + ERASE_REST if columns < self._width else text
 
     def unbroken(self, row: str) -> str:
-        """Returns a complete row for a blank line. The terminal wraps it if it is too wide.
+        """Return a complete row for a blank line. The terminal wraps it if it is too wide.
 
         It counts as one row in the terminal's history, and is complete even if the terminal has
         become narrower unnoticed.
@@ -164,11 +164,11 @@ class RowPrinter:
         return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
 
     def lines(self, row: str) -> int:
-        """Returns how many lines a row takes that is written with ``unbroken``."""
+        """Return how many lines a row takes that is written with ``unbroken``."""
         return len(lines_of(row, self._width)) if has_certain_width(row) else 1
 
     def change(self, old: str, new: str) -> Change:
-        """Returns the shortest change from ``old`` to ``new``."""
+        """Return the shortest change from ``old`` to ``new``."""
         new, columns = self._fitted(new)
         old = permitted(old)  # as it was written
         start, state = _first_difference(old, new)
@@ -184,7 +184,7 @@ class RowPrinter:
         return Change(visible_width(new[:start]), text)
 
     def _fitted(self, row: str) -> tuple[str, int]:
-        """Returns the row cut to the width, and its columns."""
+        """Return the row cut to the width, and its columns."""
         if "\t" in row or "\n" in row or "\r" in row:
             if self._strict and "\t" not in row:
                 raise LineTooWide(f"a row contains a line break: {row!r}")
@@ -210,13 +210,13 @@ class RowPrinter:
 
 
 def has_certain_width(row: str) -> bool:
-    """Returns whether all terminals agree on the width of a row."""
+    """Return whether all terminals agree on the width of a row."""
     # Nearly all rows are simple, so the first frame need not compile the pattern.
     return is_simple(strip_sequences(row)) or re.search(_UNCERTAIN, row) is None
 
 
 def lines_of(row: str, width: int) -> list[int]:
-    """Returns the width of each line of a wrapped row. A wide character is never split."""
+    """Return the width of each line of a wrapped row. A wide character is never split."""
     columns = visible_width(row)
     if columns <= width:
         return [columns]
@@ -230,23 +230,23 @@ def lines_of(row: str, width: int) -> list[int]:
 
 
 def is_image(row: str) -> bool:
-    """Returns whether a row contains an image."""
+    """Return whether a row contains an image."""
     begins = "\x1b_" in row or "\x1b]1" in row or "\x1bP" in row
     return begins and re.search(_IMAGE, row) is not None
 
 
 def without_markers(row: str) -> str:
-    """Returns the row without the cursor marker, which is for the screen only."""
+    """Return the row without the cursor marker, which is for the screen only."""
     return row.replace(CURSOR_MARKER, "") if CURSOR_MARKER in row else row
 
 
 def window_rows(rows: Sequence[str]) -> list[str]:
-    """Returns rows as they are written from the first row of a window on."""
+    """Return rows as they are written from the first row of a window on."""
     return [clipped(without_markers(row), place) for place, row in enumerate(rows)]
 
 
 def clipped(row: str, rows_above: int) -> str:
-    """Removes an image that begins above the screen, given the rows above this one.
+    """Remove an image that begins above the screen, given the rows above this one.
 
     The cursor would stop at the upper edge, and the image would cover the rows below.
     """
@@ -256,7 +256,7 @@ def clipped(row: str, rows_above: int) -> str:
 
 
 def find_caret(rows: list[str]) -> Caret | None:
-    """Returns the position of the lowest cursor marker."""
+    """Return the position of the lowest cursor marker."""
     for number in range(len(rows) - 1, -1, -1):
         before, marker, _ = rows[number].rpartition(CURSOR_MARKER)
         if marker:
@@ -265,7 +265,7 @@ def find_caret(rows: list[str]) -> Caret | None:
 
 
 def _first_difference(old: str, new: str) -> tuple[int, StyleState]:
-    """Returns the first differing index where a cursor can be set, and the active styles."""
+    """Return the first differing index where a cursor can be set, and the active styles."""
     place = next(
         (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
         min(len(old), len(new)),
@@ -283,7 +283,7 @@ def _first_difference(old: str, new: str) -> tuple[int, StyleState]:
 
 
 def _is_certain(text: str) -> bool:
-    """Returns whether terminals agree on the width of a text."""
+    """Return whether terminals agree on the width of a text."""
     return text.isascii() or all(
         any(first <= char <= last for first, last in _CERTAIN_RANGES) for char in text
     )
@@ -303,7 +303,7 @@ class Layer(Record, kw_only=False):
 
 
 def composite(window: Sequence[str], layers: Sequence[Layer], *, width: int) -> list[str]:
-    """Draws ``layers`` over the window, the last one on top. The window grows as needed.
+    """Draw ``layers`` over the window, the last one on top. The window grows as needed.
 
     The frame below and its history are not changed.
     """
@@ -316,7 +316,7 @@ def composite(window: Sequence[str], layers: Sequence[Layer], *, width: int) -> 
 
 
 def _covered(below: str, line: str, layer: Layer, width: int) -> str:
-    """Draws one line of a layer over one row."""
+    """Draw one line of a layer over one row."""
     end = layer.column + layer.width
     left = pad_to_width(slice_columns(below, 0, layer.column), layer.column)
     middle = pad_to_width(slice_columns(line, 0, layer.width), layer.width)

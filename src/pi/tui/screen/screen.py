@@ -52,7 +52,7 @@ class Frame(Record, kw_only=False):
     """Rows from here on never become history; None if all may."""
 
     def history(self, rows: int) -> int:
-        """Returns how many of the first ``rows`` can be history."""
+        """Return how many of the first ``rows`` can be history."""
         return rows if self.staying is None else min(rows, self.staying)
 
 
@@ -144,7 +144,7 @@ class Screen:
         repaint: Repaint = Repaint.CHANGES,
         page: Page | None = None,
     ) -> str:
-        """Returns the bytes that show ``frame`` below ``layers``; empty if nothing changed.
+        """Return the bytes that show ``frame`` below ``layers``; empty if nothing changed.
 
         ``page`` is begun if ``frame`` does not continue history.
         """
@@ -175,7 +175,7 @@ class Screen:
         return text + ASK_SIZE
 
     def acknowledge_frame(self, width: int, height: int) -> None:
-        """Records the size that the terminal had when it took the oldest unacknowledged frame."""
+        """Record the size that the terminal had when it took the oldest unacknowledged frame."""
         # tmux before 3.4 reports the width as the height.
         sizes = ((width, height), (height, width))
         fits = (self._width, self._height) in sizes
@@ -183,7 +183,7 @@ class Screen:
         self._checkpoints.acknowledge(fits=fits, is_higher=is_higher)
 
     def resize(self, width: int, height: int) -> None:
-        """Changes the size; the next paint must write everything."""
+        """Change the size; the next paint must write everything."""
         self._set_size(width, height)
 
     def resize_in_place(
@@ -194,7 +194,7 @@ class Screen:
         grown: Sequence[str] | None = None,
         pane: PaneText | None = None,
     ) -> None:
-        """Changes the size where history cannot be rewritten; the next paint finds its position.
+        """Change the size where history cannot be rewritten; the next paint finds its position.
 
         Rows that the resize has moved into history count as history. ``grown`` is the current frame
         at ``frame_width``, which may have more rows than were painted. ``pane`` is the contents of
@@ -217,7 +217,7 @@ class Screen:
     def _locate_history(
         self, pane: PaneText, rows: Sequence[str], *, height: int, same: bool
     ) -> bool:
-        """Locates the end of history in the pane. Returns whether our rows were found."""
+        """Locate the end of history in the pane. Returns whether our rows were found."""
         good, ledger = self._checkpoints.last_good(), self.ledger
         sure = ledger.committed if good is None else min(ledger.committed, good.ledger.committed)
         first = max(sure - NEAR, 0)
@@ -241,7 +241,7 @@ class Screen:
         return True
 
     def _estimate_window(self, width: int, height: int) -> None:
-        """Estimates the position of the window from the known behaviour of panes.
+        """Estimate the position of the window from the known behaviour of panes.
 
         If frames were written for an outdated size, they have disturbed the rows of the last good
         frame. These rows are written again and may be duplicated.
@@ -267,7 +267,7 @@ class Screen:
             self._window = Window(min(rest + after.cursor_row + 1, height))
 
     def leave(self, *, erased: bool = False) -> str:
-        """Returns the bytes that move the cursor below the window to release the terminal.
+        """Return the bytes that move the cursor below the window to release the terminal.
 
         With ``erased`` the cursor moves to the start of the window, which will be painted there
         again.
@@ -306,7 +306,7 @@ class Screen:
             self.ledger = Ledger(committed=restart, top=self.ledger.top)
 
     def _begin_page(self, frame: Frame, page: Page) -> Sequence[str]:
-        """Begins a page, unless the frame continues history and the page is not forced.
+        """Begin a page, unless the frame continues history and the page is not forced.
 
         Returns the text to write first; empty if no page begins.
         """
@@ -328,7 +328,7 @@ class Screen:
         return [*shown, *page.heading]
 
     def _shown_text(self) -> Sequence[str]:
-        """Returns the rows of the last frame that are not history yet and do not stay."""
+        """Return the rows of the last frame that are not history yet and do not stay."""
         end = self._frame.history(len(self._frame.rows))
         rows = list(self._frame.rows[self.ledger.committed : end])
         while rows and not strip_sequences(rows[-1]).strip():
@@ -336,7 +336,7 @@ class Screen:
         return rows
 
     def _place_history(self, frame: Frame, unplaced: _Unplaced) -> Sequence[str]:
-        """Finds the part of a frame of another width that was history at the old width.
+        """Find the part of a frame of another width that was history at the old width.
 
         Returns the text to write after history first.
         """
@@ -356,7 +356,7 @@ class Screen:
         return [without_markers(row) for row in seam.carried] if end == seam.row else []
 
     def _count_as_history(self, rows: int) -> None:
-        """Counts the first rows of the last frame as history, except those that stay."""
+        """Count the first rows of the last frame as history, except those that stay."""
         rows = self._frame.history(rows)
         del self._history[rows:]
         self._history += map(without_markers, self._frame.rows[len(self._history) : rows])
@@ -368,7 +368,7 @@ class Screen:
             self._checkpoints.cut(rows)
 
     def _count_pushed(self, pushed: int) -> int:
-        """Counts rows that left the screen at the top as history. Returns how many could be."""
+        """Count rows that left the screen at the top as history. Returns how many could be."""
         ledger = self.ledger
         if not pushed or self._window.is_covered or ledger.top != ledger.committed:
             return 0
@@ -388,7 +388,7 @@ class Screen:
         )
 
     def _go_back(self, checkpoint: Checkpoint) -> None:
-        """Discards what was painted after a checkpoint."""
+        """Discard what was painted after a checkpoint."""
         log.info("frames were taken at another size; back to %s", checkpoint.ledger)
         self.ledger = checkpoint.ledger
         self._frame = Frame(checkpoint.rows, checkpoint.boundary, checkpoint.staying)
@@ -449,7 +449,7 @@ class Screen:
         )
 
     def _join_empty_rows(self, writer: RowWriter, first: int) -> None:
-        """Lets the pane take the rows below the window when it gets narrower again."""
+        """Let the pane take the rows below the window when it gets narrower again."""
         self._joined_rows = max(0, len(writer.painted) - first)
         if self._joined_rows:
             emitters.join_empty_rows(writer, first)
@@ -460,7 +460,7 @@ class Screen:
             self._joined_rows = 0
 
     def _place_cursor(self, writer: RowWriter, paint: _Paint) -> None:
-        """Moves the cursor to the focused component, or to the end of the content.
+        """Move the cursor to the focused component, or to the end of the content.
 
         Not further down: a terminal that loses height drops rows below the cursor first.
         """
@@ -476,7 +476,7 @@ class Screen:
             window.cursor_is_shown = is_shown
 
     def _record_painted(self, frame: Frame, paint: _Paint, *, is_covered: bool) -> None:
-        """Records what the terminal shows now."""
+        """Record what the terminal shows now."""
         self._cut_history(paint.ledger.committed)
         self._history += paint.chunk
         final = min(frame.boundary, len(self._history))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def own_terminal(env: Mapping[str, str], *, platform: str) -> Terminal:
-    """Returns the terminal of the process for a system (``sys.platform``)."""
+    """Return the terminal of the process for a system (``sys.platform``)."""
     from pi.tui.terminals.posix import ProcessTerminal, not_a_terminal
 
     if platform != "win32":

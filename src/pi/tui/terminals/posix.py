@@ -86,7 +86,7 @@ class ProcessTerminal:
         return self._held.output.backlog if self._held else 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Takes over the terminal: raw input, own output, and handlers to restore it."""
+        """Take over the terminal: raw input, own output, and handlers to restore it."""
         # Opened before descriptors are redirected, because one of them names the device.
         output = TtyOutput(
             self._output_fd,
@@ -116,12 +116,12 @@ class ProcessTerminal:
         atexit.register(self._release)
 
     def write(self, data: str) -> None:
-        """Sends characters; does nothing if the terminal is not started."""
+        """Send characters; does nothing if the terminal is not started."""
         if self._held is not None and data:
             self._held.output.write(data)
 
     def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
-        """Reads input in another thread while the event loop is blocked.
+        """Read input in another thread while the event loop is blocked.
 
         The bytes that ``consume`` returns are handled when the loop continues.
         """
@@ -135,11 +135,11 @@ class ProcessTerminal:
             self._soon(lambda held: held.listener.on_input(data))
 
     def stop(self) -> None:
-        """Flushes the output, waits for pending replies, and restores the terminal."""
+        """Flush the output, wait for pending replies, and restore the terminal."""
         self._release()
 
     def suspend(self) -> None:
-        """Restores the terminal and stops the process group until it is continued."""
+        """Restore the terminal and stop the process group until it is continued."""
         held = self._held
         if held is None:
             return
@@ -170,7 +170,7 @@ class ProcessTerminal:
             os.kill(os.getpid(), self._late_signals.pop())
 
     def _drain(self, seconds: float) -> None:
-        """Reads pending replies, so that they do not reach the shell.
+        """Read pending replies, so that they do not reach the shell.
 
         The reply to the last query ends the wait.
         """
@@ -206,7 +206,7 @@ class ProcessTerminal:
             self._held.listener.on_input(data)
 
     def _lost(self) -> None:
-        """Handles the loss of the terminal: writes nothing more and reports it once."""
+        """Handle the loss of the terminal: write nothing more and report it once."""
         held = self._held
         if held is None or held.is_gone:
             return
@@ -218,7 +218,7 @@ class ProcessTerminal:
         self._soon(lambda held: held.listener.on_resize())
 
     def _on_continue(self, number: int, frame: FrameType | None) -> None:
-        """Starts again after the process was stopped and continued from outside."""
+        """Start again after the process was stopped and continued from outside."""
         self._soon(self._resume)
 
     def _resume(self, held: _Held) -> None:
@@ -226,13 +226,13 @@ class ProcessTerminal:
         held.listener.on_resume()
 
     def _soon(self, act: Callable[[_Held], None]) -> None:
-        """Calls from the event loop, because a signal can interrupt any code."""
+        """Call from the event loop, because a signal can interrupt any code."""
         held = self._held
         if held is not None and held.loop is not None:
             held.loop.call_soon_threadsafe(lambda: act(held) if self._held is held else None)
 
     def _on_fatal_signal(self, number: int, frame: FrameType | None) -> None:
-        """Restores the terminal, then runs the previous handler of the signal."""
+        """Restore the terminal, then run the previous handler of the signal."""
         if self._held is None:  # e.g. a closed window, which ends the input as well
             self._late_signals.append(number)
             return
@@ -245,7 +245,7 @@ class ProcessTerminal:
 
 
 def not_a_terminal() -> NotATerminal:
-    """Returns the error for standard streams that are not a terminal."""
+    """Return the error for standard streams that are not a terminal."""
     return NotATerminal(
         "The interactive mode needs a terminal for input and output.",
         hint="Run it in a terminal, or use -p for scripts.",
@@ -280,7 +280,7 @@ class _Held:
 
 
 def _raw_mode(fd: int) -> list[Any]:
-    """Sets raw mode. Returns the previous settings."""
+    """Set raw mode. Returns the previous settings."""
     import termios  # lazy: Windows has neither of these
     import tty
 
@@ -299,7 +299,7 @@ def _leave_raw_mode(fd: int, attributes: list[Any]) -> None:
 def _catch_signals(
     handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]],
 ) -> dict[signal.Signals, Any]:
-    """Installs handlers. Returns the previous ones. Only possible in the main thread."""
+    """Install handlers. Returns the previous ones. Only possible in the main thread."""
     previous: dict[signal.Signals, Any] = {}
     for number, handler in handlers.items():
         with suppress(ValueError):

@@ -20,14 +20,14 @@ _MAX_BYTES = 4_000_000
 def read_tmux_pane(
     pane: str, env: Mapping[str, str], done: Callable[[PaneText | None], None]
 ) -> Callable[[], object]:
-    """Reads a pane and calls back with its text, or None on failure. Returns a cancel function."""
+    """Read a pane and calls back with its text, or None on failure. Returns a cancel function."""
     task = asyncio.get_running_loop().create_task(read_pane(pane, env))
     task.add_done_callback(lambda ended: None if ended.cancelled() else done(ended.result()))
     return task.cancel
 
 
 async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
-    """Returns the contents of a tmux pane; None on failure."""
+    """Return the contents of a tmux pane; None on failure."""
     # One tmux call for both, because the pane cannot change in between.
     size = ("display-message", "-p", "-t", pane, "#{pane_width} #{pane_height}")
     rows = ("capture-pane", "-p", "-t", pane, "-S", f"-{_HISTORY}")
@@ -45,7 +45,7 @@ async def read_pane(pane: str, env: Mapping[str, str]) -> PaneText | None:
 
 
 def parse_pane(output: str) -> PaneText | None:
-    """Parses the output of tmux: the size of the pane, then the rows of history and screen."""
+    """Parse the output of tmux: the size of the pane, then the rows of history and screen."""
     size, _, rest = output.partition("\n")
     numbers = re.fullmatch(r"(\d+) (\d+)", size)
     rows = rest.removesuffix("\n").split("\n")

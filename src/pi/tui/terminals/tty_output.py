@@ -25,7 +25,7 @@ _SELECTABLE = 1024
 
 
 def is_ready(fd: int, event: int, seconds: float) -> bool:
-    """Returns whether a device can be read (``select.POLLIN``) or written (``POLLOUT``) in time."""
+    """Return whether a device can be read (``select.POLLIN``) or written (``POLLOUT``) in time."""
     if fd < _SELECTABLE:  # not ``poll`` for all: on macOS it refuses ``/dev/tty``
         is_input = event == select.POLLIN
         return any(select.select((fd,) * is_input, (fd,) * (not is_input), (), seconds))
@@ -55,7 +55,7 @@ class TtyOutput:
         return len(self._waiting)
 
     def write(self, data: str) -> None:
-        """Sends as much as the terminal takes now, and the rest later."""
+        """Send as much as the terminal takes now, and the rest later."""
         encoded = data.encode("utf-8", "replace")
         if self._log is not None:
             with self._log.open("ab") as log:
@@ -65,7 +65,7 @@ class TtyOutput:
             self._send()
 
     def flush(self, seconds: float) -> None:
-        """Sends the rest, for at most ``seconds``."""
+        """Send the rest, for at most ``seconds``."""
         self._stop_waiting()
         deadline = now() + seconds
         while self._waiting and (remaining := deadline - now()) > 0:
@@ -73,7 +73,7 @@ class TtyOutput:
                 self._send_some()
 
     def close(self) -> None:
-        """Closes the device; unsent bytes are lost."""
+        """Close the device; unsent bytes are lost."""
         self._stop_waiting()
         with suppress(OSError):
             os.close(self._fd)
@@ -107,7 +107,7 @@ class TtyOutput:
 
 
 def _reopen(fd: int) -> int:
-    """Opens the device of a descriptor again for non-blocking writes.
+    """Open the device of a descriptor again for non-blocking writes.
 
     The device may have no name (in a container) or belong to another user (after ``su``). The
     controlling terminal can still be opened. Without one, writes may block.
@@ -137,7 +137,7 @@ class OutputCapture:
                 os.dup2(self._captured.fileno(), fd)
 
     def release(self) -> str:
-        """Restores the descriptors. Returns the captured text without control sequences."""
+        """Restore the descriptors. Returns the captured text without control sequences."""
         _flush_standard_streams()
         for fd, original in self._originals.items():
             os.dup2(original, fd)
@@ -156,14 +156,14 @@ def _flush_standard_streams() -> None:
 
 
 def now() -> float:
-    """Returns monotonic seconds."""
+    """Return monotonic seconds."""
     import time  # lazy: needed at exit only; all other code receives the time as an argument
 
     return time.monotonic()
 
 
 def _scratch_file() -> BinaryIO:
-    """Returns an unnamed file; the caller closes it."""
+    """Return an unnamed file; the caller closes it."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("pi-output"), "w+b")
     import tempfile  # lazy: the import costs half of the time budget of the first frame

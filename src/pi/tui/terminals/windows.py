@@ -65,15 +65,15 @@ class Console(Protocol):
 
     @property
     def size(self) -> Size:
-        """Returns the size of the window."""
+        """Return the size of the window."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Writes bytes in the output code page. Blocks until done."""
+        """Write bytes in the output code page. Blocks until done."""
         ...
 
     def read(self, seconds: float) -> ConsoleInput:
-        """Returns input events; waits at most ``seconds`` for them."""
+        """Return input events; waits at most ``seconds`` for them."""
         ...
 
 
@@ -100,7 +100,7 @@ class WindowsTerminal:
         return self._held.output.backlog if self._held else 0
 
     def start(self, listener: Listener, *, restore: Callable[[], str]) -> None:
-        """Takes over the console: keys as sequences, UTF-8 output, a thread for each."""
+        """Take over the console: keys as sequences, UTF-8 output, a thread for each."""
         before = self._console.state
         ours = ConsoleState(
             input_mode=_RAW_INPUT,
@@ -125,16 +125,16 @@ class WindowsTerminal:
         atexit.register(self._release)
 
     def write(self, data: str) -> None:
-        """Sends characters; does nothing if the console is not started."""
+        """Send characters; does nothing if the console is not started."""
         if self._held is not None and data:
             self._held.output.write(data)
 
     def stop(self) -> None:
-        """Flushes the output, waits for pending replies, and restores the console."""
+        """Flush the output, wait for pending replies, and restore the console."""
         self._release()
 
     def suspend(self) -> None:
-        """Does nothing: Windows cannot stop processes."""
+        """Do nothing: Windows cannot stop processes."""
 
     def _release(self) -> None:
         held, self._held = self._held, None
@@ -156,7 +156,7 @@ class WindowsTerminal:
                 sys.stderr.write(text)
 
     def _read(self, held: _Held) -> None:
-        """Delivers input in a thread until the console is released."""
+        """Deliver input in a thread until the console is released."""
         while not held.is_over.is_set():
             try:
                 happened = self._console.read(WAIT_SECONDS)
@@ -173,7 +173,7 @@ class WindowsTerminal:
                 held.call(held.listener.on_resize)
 
     def _lost(self, held: _Held) -> None:
-        """Handles the loss of the console: writes nothing more and reports it once."""
+        """Handle the loss of the console: write nothing more and report it once."""
         if self._held is held:
             held.is_gone = True
             self._release()
@@ -205,7 +205,7 @@ class _Held:
         self._loop = loop
 
     def call(self, act: Callable[[*Ts], object], *arguments: *Ts) -> None:
-        """Calls a function in the event loop, if it is still running."""
+        """Call a function in the event loop, if it is still running."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(act, *arguments)
 
@@ -232,13 +232,13 @@ class ConsoleOutput:
             return sum(map(len, self._waiting))
 
     def write(self, data: str) -> None:
-        """Queues characters, in chunks that the console accepts."""
+        """Queue characters, in chunks that the console accepts."""
         with self._changed:
             self._waiting += pieces(data.encode("utf-8", "replace"), MAX_WRITE)
             self._changed.notify()
 
     def close(self, seconds: float) -> None:
-        """Writes the rest, for at most ``seconds``."""
+        """Write the rest, for at most ``seconds``."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -263,7 +263,7 @@ class ConsoleOutput:
 
 
 def pieces(data: bytes, largest: int) -> Iterator[bytes]:
-    """Splits UTF-8 into chunks of at most ``largest`` bytes, never within a character."""
+    """Split UTF-8 into chunks of at most ``largest`` bytes, never within a character."""
     while len(data) > largest:
         end = largest
         while end > 1 and data[end] & 0xC0 == 0x80:
@@ -333,13 +333,13 @@ class KernelConsole:
 
     @property
     def size(self) -> Size:
-        """Returns the size of the window, which shows a part of a larger buffer."""
+        """Return the size of the window, which shows a part of a larger buffer."""
         found = _Screen()
         _check(self._kernel.GetConsoleScreenBufferInfo(self._output, ctypes.byref(found)))
         return Size(columns=found.right - found.left + 1, rows=found.bottom - found.top + 1)
 
     def write(self, data: bytes) -> None:
-        """Writes bytes in the output code page."""
+        """Write bytes in the output code page."""
         written = ctypes.c_uint32()
         while data:
             _check(
@@ -348,7 +348,7 @@ class KernelConsole:
             data = data[written.value :]
 
     def read(self, seconds: float) -> ConsoleInput:
-        """Returns input events; waits at most ``seconds`` for them."""
+        """Return input events; waits at most ``seconds`` for them."""
         if self._kernel.WaitForSingleObject(self._input, int(seconds * 1000)):
             return ConsoleInput()
         records = (_Key * _MAX_RECORDS)()
@@ -370,7 +370,7 @@ class KernelConsole:
 
 
 def _meaning(records: Sequence[Any], decoder: codecs.IncrementalDecoder) -> ConsoleInput:
-    """Converts input records: the characters of keys, and whether the size has changed."""
+    """Convert input records: the characters of keys, and whether the size has changed."""
     units = [
         record.unit
         for record in records

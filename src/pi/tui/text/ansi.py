@@ -27,17 +27,17 @@ LINKED_SCHEMES = ("http:", "https:", "mailto:")
 
 
 def has_sequences(text: str) -> bool:
-    """Returns whether the text contains an escape sequence or control character."""
+    """Return whether the text contains an escape sequence or control character."""
     return _HAS_SEQUENCE.search(text) is not None
 
 
 def strip_sequences(text: str) -> str:
-    """Removes escape sequences and control characters, except tabs and line feeds."""
+    """Remove escape sequences and control characters, except tabs and line feeds."""
     return SEQUENCE.sub("", text) if has_sequences(text) else text
 
 
 def link(url: str, text: str) -> str:
-    """Returns the text as a hyperlink (OSC 8); unchanged if the URL is not allowed."""
+    """Return the text as a hyperlink (OSC 8); unchanged if the URL is not allowed."""
     if not is_linkable(url):
         return text
     if not _is_plain_url(url):  # terminals may reject other characters
@@ -46,7 +46,7 @@ def link(url: str, text: str) -> str:
 
 
 def is_linkable(url: str) -> bool:
-    """Returns whether a click may open the URL."""
+    """Return whether a click may open the URL."""
     return url.lower().startswith(LINKED_SCHEMES)
 
 
@@ -95,7 +95,7 @@ class StyleState:
         """The sequence that opened the link, without its terminator; empty outside of links."""
 
     def apply(self, sequence: str) -> bool:
-        """Applies a sequence. Returns False if it is neither a style nor a link."""
+        """Apply a sequence. Returns False if it is neither a style nor a link."""
         if sgr := _SGR.fullmatch(sequence):
             self._apply_parameters(sgr[1].split(";"))
             return True
@@ -105,13 +105,13 @@ class StyleState:
         return False
 
     def opening(self) -> str:
-        """Returns the sequences that set this state from an unstyled terminal."""
+        """Return the sequences that set this state from an unstyled terminal."""
         parameters = ";".join(start for start, _ in self._styles.values())
         style = f"\x1b[{parameters}m" if parameters else ""
         return f"{style}{self._link}\x07" if self._link else style
 
     def closing(self) -> str:
-        """Returns the sequences that end exactly this state, not surrounding styles."""
+        """Return the sequences that end exactly this state, not surrounding styles."""
         ends = dict.fromkeys(end for _, end in self._styles.values())
         style = f"\x1b[{';'.join(ends)}m" if ends else ""
         return LINK_END + style if self._link else style
@@ -153,13 +153,13 @@ class StyledLine:
         self._next_mark = 0
 
     def skip(self, end: int) -> None:
-        """Skips the text before ``end``; only its styles are applied."""
+        """Skip the text before ``end``; only its styles are applied."""
         while self._next_mark < len(self._marks) and self._marks[self._next_mark][0] < end:
             self.state.apply(self._marks[self._next_mark][1])
             self._next_mark += 1
 
     def piece(self, start: int, end: int, *, before: str = "", after: str = "") -> str:
-        """Returns ``before``, the text from ``start`` to ``end``, and ``after``, with styles.
+        """Return ``before``, the text from ``start`` to ``end``, and ``after``, with styles.
 
         Pieces must be requested in order. A sequence at the end of a piece belongs to the next one,
         unless there is none.
@@ -213,7 +213,7 @@ class _Piece:
 
 
 def _marks(text: str) -> list[tuple[int, str]]:
-    """Returns the sequences of a text with their positions in the plain text."""
+    """Return the sequences of a text with their positions in the plain text."""
     marks: list[tuple[int, str]] = []
     removed = 0
     for found in SEQUENCE.finditer(text):

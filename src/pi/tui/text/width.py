@@ -12,14 +12,14 @@ from pi.tui.text.ansi import StyledLine, strip_sequences
 
 
 def inner_width(width: int, pad_x: int) -> int:
-    """Returns the width between two paddings; at least one column."""
+    """Return the width between two paddings; at least one column."""
     return max(width - 2 * pad_x, 1)
 
 
 def padded(
     lines: list[str], width: int, *, pad_x: int, pad_y: int, background: Paint | None
 ) -> list[str]:
-    """Pads lines that fit ``inner_width``; fills them if there is a background."""
+    """Pad lines that fit ``inner_width``; fills them if there is a background."""
     margin = " " * min(pad_x, max(width - 1, 0))
     rows = [*[""] * pad_y, *(margin + line if line else "" for line in lines), *[""] * pad_y]
     if background is None:
@@ -40,14 +40,14 @@ _LONGEST_CACHED = 1024
 
 
 def visible_width(text: str) -> int:
-    """Returns the columns of a text. Escape sequences and line feeds take none."""
+    """Return the columns of a text. Escape sequences and line feeds take none."""
     if text.isascii() and text.isprintable():
         return len(text)
     return _measure(text) if len(text) > _LONGEST_CACHED else _cached_width(text)
 
 
 def graphemes(text: str) -> Iterator[str]:
-    """Yields the graphemes of a text.
+    """Yield the graphemes of a text.
 
     The text must not contain escape sequences.
     """
@@ -58,7 +58,7 @@ def graphemes(text: str) -> Iterator[str]:
 
 
 def is_simple(text: str) -> bool:
-    """Returns whether all characters are one column wide in every terminal, and none combine.
+    """Return whether all characters are one column wide in every terminal, and none combine.
 
     Escape sequences are not simple.
     """
@@ -67,7 +67,7 @@ def is_simple(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def grapheme_width(grapheme: str) -> int:
-    """Returns the columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab.
+    """Return the columns of a single grapheme: 0, 1 or 2; ``TAB_WIDTH`` for a tab.
 
     A spacing mark that is a grapheme of its own takes a column only after a letter.
     """
@@ -75,7 +75,7 @@ def grapheme_width(grapheme: str) -> int:
 
 
 def expand_tabs(text: str) -> str:
-    """Replaces tabs by spaces, as wide as ``visible_width`` counts them."""
+    """Replace tabs by spaces, as wide as ``visible_width`` counts them."""
     return text.replace("\t", _TAB)
 
 
@@ -102,7 +102,7 @@ def _unicode() -> ModuleType:
 
 
 def slice_columns(text: str, start: int, width: int) -> str:
-    """Returns the columns from ``start`` to ``start + width`` of one line.
+    """Return the columns from ``start`` to ``start + width`` of one line.
 
     A wide grapheme that is cut in two becomes spaces, so that all columns stay aligned. Styles and
     links that are active at the left edge are opened; those active at the right edge are closed.
@@ -121,7 +121,7 @@ def slice_columns(text: str, start: int, width: int) -> str:
 
 
 def truncate_to_width(text: str, width: int, ellipsis: str = "...", *, pad: bool = False) -> str:
-    """Truncates a line to ``width`` columns, ending in ``ellipsis`` if it was cut.
+    """Truncate a line to ``width`` columns, ending in ``ellipsis`` if it was cut.
 
     With ``pad`` it is filled with spaces to exactly ``width`` columns.
     """
@@ -136,12 +136,12 @@ def truncate_to_width(text: str, width: int, ellipsis: str = "...", *, pad: bool
 
 
 def pad_to_width(text: str, width: int) -> str:
-    """Pads a text with spaces to ``width`` columns; longer text is unchanged."""
+    """Pad a text with spaces to ``width`` columns; longer text is unchanged."""
     return text + " " * (width - visible_width(text))
 
 
 def _first_from(text: str, column: int) -> tuple[int, int]:
-    """Returns the index of the first grapheme at or right of a column, and its distance from it."""
+    """Return the index of the first grapheme at or right of a column, and its distance from it."""
     place = reached = 0
     for grapheme in graphemes(text):
         if reached >= column:
@@ -152,7 +152,7 @@ def _first_from(text: str, column: int) -> tuple[int, int]:
 
 
 def _last_until(text: str, first: int, column: int, end: int) -> tuple[int, int]:
-    """Returns where the graphemes end that fit before column ``end``, and the free columns.
+    """Return where the graphemes end that fit before column ``end``, and the free columns.
 
     ``column`` is the start of the grapheme at ``first``. Columns are free only if the line
     continues.

@@ -31,7 +31,7 @@ _TOO_WIDE = "?"
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Returns lines of at most ``width`` columns; styles and links continue across lines.
+    """Return lines of at most ``width`` columns; styles and links continue across lines.
 
     Each line closes its styles. Line feeds separate paragraphs; an empty text is one empty line.
     """
@@ -51,7 +51,7 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def wrap_parts(text: str, separator: str, width: int) -> list[str]:
-    """Wraps a row of parts between them; the separators at the breaks are dropped.
+    """Wrap a row of parts between them; the separators at the breaks are dropped.
 
     Only a part that is longer than a line is broken itself.
     """
@@ -66,7 +66,7 @@ def wrap_parts(text: str, separator: str, width: int) -> list[str]:
 
 
 def line_spans(text: str, width: int) -> list[tuple[int, int]]:
-    """Returns the start and end of the lines of one plain paragraph, without spaces at breaks.
+    """Return the start and end of the lines of one plain paragraph, without spaces at breaks.
 
     No grapheme may be wider than ``width``, and tabs must be expanded.
     """
@@ -110,7 +110,7 @@ class _Lines:
         self._spans: list[tuple[int, int]] = []
 
     def add(self, start: int, end: int) -> None:
-        """Adds the next unit; between the last one and this one there are only spaces."""
+        """Add the next unit; between the last one and this one there are only spaces."""
         gap = start - self._end
         columns = visible_width(self._text[start:end])
         if self._column + gap + columns <= self._width:
@@ -124,12 +124,12 @@ class _Lines:
         self._end = end
 
     def finished(self) -> list[tuple[int, int]]:
-        """Returns all lines; trailing spaces are kept as far as they fit."""
+        """Return all lines; trailing spaces are kept as far as they fit."""
         end = min(len(self._text), self._end + self._width - self._column)
         return [*self._spans, (self._start, end)]
 
     def _make_room(self, start: int, gap: int) -> None:
-        """Begins a new line, or keeps the indentation if the line is empty otherwise."""
+        """Begin a new line, or keep the indentation if the line is empty otherwise."""
         if self._end == self._start and gap < self._width:
             self._column = gap
             return
@@ -139,7 +139,7 @@ class _Lines:
         self._column = 0
 
     def _break_unit(self, start: int, end: int) -> None:
-        """Adds a unit that is longer than the rest of this line, and maybe than any line."""
+        """Add a unit that is longer than the rest of this line, and maybe than any line."""
         for grapheme in graphemes(self._text[start:end]):
             columns = grapheme_width(grapheme)
             if self._column + columns > self._width:
@@ -150,7 +150,7 @@ class _Lines:
 
 
 def _units(word: str) -> Iterator[tuple[int, int]]:
-    """Yields the unbreakable parts of a word: all of it, unless it has CJK characters."""
+    """Yield the unbreakable parts of a word: all of it, unless it has CJK characters."""
     if word.isascii() or not _ideographic().search(word):
         yield 0, len(word)
         return
@@ -173,7 +173,7 @@ def _ideographic() -> re.Pattern[str]:
 
 
 def _narrowed(text: str) -> str:
-    """Replaces graphemes that need two columns."""
+    """Replace graphemes that need two columns."""
     if text.isascii():
         return text
     marks = SEQUENCE.findall(text)

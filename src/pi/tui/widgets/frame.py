@@ -19,11 +19,11 @@ class FrameTheme(Protocol):
     """The part of a theme that a frame uses."""
 
     def fg(self, name: str, text: str) -> str:
-        """Returns ``text`` in a colour of the theme."""
+        """Return ``text`` in a colour of the theme."""
         ...
 
     def bold(self, text: str) -> str:
-        """Returns ``text`` in bold."""
+        """Return ``text`` in bold."""
         ...
 
 
@@ -37,7 +37,7 @@ def framed_rows(
     height: int,
     aside: str = "",
 ) -> list[str]:
-    """Returns a rule, the title, the body, hints and a rule, as every dialog has them.
+    """Return a rule, the title, the body, hints and a rule, as every dialog has them.
 
     The rows of the body begin with their second column: the arrow of a selected row, or two
     spaces. ``hints`` break between two of them. ``height`` is that of the screen.

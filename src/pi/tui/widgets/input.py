@@ -51,16 +51,16 @@ class Input(CachedWidget):
         """Whether the cursor is shown."""
 
     def get_value(self) -> str:
-        """Returns the text of the field."""
+        """Return the text of the field."""
         return self._document.buffer.text
 
     def set_value(self, value: str) -> None:
-        """Replaces the text; the cursor moves to its end."""
+        """Replace the text; the cursor moves to its end."""
         self._document.set_text(value)
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
-        """Handles one key or one paste."""
+        """Handle one key or one paste."""
         self.invalidate()
         before = self._document.version
         actions = self._keymap.actions(data)
@@ -100,7 +100,7 @@ class Input(CachedWidget):
         return [f"{prompt}{head}{CURSOR_MARKER}{inverse(shown or ' ')}{tail}"]
 
     def _parts(self) -> tuple[str, str, str]:
-        """Returns the text before, at and after the cursor, masked if required."""
+        """Return the text before, at and after the cursor, masked if required."""
         line, units = self._document.buffer.text, self._document.units
         col = self._document.buffer.cursor.col
         end = units.after(line, col)

@@ -40,12 +40,12 @@ class Loader(CachedWidget):
         self.set_message(message)
 
     def set_message(self, message: str) -> None:
-        """Changes the message."""
+        """Change the message."""
         self._message = one_line(message)
         self.invalidate()
 
     def tick(self, now: float) -> bool:
-        """Selects the frame for a time in seconds of any clock. Returns whether it changed."""
+        """Select the frame for a time in seconds of any clock. Returns whether it changed."""
         if self._started is None:
             self._started = now
         frame = int((now - self._started) / self.interval) % len(self._frames)
@@ -79,7 +79,7 @@ class CancellableLoader(Loader):
         self._keymap = keymap or Keymap()
 
     def handle_input(self, data: str) -> None:
-        """Handles the cancel key only."""
+        """Handle the cancel key only."""
         if not self.is_cancelled and self._keymap.matches(data, "tui.select.cancel"):
             self.is_cancelled = True
             self._on_cancel()
@@ -106,7 +106,7 @@ class ProgressBar(CachedWidget):
         self.set_fraction(fraction)
 
     def set_fraction(self, fraction: float) -> None:
-        """Sets the fraction, limited to the range from 0 to 1."""
+        """Set the fraction, limited to the range from 0 to 1."""
         self._fraction = min(max(fraction, 0.0), 1.0)
         self.invalidate()
 

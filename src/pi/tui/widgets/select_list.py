@@ -33,16 +33,16 @@ class ListSelection:
         return max(self._most() if callable(self._most) else self._most, 1)
 
     def resize(self, count: int) -> None:
-        """Sets the number of rows; the selection stays inside."""
+        """Set the number of rows; the selection stays inside."""
         self._count = count
         self.select(self.index)
 
     def select(self, index: int) -> None:
-        """Selects a row, or the nearest one."""
+        """Select a row, or the nearest one."""
         self.index = max(min(index, self._count - 1), 0)
 
     def handle_input(self, data: str) -> bool:
-        """Handles a navigation key. Returns whether it was one. Up and down wrap around."""
+        """Handle a navigation key. Returns whether it was one. Up and down wrap around."""
         for action in self._keymap.actions(data):
             match action:
                 case "tui.select.up":
@@ -64,7 +64,7 @@ class ListSelection:
         return _window(self._count, self.index, self.room)
 
     def grouped(self, groups: Sequence[str]) -> list[int | str]:
-        """Returns the visible rows: indices, with the name of a group before its first row.
+        """Return the visible rows: indices, with the name of a group before its first row.
 
         ``groups`` has one name for each row of the list. Headings take part of the room; where
         there is hardly any, they are left out.
@@ -85,7 +85,7 @@ class ListSelection:
 
     @property
     def position(self) -> str:
-        """Returns ``(i/n)`` if not all rows are visible, otherwise an empty string."""
+        """Return ``(i/n)`` if not all rows are visible, otherwise an empty string."""
         return f"({self.index + 1}/{self._count})" if self._count > self.room else ""
 
 
@@ -158,12 +158,12 @@ class SelectList(CachedWidget):
         return self._shown[self._selection.index] if self._shown else None
 
     def set_items(self, items: Iterable[SelectItem]) -> None:
-        """Replaces the items; the filter stays."""
+        """Replace the items; the filter stays."""
         self._items = [_sanitised(item) for item in items]
         self.filter(self._query)
 
     def filter(self, query: str) -> None:
-        """Shows the items that match a query, best first, and selects the best."""
+        """Show the items that match a query, best first, and select the best."""
         from pi.base.fuzzy import rank  # lazy: not needed for an editor's first frame
 
         self._query = query
@@ -172,13 +172,13 @@ class SelectList(CachedWidget):
         self.select(0)
 
     def select(self, index: int) -> None:
-        """Selects a shown item by index, or the nearest one."""
+        """Select a shown item by index, or the nearest one."""
         before = self.selected
         self._selection.select(index)
         self._moved_from(before)
 
     def handle_input(self, data: str) -> None:
-        """Handles navigation, choice and cancel."""
+        """Handle navigation, choice and cancel."""
         before = self.selected
         if self._selection.handle_input(data):
             self._moved_from(before)
@@ -215,14 +215,14 @@ class SelectList(CachedWidget):
         return width - label_width - 4 >= min(widest, _NARROW)
 
     def _descriptions_below(self, width: int) -> list[str]:
-        """Returns the selected description, in as many rows as the longest one needs."""
+        """Return the selected description, in as many rows as the longest one needs."""
         wrapped = [wrap_text(item.description, max(width - 4, 1)) for item in self._shown]
         rows = wrapped[self._selection.index]
         rows = rows + [""] * (max(map(len, wrapped)) - len(rows))
         return ["", *(self._theme.description(f"  {row}") if row else "" for row in rows)]
 
     def _label_width(self, width: int) -> int:
-        """Returns one width for all labels, so that scrolling moves nothing horizontally."""
+        """Return one width for all labels, so that scrolling moves nothing horizontally."""
         if not any(item.description for item in self._shown):
             return max(width - 2, 0)
         widest = max(visible_width(item.label) for item in self._shown)

@@ -106,7 +106,7 @@ class SettingsList(CachedWidget):
         return self._submenu is not None
 
     def set_value(self, id: str, value: str) -> None:
-        """Shows another value of a setting without calling ``on_change``."""
+        """Show another value of a setting without calling ``on_change``."""
         self._items = [
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
@@ -115,7 +115,7 @@ class SettingsList(CachedWidget):
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
-        """Handles navigation, change, search and cancel; an open submenu receives all keys."""
+        """Handle navigation, change, search and cancel; an open submenu receives all keys."""
         self.invalidate()
         if self._submenu is not None:
             if isinstance(self._submenu, Interactive):
@@ -130,13 +130,13 @@ class SettingsList(CachedWidget):
             self._search.handle_input(data)
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         super().invalidate()
         if self._submenu is not None:
             self._submenu.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns the settings, or the open submenu."""
+        """Return the settings, or the open submenu."""
         if self._submenu is not None:
             return self._submenu.render(width)
         return super().render(width)
@@ -241,7 +241,7 @@ def _focus(part: object, *, focused: bool) -> None:
 
 
 def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
-    """Returns the settings that hold every word of a query, best place first.
+    """Return the settings that hold every word of a query, best place first.
 
     Names count most, then groups and descriptions. If no setting holds all words, fuzzy matches are
     returned, so that a typing error finds something.
@@ -257,7 +257,7 @@ def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
 
 
 def _place(item: SettingItem, words: list[str]) -> int | None:
-    """Returns the rank of the best field with all words, from 0; None if a word is missing."""
+    """Return the rank of the best field with all words, from 0; None if a word is missing."""
     label, name = item.label.casefold(), item.id.casefold()
     fields = (label, f"{label} {name}", f"{label} {name} {item.group.casefold()}")
     whole = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"

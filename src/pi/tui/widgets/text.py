@@ -32,14 +32,14 @@ class Text(CachedWidget):
         return self._text
 
     def set_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         text = sanitise_keeping_style(text)
         if text != self._text:
             self._text = text
             self.invalidate()
 
     def set_background(self, background: Paint | None) -> None:
-        """Sets or removes the background."""
+        """Set or remove the background."""
         self._background = background
         self.invalidate()
 
@@ -64,7 +64,7 @@ class TruncatedText(CachedWidget):
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         self._line = sanitise_keeping_style(text).partition("\n")[0]
         self.invalidate()
 
@@ -91,34 +91,34 @@ class Box:
         return self._inside.children
 
     def add_child(self, child: Component) -> None:
-        """Adds a child at the bottom."""
+        """Add a child at the bottom."""
         self._inside.add_child(child)
 
     def remove_child(self, child: Component) -> None:
-        """Removes a child; does nothing if it is not a child."""
+        """Remove a child; does nothing if it is not a child."""
         self._inside.remove_child(child)
 
     def clear(self) -> None:
-        """Removes all children."""
+        """Remove all children."""
         self._inside.clear()
 
     def set_background(self, background: Paint | None) -> None:
-        """Sets or removes the background."""
+        """Set or remove the background."""
         self._background = background
         self._drawn = None
 
     def areas_at(self, row: int) -> list[Area]:
-        """Returns the area of the child on a row, if any."""
+        """Return the area of the child on a row, if any."""
         inside = self._inside.areas_at(row - self._pad_y)
         return [replace(area, row=area.row + self._pad_y, column=self._pad_x) for area in inside]
 
     def invalidate(self) -> None:
-        """Invalidates every child."""
+        """Invalidate every child."""
         self._inside.invalidate()
         self._drawn = None
 
     def render(self, width: int) -> list[str]:
-        """Returns the children's rows on the background."""
+        """Return the children's rows on the background."""
         lines = self._inside.render(inner_width(width, self._pad_x))
         if self._drawn is None or self._drawn[0] != width or self._drawn[1] is not lines:
             self._drawn = (width, lines)

@@ -55,7 +55,7 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Returns a new Copilot token for the same GitHub login."""
+    """Return a new Copilot token for the same GitHub login."""
     settings = at_domain(credential.extra.get(ENTERPRISE), settings)
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
     answer = await post_form(http, settings.key_url, headers=headers)
@@ -73,12 +73,12 @@ async def refresh(
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """Returns the token, and the server that it is for."""
+    """Return the token, and the server that it is for."""
     return replace(bearer(credential, settings), base_url=base_url(credential, settings))
 
 
 def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
-    """Returns the URL of this plan's models: from the token, else from the company's domain."""
+    """Return the URL of this plan's models: from the token, else from the company's domain."""
     if found := _PROXY.search(credential.access):
         return f"https://api.{found[1]}"
     if domain := credential.extra.get(ENTERPRISE):
@@ -87,7 +87,7 @@ def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
 
 
 def enterprise_domain(text: str) -> str | None:
-    """Returns the host of the user's input, a URL or a bare domain; ``None`` for github.com."""
+    """Return the host of the user's input, a URL or a bare domain; ``None`` for github.com."""
     host = text.strip().lower().rpartition("://")[2].partition("/")[0]
     if host in ("", "github.com"):
         return None
@@ -97,7 +97,7 @@ def enterprise_domain(text: str) -> str | None:
 
 
 def at_domain(domain: str | None, settings: LoginSettings) -> LoginSettings:
-    """Returns the endpoints of a company's own GitHub."""
+    """Return the endpoints of a company's own GitHub."""
     if domain is None:
         return settings
     return replace(
@@ -109,7 +109,7 @@ def at_domain(domain: str | None, settings: LoginSettings) -> LoginSettings:
 
 
 async def _models(credential: OAuthCredential, http: HttpClient, settings: LoginSettings) -> Json:
-    """Returns the models of this plan, to be stored; nothing if the server does not list them."""
+    """Return the models of this plan, to be stored; nothing if the server does not list them."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.access}"}
     try:
         answer = await post_form(http, f"{base_url(credential, settings)}/models", headers=headers)

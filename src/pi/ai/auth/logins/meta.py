@@ -34,7 +34,7 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Returns a new key for the same identity."""
+    """Return a new key for the same identity."""
     headers = {**settings.headers, "Authorization": f"Bearer {credential.refresh}"}
     answer = await post_form(http, settings.key_url, {}, encoding="json", headers=headers)
     if not answer.ok:
@@ -43,7 +43,7 @@ async def refresh(
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """Returns the current key."""
+    """Return the current key."""
     headers = dict(settings.request_headers)
     return Access(api_key=credential.access, headers=headers, kind="api_key")
 

@@ -64,12 +64,12 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Returns the credential with new tokens of the same account."""
+    """Return the credential with new tokens of the same account."""
     return _with_account(await refresh_tokens(credential, http, clock, settings))
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """Returns the token, and the account it belongs to."""
+    """Return the token, and the account it belongs to."""
     account = credential.extra.get(ACCOUNT)
     return replace(bearer(credential, settings), env={ACCOUNT: account} if account else {})
 
@@ -81,7 +81,7 @@ def _with_account(credential: OAuthCredential) -> OAuthCredential:
 
 
 def account_id(token: str) -> str | None:
-    """Returns the ChatGPT account that a token was issued for."""
+    """Return the ChatGPT account that a token was issued for."""
     try:
         payload = token.split(".")[1]
         claims = msgspec.json.decode(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

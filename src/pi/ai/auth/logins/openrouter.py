@@ -52,6 +52,6 @@ async def refresh(
 
 
 def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """Returns the key."""
+    """Return the key."""
     headers = dict(settings.request_headers)
     return Access(api_key=credential.access, headers=headers, kind="api_key")

@@ -37,12 +37,12 @@ async def login(
 async def refresh(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Returns the credential with new tokens."""
+    """Return the credential with new tokens."""
     return await refresh_tokens(credential, http, clock, _complete(settings))
 
 
 def _complete(settings: LoginSettings) -> LoginSettings:
-    """Returns the endpoints of the gateway that serves the models, unless the settings name
+    """Return the endpoints of the gateway that serves the models, unless the settings name
     others."""
     oauth = _oauth(settings)
     return replace(
@@ -53,7 +53,7 @@ def _complete(settings: LoginSettings) -> LoginSettings:
 
 
 async def _described(http: HttpClient, clock: Clock, settings: LoginSettings) -> LoginSettings:
-    """Returns the settings with the login page that the gateway names."""
+    """Return the settings with the login page that the gateway names."""
     if settings.authorize_url:
         return settings
     answer = await post_form(http, _oauth(settings), headers=settings.headers)

@@ -132,7 +132,7 @@ class CallbackListener:
         self._code.cancel()
 
     def _sockets(self) -> list[socket.socket]:
-        """Returns sockets for both loopback addresses on one port; IPv6 only if available."""
+        """Return sockets for both loopback addresses on one port; IPv6 only if available."""
         try:
             found = [socket.create_server(("127.0.0.1", self._port))]
         except OSError:
@@ -260,7 +260,7 @@ class Pkce(Record):
 
 
 def new_pkce(random_bytes: RandomBytes = os.urandom) -> Pkce:
-    """Returns new secrets."""
+    """Return new secrets."""
     return Pkce(verifier=_base64url(random_bytes(32)), state=_base64url(random_bytes(24)))
 
 
@@ -320,7 +320,7 @@ async def browser_login(
 
 
 def page_url(page: str, parameters: Mapping[str, str]) -> str:
-    """Returns the URL of a vendor's page; empty parameters are left out."""
+    """Return the URL of a vendor's page; empty parameters are left out."""
     query = {name: value for name, value in parameters.items() if value}
     return f"{page}{'&' if '?' in page else '?'}{urlencode(query)}"
 
@@ -334,7 +334,7 @@ async def browser_code(
     state: str | None,
     issuer: ExpectedIssuer | None = None,
 ) -> str:
-    """Returns the code, from the browser or pasted by the user, whichever is first."""
+    """Return the code, from the browser or pasted by the user, whichever is first."""
     if not listener.listening:
         ui.notify(
             LoginInfo(message=f"{listener.redirect_uri} cannot be used: another program has it.")
@@ -368,7 +368,7 @@ async def _pasted(ui: LoginUI, state: str | None, issuer: ExpectedIssuer | None)
 def read_pasted(
     text: str, state: str | None, issuer: ExpectedIssuer | None = None
 ) -> tuple[str, str]:
-    """Returns the code in pasted text, or else the reason why there is none.
+    """Return the code in pasted text, or else the reason why there is none.
 
     Accepts the whole address, its query, ``code#state`` as some pages show it, and the bare code. A
     state in it has to match. If the issuer is required, only an address or its query has it.

@@ -48,7 +48,7 @@ class DeviceGrant(Record, rename=None):
 
 
 async def prefers_device(ui: LoginUI) -> bool:
-    """Asks the user to choose a flow, where a vendor has both; True for the device code."""
+    """Ask the user to choose a flow, where a vendor has both; True for the device code."""
     choices = (
         LoginChoice(id="browser", label="In the browser on this machine"),
         LoginChoice(id="device", label="With a code on any device"),
@@ -107,7 +107,7 @@ async def poll(
 
 
 def not_yet(answer: TokenResponse, clock: Clock) -> Wait:
-    """Returns how to continue after a response without tokens; raises if the login is over."""
+    """Return how to continue after a response without tokens; raises if the login is over."""
     match answer.code:
         case "authorization_pending":
             return Wait()
@@ -133,7 +133,7 @@ async def _begin(http: HttpClient, clock: Clock, settings: LoginSettings) -> Dev
 
 
 def grant_of(body: Mapping[str, object]) -> DeviceGrant:
-    """Parses the server's first response."""
+    """Parse the server's first response."""
     fields = {name: value for name, value in body.items() if value is not None}
     if "verification_url" in fields:  # from an older draft, still in use
         fields.setdefault("verification_uri", fields["verification_url"])

@@ -107,7 +107,7 @@ async def post_form(
 
 
 def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
-    """Returns the error: ``GrantRefused`` if it is permanent, else a temporary one.
+    """Return the error: ``GrantRefused`` if it is permanent, else a temporary one.
 
     A bare 403, the page of a firewall, a rate limit or a broken server is temporary: the same
     refresh may succeed a minute later.
@@ -143,7 +143,7 @@ async def request_tokens(
 
 
 def granted(answer: TokenResponse) -> Tokens:
-    """Returns the tokens of a response that is ``ok``."""
+    """Return the tokens of a response that is ``ok``."""
     fields = {name: value for name, value in answer.body.items() if value is not None}
     try:
         return msgspec.convert(fields, Tokens, strict=False)
@@ -154,7 +154,7 @@ def granted(answer: TokenResponse) -> Tokens:
 async def refresh_tokens(
     credential: OAuthCredential, http: HttpClient, clock: Clock, settings: LoginSettings
 ) -> OAuthCredential:
-    """Returns ``credential`` with new tokens; fields that the server does not send again stay."""
+    """Return ``credential`` with new tokens; fields that the server does not send again stay."""
     fields = {"grant_type": "refresh_token", "refresh_token": credential.refresh}
     tokens = await request_tokens(http, clock, settings, fields)
     new = credential_of(tokens, clock, settings)
@@ -162,7 +162,7 @@ async def refresh_tokens(
 
 
 def credential_of(tokens: Tokens, clock: Clock, settings: LoginSettings) -> OAuthCredential:
-    """Returns tokens as they are stored, expiring a margin before the real expiry."""
+    """Return tokens as they are stored, expiring a margin before the real expiry."""
     lifetime = tokens.expires_in - settings.margin
     return OAuthCredential(
         access=tokens.access_token,
@@ -172,7 +172,7 @@ def credential_of(tokens: Tokens, clock: Clock, settings: LoginSettings) -> OAut
 
 
 def bearer(credential: OAuthCredential, settings: LoginSettings) -> Access:
-    """Returns the access token unchanged, and its headers."""
+    """Return the access token unchanged, and its headers."""
     return Access(api_key=credential.access, headers=dict(settings.request_headers), kind="oauth")
 
 

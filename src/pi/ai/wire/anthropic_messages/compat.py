@@ -56,7 +56,7 @@ class Compat(Record):
 
 
 def compat_of(call: Call) -> Compat:
-    """Returns the flags of the call's model; unset ones follow from the base URL."""
+    """Return the flags of the call's model; unset ones follow from the base URL."""
     at_openrouter = is_within(host_of(call), "openrouter.ai")
     known = {"sessionAffinityFormat": "openrouter"} if at_openrouter else {}
     return read_flags(call.model, Compat, known)
@@ -100,7 +100,7 @@ class Efforts(Record):
 
 
 def plan_thinking(call: Call, compat: Compat, *, allowed: bool = True) -> ThinkingPlan:
-    """Returns the thinking to request; off if it is not ``allowed``."""
+    """Return the thinking to request; off if it is not ``allowed``."""
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
         return ThinkingPlan()
@@ -131,7 +131,7 @@ def interleaves(environ: Mapping[str, str]) -> bool:
 
 
 def with_room_to_think(call: Call) -> Call:
-    """Returns ``call`` with the budget added to its output limit, as far as the window has room.
+    """Return ``call`` with the budget added to its output limit, as far as the window has room.
 
     Without interleaving all thinking comes before the text and counts as output, so that the
     requested output would not fit beside it.
@@ -145,14 +145,14 @@ def with_room_to_think(call: Call) -> Call:
 
 
 def provider_level(plan: ThinkingPlan, compat: Compat) -> str | None:
-    """Returns the effort to store with a response; only if it may change in between."""
+    """Return the effort to store with a response; only if it may change in between."""
     return plan.effort if compat.supports_mid_convo_effort else None
 
 
 def efforts(
     model: Model, compat: Compat, plan: ThinkingPlan, history: Sequence[Message]
 ) -> Efforts | None:
-    """Returns the efforts of a conversation in which they may change; ``None`` if there are
+    """Return the efforts of a conversation in which they may change; ``None`` if there are
     none."""
     if not compat.supports_mid_convo_effort:
         return None
@@ -162,7 +162,7 @@ def efforts(
 
 
 def own_level(message: Message, model: Model) -> str | None:
-    """Returns the effort with which ``model`` wrote ``message``."""
+    """Return the effort with which ``model`` wrote ``message``."""
     if not isinstance(message, AssistantMessage) or not is_own(message, model):
         return None
     level = message.provider_thinking_level

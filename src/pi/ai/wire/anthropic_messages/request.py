@@ -63,7 +63,7 @@ class HistoryStyle(Record):
 def encode_history(
     history: Sequence[Message], style: HistoryStyle, cache: Json | None = None
 ) -> list[Json]:
-    """Returns the request's ``messages``; ``cache`` marks the last user or tool message."""
+    """Return the request's ``messages``; ``cache`` marks the last user or tool message."""
     writer = _Writer(style)
     for message in history:
         writer.add(message)
@@ -105,7 +105,7 @@ class _Writer:
                 self._append("assistant", _assistant_blocks(message, self._style))
 
     def finish(self) -> list[Json]:
-        """Returns all messages."""
+        """Return all messages."""
         self._end_turn(self._style.efforts.now if self._style.efforts else None)
         if self._waiting:  # no user message follows the last response, so none can hold it
             self._append("user", list(_instructions(self._waiting)))
@@ -153,7 +153,7 @@ def _instructions(messages: Sequence[SystemMessage]) -> Iterator[Json]:
 
 
 def _user_content(message: UserMessage) -> str | list[Json]:
-    """Returns the content without blank texts, which are rejected; may be empty."""
+    """Return the content without blank texts, which are rejected; may be empty."""
     if isinstance(message.content, str):
         return message.content if message.content.strip() else ""
     return list(_content_blocks(message.content))
@@ -215,7 +215,7 @@ def _assistant_block(block: Text | Thinking | ToolCall, style: HistoryStyle) -> 
 
 
 def _thinking(block: Thinking, style: HistoryStyle) -> Json | None:
-    """Returns a thinking block unchanged; an unsigned one becomes plain text."""
+    """Return a thinking block unchanged; an unsigned one becomes plain text."""
     signature = block.thinking_signature
     if signature and block.redacted is True:
         return {"type": "redacted_thinking", "data": signature}
@@ -243,12 +243,12 @@ FALLBACK_MODELS = "server-side-fallback-2026-06-01"
 
 
 def url(call: Call) -> str:
-    """Returns the URL of the request."""
+    """Return the URL of the request."""
     return f"{call.base_url}/v1/messages?beta=true"
 
 
 def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
-    """Returns the headers of the request, with the features of ``betas``."""
+    """Return the headers of the request, with the features of ``betas``."""
     named: dict[str, str] = {"anthropic-version": VERSION}
     if call.access.api_key is not None and not _brings_authorization(call):
         if call.access.kind == "oauth":
@@ -268,7 +268,7 @@ def headers(call: Call, betas: Sequence[str] = ()) -> dict[str, str]:
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = True) -> Json:
-    """Returns the payload: the body of the request, and ``betas``, which go into a header
+    """Return the payload: the body of the request, and ``betas``, which go into a header
     instead."""
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
@@ -309,7 +309,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = Tru
 
 
 def cache_control(call: Call, compat: Compat) -> Json | None:
-    """Returns the cache mark of the prompt; ``None`` if caching is off."""
+    """Return the cache mark of the prompt; ``None`` if caching is off."""
     match call.options.cache_retention:
         case "none":
             return None
@@ -354,7 +354,7 @@ def _output_config(effort: str | None) -> Json | None:
 
 
 def _metadata(call: Call) -> Json | None:
-    """Returns the user id; the server supports no other metadata."""
+    """Return the user id; the server supports no other metadata."""
     user = user_id(call)
     return None if user is None else {"user_id": user}
 
@@ -371,7 +371,7 @@ _TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Returns the repair for ``refusal``."""
+    """Return the repair for ``refusal``."""
     message = refusal.message
     if re.search(_SIGNATURE, message) and _has_thoughts(payload):
         return Repairs(thinking=True)
@@ -383,7 +383,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
 
 def _refused_tool(message: str, tools: list[Json]) -> str:
-    """Returns the name of the tool whose schema the sentence is about."""
+    """Return the name of the tool whose schema the sentence is about."""
     found = re.search(_TOOL, message)
     return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
 

@@ -27,7 +27,7 @@ _INPUT = {
 
 
 def counted(usage: Usage, counts: Json) -> Usage:
-    """Returns ``usage`` updated with the counts of an event.
+    """Return ``usage`` updated with the counts of an event.
 
     Counts come in two events and may be missing, null or zero in the second, so empty counts are
     ignored; but the input counts are taken together, as a server may first report everything as

@@ -81,7 +81,7 @@ _BUDGETS: tuple[tuple[int, ThinkingLevel], ...] = (
 
 
 def decode_request(body: bytes) -> ServedRequest:
-    """Decodes the body of ``POST /v1/messages``; raises ``BadRequest`` with the reason."""
+    """Decode the body of ``POST /v1/messages``; raises ``BadRequest`` with the reason."""
     values = read_object(body)
     model = text_field(values, "model")
     declared = {
@@ -148,7 +148,7 @@ def _messages(
 
 
 def _update(parts: list[Json], tools: dict[str, Tool]) -> SystemMessage:
-    """Returns instructions and tools that change in the middle of the conversation."""
+    """Return instructions and tools that change in the middle of the conversation."""
 
     def named(kind: str) -> list[str]:
         references = (each.get("tool") for each in parts if each.get("type") == kind)
@@ -247,7 +247,7 @@ def _thinking(values: Json) -> tuple[ThinkingLevel, dict[str, int] | None]:
 
 
 def _cache_retention(values: Json) -> CacheRetention:
-    """Returns the longest cache retention that any cache mark of the request has."""
+    """Return the longest cache retention that any cache mark of the request has."""
     marked = [values, *objects(values.get("tools"), "tools")]
     for each in (values.get("system"), *(m.get("content") for m in _turns(values))):
         marked += objects(each, "content") if isinstance(each, list) else []
@@ -277,7 +277,7 @@ class MessagesEncoder:
         self._with_arguments: set[int] = set()
 
     def encode(self, event: StreamEvent, block: ContentBlock | None = None) -> bytes:
-        """Returns the bytes for ``event``."""
+        """Return the bytes for ``event``."""
         match event:
             case Start() | Done() | Failed():
                 return self._frame(event)
@@ -293,7 +293,7 @@ class MessagesEncoder:
                 return _event("content_block_stop", index=event.content_index)
 
     def whole(self, message: AssistantMessage) -> Json:
-        """Returns the complete response."""
+        """Return the complete response."""
         return {
             **self._head,
             "content": [_encoded_block(block) for block in message.content],
@@ -334,7 +334,7 @@ class MessagesEncoder:
         return data + _event("content_block_stop", index=index)
 
     def _frame(self, event: Start | Done | Failed) -> bytes:
-        """Returns the events around the content."""
+        """Return the events around the content."""
         if isinstance(event, Start):
             empty: Json = {"content": [], "stop_reason": None, "stop_sequence": None}
             message = {**self._head, **empty, "usage": _usage(Usage())}

@@ -41,7 +41,7 @@ class DeclaredTools(Record):
 def offer(
     messages: Sequence[Message], compat: Compat, dropped: Collection[str] = frozenset()
 ) -> DeclaredTools:
-    """Returns the tools of a conversation, without those that the server has rejected."""
+    """Return the tools of a conversation, without those that the server has rejected."""
     system = [message for message in messages if isinstance(message, SystemMessage)]
     present = tuple(tool for tool in final_tools(system) if tool.name not in dropped)
     names = frozenset(tool.name for tool in present)
@@ -64,7 +64,7 @@ def offer(
 def declarations(
     offered: DeclaredTools, compat: Compat, *, cache: Json | None, strict_refused: bool
 ) -> list[Json]:
-    """Returns the request's ``tools``; empty if there are none."""
+    """Return the request's ``tools``; empty if there are none."""
     if not offered.tools:
         return []
     tools = (*offered.tools, *offered.later)
@@ -84,7 +84,7 @@ def declarations(
 
 
 def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -> Iterator[Json]:
-    """Yields the blocks for the tool changes in ``message``; updates ``offered``."""
+    """Yield the blocks for the tool changes in ``message``; updates ``offered``."""
     for removed in message.tools_removed or ():
         if removed["name"] in offered:
             offered.remove(removed["name"])
@@ -96,7 +96,7 @@ def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -
 
 
 def tool_choice(choice: ToolChoice | None, names: Collection[str]) -> Json | None:
-    """Returns the request's ``tool_choice``; ``None`` leaves it out."""
+    """Return the request's ``tool_choice``; ``None`` leaves it out."""
     match valid_tool_choice(choice, names):
         case str(word):
             return {"type": word}

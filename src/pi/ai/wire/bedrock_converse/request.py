@@ -72,7 +72,7 @@ class ModelCompat(Record):
 
 
 def compat_of(model: Model) -> ModelCompat:
-    """Returns the capabilities of ``model``; raises ``BadRequest`` if its flags are invalid."""
+    """Return the capabilities of ``model``; raises ``BadRequest`` if its flags are invalid."""
     strict = read_flags(model, Compat).supports_strict_mode
     name = "-".join(re.findall(r"[a-z0-9]+", f"{model.id} {model.name}".lower()))
     if "claude" in name:
@@ -111,7 +111,7 @@ INTERLEAVED = "interleaved-thinking-2025-05-14"
 
 
 def thinking_fields(call: Call, traits: ModelCompat, *, cap: int, forced: bool) -> Json:
-    """Returns the thinking part of ``additionalModelRequestFields``; empty if it is off.
+    """Return the thinking part of ``additionalModelRequestFields``; empty if it is off.
 
     ``cap`` is the output limit, including thinking. Claude does not think before a ``forced`` tool
     call.
@@ -175,12 +175,12 @@ _FORMATS = {
 
 
 def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...]:
-    """Returns ``messages`` adapted to ``model``."""
+    """Return ``messages`` adapted to ``model``."""
     return prepare(messages, model, plain_id)
 
 
 def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
-    """Returns the ``messages`` of a request; the results of one batch of calls share a message."""
+    """Return the ``messages`` of a request; the results of one batch of calls share a message."""
     encoded: list[Json] = []
     results: list[Json] = []
     for message in history:
@@ -200,7 +200,7 @@ def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Jso
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
-    """Returns one message, or none: an empty one is rejected."""
+    """Return one message, or none: an empty one is rejected."""
     return [{"role": role, "content": content}] if content else []
 
 
@@ -259,7 +259,7 @@ def _image(image: Image) -> list[Json]:
 
 
 def _decoded(base64: str) -> bytes:
-    """Returns the bytes of ``base64``, or none if it is invalid."""
+    """Return the bytes of ``base64``, or none if it is invalid."""
     try:
         return binascii.a2b_base64(base64)
     except (binascii.Error, ValueError):
@@ -277,7 +277,7 @@ def tool_config(
     *,
     strict_refused: bool = False,
 ) -> Json | None:
-    """Returns the ``toolConfig`` of a request, or ``None`` if it needs none.
+    """Return the ``toolConfig`` of a request, or ``None`` if it needs none.
 
     A conversation with calls is rejected without one, so removed tools that were called are
     declared by name. Converse cannot forbid calls: the tools are left out where possible.
@@ -300,7 +300,7 @@ def tool_config(
 
 
 def tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
-    """Returns the wire's form of ``choice``; Converse has no ``none``."""
+    """Return the wire's form of ``choice``; Converse has no ``none``."""
     match valid_tool_choice(choice, [tool.name for tool in tools]):
         case "auto":
             return {"auto": {}}
@@ -336,7 +336,7 @@ _LABEL = r"(?a)[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}"
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """Returns the payload; images and redacted thinking are bytes."""
+    """Return the payload; images and redacted thinking are bytes."""
     traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     history = history_for(without_refused_thoughts(rest, call.model, repairs), call.model)
@@ -371,7 +371,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
 
 
 def _cache_point(call: Call, traits: ModelCompat) -> Json | None:
-    """Returns the cache point of the prompt, with the requested and supported lifetime."""
+    """Return the cache point of the prompt, with the requested and supported lifetime."""
     if traits.cache == "none" or call.options.cache_retention == "none":
         return None
     if call.options.cache_retention == "long" and traits.cache == "long":
@@ -384,7 +384,7 @@ def _is_forced(choice: Json | None) -> bool:
 
 
 def _labels(call: Call) -> dict[str, str]:
-    """Returns the caller's metadata, as far as the logs accept it."""
+    """Return the caller's metadata, as far as the logs accept it."""
     pairs = (call.options.metadata or {}).items()
     fitting = [(name, text) for name, text in pairs if _is_label(name) and _is_label(text)]
     return dict(fitting[:MAX_LABELS])
@@ -424,7 +424,7 @@ class RestRequest(Record):
 
 
 def rest_request(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) -> RestRequest:
-    """Returns the request for ``payload``, signed now unless there is a bearer token."""
+    """Return the request for ``payload``, signed now unless there is a bearer token."""
     model_id = payload.get("modelId") or call.model.id
     body = json_bytes({name: part for name, part in payload.items() if name != "modelId"})
     region = _region(call, model_id, identity)
@@ -440,7 +440,7 @@ def rest_request(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) 
 
 
 def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
-    """Returns the region: from the model's ARN, the user's settings, or the base URL."""
+    """Return the region: from the model's ARN, the user's settings, or the base URL."""
     if found := re.match(_ARN_REGION, model_id):
         return found[1]
     if identity.region:
@@ -450,7 +450,7 @@ def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
 
 
 def _host(call: Call, region: str) -> str:
-    """Returns the base URL; one of AWS's own follows the region."""
+    """Return the base URL; one of AWS's own follows the region."""
     known = re.fullmatch(_AWS_HOST, call.base_url)
     if call.base_url and known is None:
         return call.base_url
@@ -469,7 +469,7 @@ _SIGNATURE = r"(?is)signature|thinking.*blocks.*cannot be modified"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Returns the repair for ``refusal``."""
+    """Return the repair for ``refusal``."""
     if refusal.status is None:
         return None  # it was rejected after the response had begun
     if re.search(_SIGNATURE, refusal.message) and _has_thoughts(payload):

@@ -57,7 +57,7 @@ class EventStreamReader:
         """Decoded header blocks: a response repeats a handful of them."""
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Yields the events that ``chunk`` completes; then raises ``BadAnswer`` if one is
+        """Yield the events that ``chunk`` completes, then raise ``BadAnswer`` if one is
         damaged."""
         if self._held:
             self._held += chunk
@@ -97,7 +97,7 @@ class EventStreamReader:
         self._held += data[at:]
 
     def finish(self) -> list[ServerEvent]:
-        """Returns nothing: an incomplete frame is not an event."""
+        """Return nothing: an incomplete frame is not an event."""
         if not self.seen_event:
             self.first_bytes = bytes(self._held[:MAX_FIRST_BYTES])
         return []
@@ -114,7 +114,7 @@ class EventStreamReader:
 
 
 def read_headers(block: bytes) -> dict[str, str]:
-    """Returns the string headers of a frame; raises ``BadAnswer`` if they are malformed."""
+    """Return the string headers of a frame; raises ``BadAnswer`` if they are malformed."""
     headers: dict[str, str] = {}
     at = 0
     try:
@@ -295,7 +295,7 @@ class ConverseDecoder:
         self._closed[index] = self._closed.get(index, 0) + 1
 
     def _key(self, kind: str, index: int | None) -> Hashable:
-        """Returns the key of the current block: some models give several blocks the same index."""
+        """Return the key of the current block: some models give several blocks the same index."""
         return kind, index, self._closed.get(index, 0)
 
     def _count(self, usage: _TokenUsage) -> None:
@@ -342,7 +342,7 @@ def _failure(kind: str, data: bytes) -> ProviderError:
 
 
 def _joined(first: str, second: str) -> str:
-    """Joins two pieces of base64; usually there is only one piece."""
+    """Join two pieces of base64; usually there is only one piece."""
     if not first:
         return second
     try:

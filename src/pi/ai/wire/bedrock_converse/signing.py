@@ -47,7 +47,7 @@ class SigningScope(Record):
 
 
 def scope_at(now_ms: int, *, region: str, service: str) -> SigningScope:
-    """Returns the scope of a signature made now."""
+    """Return the scope of a signature made now."""
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_ms // 1000))
     return SigningScope(moment=moment, region=region, service=service)
 
@@ -61,7 +61,7 @@ def sign(
     keys: AwsKeys,
     scope: SigningScope,
 ) -> dict[str, str]:
-    """Returns ``headers`` with the signature, which covers all of them, the URL and the body.
+    """Return ``headers`` with the signature, which covers all of them, the URL and the body.
 
     Headers that are added later are not covered, which AWS allows.
     """
@@ -80,7 +80,7 @@ def sign(
 
 
 def canonical_request(method: str, url: str, headers: Mapping[str, str], body: bytes) -> str:
-    """Returns the canonical request; ``headers`` have lower-case names."""
+    """Return the canonical request; ``headers`` have lower-case names."""
     path, _, query = parse_url(url).target.partition("?")
     names = sorted(headers)
     return "\n".join(
@@ -97,7 +97,7 @@ def canonical_request(method: str, url: str, headers: Mapping[str, str], body: b
 
 
 def string_to_sign(canonical: str, scope: SigningScope) -> str:
-    """Returns the string that is signed."""
+    """Return the string that is signed."""
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     return "\n".join((ALGORITHM, scope.moment, scope.text, digest))
 
@@ -146,7 +146,7 @@ class AwsIdentity(Record):
 
 
 async def find_identity(call: Call, environ: Mapping[str, str]) -> AwsIdentity:
-    """Returns the identity for ``call``; raises ``AuthenticationFailed`` if there is none."""
+    """Return the identity for ``call``; raises ``AuthenticationFailed`` if there is none."""
     layers = (call.options.env or {}, call.access.env, environ)
     region = next(filter(None, map(_named_region, layers)), None)
     if call.access.api_key:
@@ -235,7 +235,7 @@ def _ask_botocore(
 
 
 def _assumed(role: WebIdentity, session: Any, region: str | None) -> Any:
-    """Returns credentials of a role, which botocore gets and renews with the token in the file."""
+    """Return credentials of a role, which botocore gets and renews with the token in the file."""
     credentials = import_module("botocore.credentials")
     region = region or session.get_config_variable("region") or DEFAULT_REGION
     fetcher = credentials.AssumeRoleWithWebIdentityCredentialFetcher(

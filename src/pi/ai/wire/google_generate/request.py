@@ -34,7 +34,7 @@ from pi.base.records import Record
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """Returns the payload: ``model``, ``contents`` and ``config``."""
+    """Return the payload: ``model``, ``contents`` and ``config``."""
     traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
     trusted = without_refused_thoughts(rest, call.model, repairs)
@@ -82,7 +82,7 @@ class Compat(Record):
 
 
 def compat_of(model: Model) -> Compat:
-    """Returns the capabilities of ``model``.
+    """Return the capabilities of ``model``.
 
     The flag ``supportsParametersJsonSchema`` is false for servers that support only the older way
     to declare tools.
@@ -102,7 +102,7 @@ def compat_of(model: Model) -> Compat:
 
 
 def _gemini_generation(name: str) -> int | None:
-    """Returns the first number of a Gemini's name; an alias without one (``…-latest``) is a new
+    """Return the first number of a Gemini's name; an alias without one (``…-latest``) is a new
     model."""
     if not name.startswith("gemini-"):
         return None
@@ -115,12 +115,12 @@ def _has_level_words(model: Model) -> bool:
 
 
 def _budget_limits(name: str) -> tuple[int, int]:
-    """Returns Google's documented limits for Gemini 2.5, whose Pro cannot stop thinking."""
+    """Return Google's documented limits for Gemini 2.5, whose Pro cannot stop thinking."""
     return (128, 32_768) if "pro" in name.split("-") else (0, 24_576)
 
 
 def thinking_config(call: Call, traits: Compat) -> Json | None:
-    """Returns the ``thinkingConfig``; ``None`` for a model that does not think.
+    """Return the ``thinkingConfig``; ``None`` for a model that does not think.
 
     A model that cannot stop thinking gets the minimum, and its thinking is not requested.
     """
@@ -137,7 +137,7 @@ def thinking_config(call: Call, traits: Compat) -> Json | None:
 
 
 def _least_level(model: Model) -> ThinkingLevel:
-    """Returns the lowest level that ``model`` is known to have; all Geminis with levels have
+    """Return the lowest level that ``model`` is known to have; all Geminis with levels have
     ``low``."""
     if not isinstance(model.thinking_level_map, dict):
         return "low"
@@ -159,7 +159,7 @@ UNSIGNED = "skip_thought_signature_validator"
 
 
 def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[Json]:
-    """Returns ``messages`` adapted to ``model``; results of one batch share a content."""
+    """Return ``messages`` adapted to ``model``; results of one batch share a content."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else plain_id(identifier, author)
@@ -183,13 +183,13 @@ def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[
 
 
 def _start_of_turn(history: Sequence[Message]) -> int:
-    """Returns the index of the last user message: signatures are checked only after it."""
+    """Return the index of the last user message: signatures are checked only after it."""
     users = [at for at, message in enumerate(history) if isinstance(message, UserMessage)]
     return users[-1] if users else -1
 
 
 def _content(role: str, parts: list[Json]) -> list[Json]:
-    """Returns one content, or none: Google rejects an empty one."""
+    """Return one content, or none: Google rejects an empty one."""
     return [{"role": role, "parts": parts}] if parts else []
 
 
@@ -227,7 +227,7 @@ def _signature(signature: object) -> Json:
 
 
 def _results(batch: Sequence[ToolResultMessage], traits: Compat) -> list[Json]:
-    """Returns the results of one batch, and after them the pictures that they cannot contain."""
+    """Return the results of one batch, and after them the pictures that they cannot contain."""
     answers: list[Json] = []
     loose: list[Json] = []
     for result in batch:
@@ -304,7 +304,7 @@ def _calling(choice: ToolChoice | None, tools: Sequence[Tool]) -> Json | None:
 
 
 def json_schema(schema: Json) -> Json:
-    """Returns ``schema`` for ``parametersJsonSchema``, with its references inlined.
+    """Return ``schema`` for ``parametersJsonSchema``, with its references inlined.
 
     The field takes JSON Schema, but servers fail on references, boolean schemas and enums of other
     values than strings and numbers, and one such tool fails the whole request. So every schema
@@ -323,7 +323,7 @@ class _Inliner:
         self._remaining = MAX_INLINED
 
     def inlined(self, schema: Json) -> Json:
-        """Returns ``schema`` as it is sent."""
+        """Return ``schema`` as it is sent."""
         if isinstance(ref := schema.get("$ref"), str):
             return self._resolved(ref, {key: schema[key] for key in schema if key != "$ref"})
         inlined: Json = {}
@@ -337,7 +337,7 @@ class _Inliner:
         return inlined
 
     def _resolved(self, ref: str, siblings: Json) -> Json:
-        """Returns the target of ``ref``, overlaid by the keywords beside it; at the limit any
+        """Return the target of ``ref``, overlaid by the keywords beside it; at the limit any
         object."""
         if ref in self._open or not self._remaining:
             return {"type": "object", **self.inlined(siblings)}
@@ -348,7 +348,7 @@ class _Inliner:
         return inlined
 
     def _target(self, ref: str) -> Json:
-        """Returns the schema at a local reference; an empty one if there is none."""
+        """Return the schema at a local reference; an empty one if there is none."""
         value: Any = self._root if ref.startswith("#") else None
         for step in ref.split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
@@ -356,7 +356,7 @@ class _Inliner:
         return value if isinstance(value, dict) else {}
 
     def _keyword(self, key: str, value: Any) -> Any:
-        """Returns a keyword's value with plain schemas inside it; ``None`` drops the keyword."""
+        """Return a keyword's value with plain schemas inside it; ``None`` drops the keyword."""
         if key in _NAMED:
             named = value.items() if isinstance(value, dict) else ()
             inlined = {name: self._subschema(inner) for name, inner in named}
@@ -380,7 +380,7 @@ class _Inliner:
 
 
 def _enum(values: Any, schema: Json) -> Json:
-    """Returns the strings and numbers of an enum; without any, at least the type of its values."""
+    """Return the strings and numbers of an enum; without any, at least the type of its values."""
     values = values if isinstance(values, list) else []
     if supported := [value for value in values if _is_string_or_number(value)]:
         return {"enum": supported}
@@ -394,7 +394,7 @@ def _is_string_or_number(value: Any) -> bool:
 
 
 def openapi_schema(schema: Json) -> Json:
-    """Returns ``schema`` for the older field ``parameters``.
+    """Return ``schema`` for the older field ``parameters``.
 
     It takes a subset of OpenAPI 3.0 and fails the whole request over one unknown keyword, so only
     known ones are written.
@@ -419,7 +419,7 @@ def _reduced(schema: Json) -> Json:
 
 
 def _value(kind: str, schema: Json) -> Json:
-    """Returns the part of a schema that depends on its one type."""
+    """Return the part of a schema that depends on its one type."""
     properties, enum = schema.get("properties"), schema.get("enum")
     if kind == "array":
         items = schema.get("items") or {"type": "string"}  # an array without items is rejected
@@ -441,7 +441,7 @@ def _properties(properties: Json, required: list[str]) -> Json:
 
 
 def _merged(schema: Json) -> Json:
-    """Returns ``schema`` with the schemas of ``allOf`` merged."""
+    """Return ``schema`` with the schemas of ``allOf`` merged."""
     if "allOf" not in schema:
         return schema
     merged: Json = {}
@@ -462,7 +462,7 @@ def _kinds(schema: Json) -> list[str]:
 
 
 def _arms(schema: Json) -> list[Json]:
-    """Returns the alternatives of a schema: the subset has neither oneOf nor several types."""
+    """Return the alternatives of a schema: the subset has neither oneOf nor several types."""
     arms: list[Json] = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     kinds = _kinds(schema)
     if arms or len(kinds) < 2 or kinds == ["null"]:
@@ -478,7 +478,7 @@ _SIGNATURE = r"(?i)(?:corrupted|invalid) thought.?signature|signature is not val
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Returns the repair for ``refusal``, if its cause is in ``payload``."""
+    """Return the repair for ``refusal``, if its cause is in ``payload``."""
     if re.search(_SIGNATURE, refusal.message) and _has_signatures(payload):
         return Repairs(thinking=True)
     return None

@@ -95,7 +95,7 @@ S = TypeVar("S", bound=EventShape)
 
 
 def decode_lenient(data: bytes) -> Chunk:
-    """Decodes what is valid of an event with fields of the wrong types.
+    """Decode what is valid of an event with fields of the wrong types.
 
     Raises ``BadAnswer`` if it is not even JSON.
     """
@@ -128,7 +128,7 @@ def _salvaged_candidate(candidate: Json) -> Candidate:
 
 
 def _fitting(value: Any, kind: type[S]) -> S:
-    """Returns ``value`` as ``kind``, without the fields that do not fit."""
+    """Return ``value`` as ``kind``, without the fields that do not fit."""
     fitting: Json = {}
     for name, inner in value.items() if isinstance(value, dict) else ():
         try:
@@ -162,7 +162,7 @@ class UsageCounter:
             self._thoughts = counts.thoughts_token_count
 
     def usage(self) -> Usage:
-        """Returns the tokens so far; the same object until an event has new counts."""
+        """Return the tokens so far; the same object until an event has new counts."""
         if self._usage is None:
             self._usage = Usage(
                 input=max(self._prompt + self._tool_prompt - self._cached, 0),
@@ -186,7 +186,7 @@ class _Node(dict[str | int, Any]):
 
 
 def unflatten(arguments: Json, declared: Collection[str]) -> Json:
-    """Returns ``arguments`` with the objects and lists that flattened keys describe.
+    """Return ``arguments`` with the objects and lists that flattened keys describe.
 
     ``declared`` names the tool's parameters. Only a key that is not one of them but begins with one
     is split: a dot is a valid part of a name. Pieces that do not fit together stay unchanged.
@@ -202,7 +202,7 @@ def unflatten(arguments: Json, declared: Collection[str]) -> Json:
 
 
 def _steps(key: str, declared: Collection[str]) -> list[str | int]:
-    """Returns the path that a flattened key describes; empty for a plain name."""
+    """Return the path that a flattened key describes; empty for a plain name."""
     if key in declared or not re.fullmatch(_PATH, key):
         return []
     first, *rest = re.finditer(_STEP, key)
@@ -410,7 +410,7 @@ class GenerateDecoder:
 
 
 def _arguments(args: Any) -> tuple[str, Json | None]:
-    """Returns arguments as text and, if they are one, as an object."""
+    """Return arguments as text and, if they are one, as an object."""
     if args is None:
         return "{}", {}
     if isinstance(args, str):
@@ -433,7 +433,7 @@ def _raise_problem(chunk: Chunk) -> None:
 
 
 def _failure(word: str, message: str | None) -> ProviderError:
-    """Returns the error for a failing finish reason."""
+    """Return the error for a failing finish reason."""
     text = _join(f"Provider finish_reason: {word}", message)
     if word in _REFUSALS:
         return AnswerRefused(text, hint=_REPHRASE, code=word)

@@ -34,7 +34,7 @@ _credentials: WeakKeyDictionary[HttpClient, GoogleCredentials] = WeakKeyDictiona
 
 
 def rest_body(payload: Json) -> Json:
-    """Returns the REST body for ``payload``; the model is part of the URL."""
+    """Return the REST body for ``payload``; the model is part of the URL."""
     generation = dict(payload.get("config") or {})
     body: Json = {"contents": payload.get("contents", [])}
     if (instruction := generation.pop("systemInstruction", None)) is not None:
@@ -50,14 +50,14 @@ def rest_body(payload: Json) -> Json:
 
 
 def url(call: Call) -> str:
-    """Returns the URL of the stream."""
+    """Return the URL of the stream."""
     models = models_url(call) if call.model.api == VERTEX else f"{call.base_url}/models"
     name = quote(call.model.id.removeprefix("models/"), safe="/@:")
     return f"{models}/{name}:streamGenerateContent?alt=sse"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Returns content type, user agent, and the credential: an API key, or a token of a login."""
+    """Return content type, user agent, and the credential: an API key, or a token of a login."""
     fixed = {"Content-Type": "application/json", "User-Agent": user_agent()}
     credential = call.access.api_key
     if not credential:
@@ -73,7 +73,7 @@ def _is_token(access: Access) -> bool:
 
 
 def models_url(call: Call) -> str:
-    """Returns the URL of Google's own models.
+    """Return the URL of Google's own models.
 
     An API key belongs to a project already; a token needs project and location, which come from the
     provider's variables.
@@ -91,7 +91,7 @@ def models_url(call: Call) -> str:
 
 
 def _versioned(base: str, location: str) -> str:
-    """Returns ``base`` for a location, with the API's version unless it names one itself."""
+    """Return ``base`` for a location, with the API's version unless it names one itself."""
     base = base.replace(_HOST, _host(location))
     return base if re.search(r"[^/]/v\d\w*$", base) else f"{base}/v1"
 
@@ -118,7 +118,7 @@ def _missing(name: str, meaning: str) -> NoReturn:
 
 
 async def with_ambient_token(call: Call, services: Services) -> Call:
-    """Returns ``call`` with a token, project and location; unchanged if it has a credential.
+    """Return ``call`` with a token, project and location; unchanged if it has a credential.
 
     Project and location of the request take precedence over the provider's entry, and that over the
     environment.

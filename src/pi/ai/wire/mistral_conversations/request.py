@@ -41,7 +41,7 @@ _VALID = r"[A-Za-z0-9]{9}"
 
 
 def short_id(identifier: str) -> str:
-    """Returns ``identifier`` if it is valid, else a stable replacement."""
+    """Return ``identifier`` if it is valid, else a stable replacement."""
     if re.fullmatch(_VALID, identifier):
         return identifier
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]
@@ -51,7 +51,7 @@ def short_id(identifier: str) -> str:
 
 
 def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
-    """Returns ``messages`` adapted to ``model``."""
+    """Return ``messages`` adapted to ``model``."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else short_id(identifier)
@@ -61,7 +61,7 @@ def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
 
 
 def _message(message: Message) -> Json | None:
-    """Returns one message, or none if it is empty."""
+    """Return one message, or none if it is empty."""
     match message:
         case SystemMessage():
             text = render_update(message)
@@ -135,7 +135,7 @@ class Compat(Record):
 
 
 def encode(call: Call) -> Json:
-    """Returns the payload: the arguments of Mistral's SDK."""
+    """Return the payload: the arguments of Mistral's SDK."""
     flags = read_flags(call.model, Compat)
     instructions, rest = fold(call.messages, keep_later=flags.supports_mid_convo_system_messages)
     messages = encode_messages(rest, call.model)
@@ -159,19 +159,19 @@ def encode(call: Call) -> Json:
 
 
 def rest_body(payload: Json) -> Json:
-    """Returns the REST body for ``payload``: the same with other names."""
+    """Return the REST body for ``payload``: the same with other names."""
     body = _renamed(payload)
     body["messages"] = [_rest_message(message) for message in payload.get("messages", ())]
     return body
 
 
 def url(call: Call) -> str:
-    """Returns the URL of the stream."""
+    """Return the URL of the stream."""
     return f"{call.base_url.removesuffix('/v1')}/v1/chat/completions"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Returns content type, user agent, the key, and the header that keeps a session on one
+    """Return content type, user agent, the key, and the header that keeps a session on one
     server."""
     named = {"Content-Type": "application/json", "User-Agent": user_agent()}
     if call.access.api_key:
@@ -192,7 +192,7 @@ def _declaration(tool: Tool) -> Json:
 
 
 def _tool_choice(choice: ToolChoice | None, tools: Sequence[Tool]) -> str | Json | None:
-    """Returns the wire's form of ``choice``; ``None`` leaves it out."""
+    """Return the wire's form of ``choice``; ``None`` leaves it out."""
     match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word

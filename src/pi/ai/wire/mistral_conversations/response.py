@@ -194,7 +194,7 @@ class CompletionDecoder:
             self._builder.arguments(key, function.arguments)
 
     def _call_key(self, index: int | None, identifier: str) -> Hashable:
-        """Returns the key that the pieces of a call share: its index, its id, or the last key."""
+        """Return the key that the pieces of a call share: its index, its id, or the last key."""
         if index is not None:
             self._last_call = ("call", index)
         elif identifier or self._last_call is None:

@@ -71,7 +71,7 @@ decode_first = _OPENINGS.decode
 
 
 def decode_lenient(data: bytes) -> FirstChunk | None:
-    """Decodes an event that is not a chunk: an error, or nothing.
+    """Decode an event that is not a chunk: an error, or nothing.
 
     Raises ``BadAnswer`` if it is not even JSON.
     """
@@ -89,7 +89,7 @@ MAX_COUNT = 2**53
 
 
 def parse_usage(counted: Any) -> Usage | None:
-    """Returns the counts of ``counted``; ``None`` if it has none, since zeros mean nothing.
+    """Return the counts of ``counted``; ``None`` if it has none, since zeros mean nothing.
 
     Cached tokens are part of the prompt and thinking is part of the output, in whichever field they
     are reported.
@@ -120,7 +120,7 @@ def parse_usage(counted: Any) -> Usage | None:
 
 
 def reported_cost(counted: Json) -> float | None:
-    """Returns the cost that the server reports, in dollars, as OpenRouter does."""
+    """Return the cost that the server reports, in dollars, as OpenRouter does."""
     return _number(counted.get("cost"))
 
 
@@ -134,7 +134,7 @@ def _count(values: Json, name: str) -> int:
 
 
 def _number(value: object) -> float | None:
-    """Returns ``value`` if it is a plausible amount, else ``None``."""
+    """Return ``value`` if it is a plausible amount, else ``None``."""
     if isinstance(value, int | float) and 0 <= value < MAX_COUNT:
         return value
     return None
@@ -192,7 +192,7 @@ class ReasoningDetails:
 
 
 def thinking_delta(delta: Delta, details: ReasoningDetails) -> tuple[str, str]:
-    """Returns the new thinking text and its field.
+    """Return the new thinking text and its field.
 
     Servers may send the same text in several fields; only one is used.
     """
@@ -285,7 +285,7 @@ class ThinkTags:
         self._after_tag = False
 
     def split(self, text: str) -> Iterator[tuple[bool, str]]:
-        """Yields the pieces of ``text`` as pairs: whether it is thinking, and the piece."""
+        """Yield the pieces of ``text`` as pairs: whether it is thinking, and the piece."""
         text = self._held + text
         while (tag := CLOSE if self._thinking else OPEN) in text:
             before, _, text = text.partition(tag)
@@ -303,7 +303,7 @@ class ThinkTags:
         self.plain = not (self._thinking or self._held or self._after_tag)
 
     def rest(self) -> Iterator[tuple[bool, str]]:
-        """Yields the text that was held back as the possible start of a tag."""
+        """Yield the text that was held back as the possible start of a tag."""
         held, self._held = self._held, ""
         yield from self._piece(held)
 

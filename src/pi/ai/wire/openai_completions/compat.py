@@ -191,7 +191,7 @@ KNOWN: tuple[ServerDefaults, ...] = (
 
 
 def compat_of(call: Call) -> Compat:
-    """Returns the flags for ``call``."""
+    """Return the flags for ``call``."""
     return read_flags(call.model, Compat, _detected(call))
 
 
@@ -271,7 +271,7 @@ WITH_EFFORT = ("openai", "deepseek", "together", "baseten", "zai", "qwen")
 
 
 def thinking_fields(call: Call, compat: Compat) -> Json:
-    """Returns the thinking fields, in the order in which they are sent."""
+    """Return the thinking fields, in the order in which they are sent."""
     if not call.model.reasoning and compat.thinking_format not in TEMPLATES:
         return {}
     thinking = _thinking_request(call)
@@ -301,7 +301,7 @@ def _switch(thinking: ThinkingRequest) -> str:
 
 
 def _filled(name: str, template: Json, thinking: ThinkingRequest) -> Json:
-    """Returns the configured arguments with their variables replaced."""
+    """Return the configured arguments with their variables replaced."""
     arguments = {
         key: _value(value, thinking)
         for key, value in template.items()

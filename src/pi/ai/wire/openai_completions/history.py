@@ -51,7 +51,7 @@ class ToolForms(Record):
 
 
 def tool_forms(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool = False) -> ToolForms:
-    """Returns the forms that all ``tools`` of a request share."""
+    """Return the forms that all ``tools`` of a request share."""
     inputs = text_inputs(tools, compat)
     supported = compat.supports_strict_mode
     functions = [tool for tool in tools if tool.name not in inputs]
@@ -60,12 +60,12 @@ def tool_forms(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool = 
 
 
 def text_inputs(tools: Sequence[Tool], compat: Compat) -> Mapping[str, str]:
-    """Returns tools that are sent as text with a grammar, and their only argument."""
+    """Return tools that are sent as text with a grammar, and their only argument."""
     return text_arguments(tools) if compat.supports_openai_grammar_tools else {}
 
 
 def declaration(tool: Tool, forms: ToolForms) -> Json:
-    """Returns one element of ``tools``."""
+    """Return one element of ``tools``."""
     if tool.name in forms.inputs:
         return {
             "type": "custom",
@@ -88,7 +88,7 @@ def declaration(tool: Tool, forms: ToolForms) -> Json:
 def tool_choice(
     choice: ToolChoice | None, tools: Sequence[Tool], forms: ToolForms
 ) -> str | Json | None:
-    """Returns the value of ``tool_choice``; ``None`` leaves it out."""
+    """Return the value of ``tool_choice``; ``None`` leaves it out."""
     match valid_tool_choice(choice, [tool.name for tool in tools]):
         case str(word):
             return word
@@ -113,7 +113,7 @@ PROCESSED = "I have processed the tool results."
 
 
 def id_maker(model: Model) -> MakeId:
-    """Returns the function that makes tool-call ids for ``model``: its own ids stay unchanged,
+    """Return the function that makes tool-call ids for ``model``: its own ids stay unchanged,
     others get an alphabet that all servers accept."""
 
     def make_id(identifier: str, message: AssistantMessage) -> str:
@@ -144,7 +144,7 @@ class History:
         self._late_tools = late_tools
 
     def encode(self, prompt: str, messages: Sequence[Message]) -> list[Json]:
-        """Returns the instructions and the conversation."""
+        """Return the instructions and the conversation."""
         encoded = self._system(prompt)
         images: list[Image] = []
         for message in prepare(messages, self._model, id_maker(self._model)):
@@ -223,7 +223,7 @@ class History:
         return message.text if message.text.strip() else ""
 
     def _reasoning(self, message: AssistantMessage) -> Json:
-        """Returns thinking as received: verbatim, in order, and only once."""
+        """Return thinking as received: verbatim, in order, and only once."""
         if self._compat.requires_thinking_as_text:
             return {}
         if details := _details(message):
@@ -277,7 +277,7 @@ def _thoughts(message: AssistantMessage) -> list[Thinking]:
 
 
 def _details(message: AssistantMessage) -> list[Json]:
-    """Returns the ``reasoning_details`` of a response, from its thinking and its calls."""
+    """Return the ``reasoning_details`` of a response, from its thinking and its calls."""
     details: list[Json] = []
     for block in message.content:
         match block:
@@ -292,7 +292,7 @@ def _details(message: AssistantMessage) -> list[Json]:
 
 
 def _opaque(message: AssistantMessage) -> str:
-    """Returns the ``reasoning_opaque`` of a response."""
+    """Return the ``reasoning_opaque`` of a response."""
     for block in message.content:
         match block:
             case Thinking(thinking_signature=str(signature)) if signature.startswith("{"):
@@ -303,7 +303,7 @@ def _opaque(message: AssistantMessage) -> str:
 
 
 def _signed(call: ToolCall) -> Json:
-    """Returns the object that the server attached to a call: a reasoning detail, or extra
+    """Return the object that the server attached to a call: a reasoning detail, or extra
     content."""
     signature = call.thought_signature
     found = _json(signature) if isinstance(signature, str) else None

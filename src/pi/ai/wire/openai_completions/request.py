@@ -81,7 +81,7 @@ MAX_KEY_LENGTH = 64
 
 
 def cache_fields(call: Call, compat: Compat) -> Json:
-    """Returns the cache fields of OpenAI's own API."""
+    """Return the cache fields of OpenAI's own API."""
     options = call.options
     long = options.cache_retention == "long" and compat.supports_long_cache_retention
     if options.cache_retention == "none" or compat.cache_control_format is not None:
@@ -95,7 +95,7 @@ def cache_fields(call: Call, compat: Compat) -> Json:
 
 
 def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
-    """Returns headers that route a conversation to the machine that has its prefix."""
+    """Return headers that route a conversation to the machine that has its prefix."""
     session = call.cached_session
     if not session or not compat.send_session_affinity_headers:
         return {}
@@ -139,7 +139,7 @@ def _mark(message: Json, control: Json) -> None:
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None = None) -> Json:
-    """Returns the body; sampling parameters of the model and the caller come last and win."""
+    """Return the body; sampling parameters of the model and the caller come last and win."""
     compat = compat or compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     forms = ToolForms()
@@ -175,13 +175,13 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
 
 
 def url(call: Call) -> str:
-    """Returns the URL; a query of the base URL stays at the end."""
+    """Return the URL; a query of the base URL stays at the end."""
     base, mark, query = call.base_url.partition("?")
     return f"{base.rstrip('/')}/chat/completions{mark}{query}"
 
 
 def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
-    """Returns the wire's own headers; servers on this machine may need no key."""
+    """Return the wire's own headers; servers on this machine may need no key."""
     key = call.access.api_key
     return {
         **({"Authorization": f"Bearer {key}"} if key else {}),
@@ -192,7 +192,7 @@ def headers(call: Call, compat: Compat | None = None) -> dict[str, str]:
 
 
 def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, str]:
-    """Returns tools that the model calls with free text, and the argument that it becomes."""
+    """Return tools that the model calls with free text, and the argument that it becomes."""
     compat = compat or compat_of(call)
     if not compat.supports_openai_grammar_tools:
         return {}
@@ -203,7 +203,7 @@ def free_text_inputs(call: Call, compat: Compat | None = None) -> Mapping[str, s
 def _late_tools(
     messages: Sequence[Message], tools: Sequence[Tool], compat: Compat
 ) -> dict[str, Tool]:
-    """Returns tools that were added later, if the server supports declaring them there."""
+    """Return tools that were added later, if the server supports declaring them there."""
     if not compat.supports_mid_convo_tool_additions:
         return {}
     current = {tool.name: tool for tool in tools}
@@ -235,7 +235,7 @@ def _tool_fields(
 
 
 def _routing(compat: Compat) -> Json:
-    """Returns routing preferences and service tier."""
+    """Return routing preferences and service tier."""
     fields: Json = {}
     if compat.vllm_priority is not None:
         fields["priority"] = compat.vllm_priority
@@ -253,7 +253,7 @@ _REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Returns the repair for ``refusal``.
+    """Return the repair for ``refusal``.
 
     The messages of servers vary too much to be classified: only strictness is worth another try.
     """

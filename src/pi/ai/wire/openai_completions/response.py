@@ -204,20 +204,20 @@ MISCOUNTED = 2048
 
 
 def complete_reason(word: str, *, calls: bool) -> CompleteReason:
-    """Returns the stop reason for a server's ``word``; calls are always run."""
+    """Return the stop reason for a server's ``word``; calls are always run."""
     if word.lower() in LENGTH:
         return "length"
     return "toolUse" if calls else "stop"
 
 
 def failure(word: str) -> ProviderError | None:
-    """Returns the error for a server's ``word``; ``None`` if it means no failure."""
+    """Return the error for a server's ``word``; ``None`` if it means no failure."""
     kind = FAILURES.get(word.lower())
     return None if kind is None else kind(f"Provider finish_reason: {word}")
 
 
 def no_output_room(call: Call, reason: CompleteReason, usage: Usage) -> ContextOverflow | None:
-    """Returns the error of an empty response whose context was full or truncated.
+    """Return the error of an empty response whose context was full or truncated.
 
     Local servers have smaller contexts than their models and do not report it. Returns ``None`` if
     a response is empty for other reasons.
@@ -453,7 +453,7 @@ class ChatDecoder:
 
 
 def _joined(parts: Any) -> str:
-    """Returns the text of content that came as a list of parts."""
+    """Return the text of content that came as a list of parts."""
     if not isinstance(parts, list):
         return ""
     texts = (part.get("text") for part in parts if isinstance(part, dict))

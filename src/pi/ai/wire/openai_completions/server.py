@@ -81,7 +81,7 @@ _REASONS = {"stop": "stop", "length": "length", "toolUse": "tool_calls", "deferr
 
 
 def decode_request(body: bytes) -> ServedRequest:
-    """Decodes the body of ``POST /chat/completions``; raises ``BadRequest`` with the reason."""
+    """Decode the body of ``POST /chat/completions``; raises ``BadRequest`` with the reason."""
     values = read_object(body)
     if whole_number(values, "n") not in (None, 1):
         raise bad_request("Only one choice is supported: n must be 1.")
@@ -113,7 +113,7 @@ def decode_request(body: bytes) -> ServedRequest:
 
 
 def _with_tools(messages: list[Message], tools: tuple[Tool, ...]) -> tuple[Message, ...]:
-    """Returns the conversation with the tools in its first system message."""
+    """Return the conversation with the tools in its first system message."""
     if not tools:
         return tuple(messages)
     if messages and isinstance(messages[0], SystemMessage):
@@ -234,7 +234,7 @@ class ChatEncoder:
         self._with_arguments: set[int] = set()
 
     def encode(self, event: StreamEvent, block: ContentBlock | None = None) -> bytes:
-        """Returns the bytes for ``event``."""
+        """Return the bytes for ``event``."""
         match event:
             case Start():
                 return self._chunk({"role": "assistant", "content": ""})
@@ -250,7 +250,7 @@ class ChatEncoder:
                 return b""
 
     def whole(self, message: AssistantMessage) -> Json:
-        """Returns the complete response."""
+        """Return the complete response."""
         return {
             **self._head,
             "object": "chat.completion",

@@ -34,19 +34,19 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
 
 
 def encode(call: Call, environ: Mapping[str, str], repairs: Repairs = NO_REPAIRS) -> Json:
-    """Returns the body, with the deployment as the model."""
+    """Return the body, with the deployment as the model."""
     body = encode_body(call, _compat(call), repairs)
     return {**body, "model": deployment(call, environ)}
 
 
 def url(call: Call, environ: Mapping[str, str]) -> str:
-    """Returns the URL."""
+    """Return the URL."""
     version = _variable(call, environ, "AZURE_OPENAI_API_VERSION") or API_VERSION
     return f"{_base_url(call, environ)}/responses?api-version={version}"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Returns the headers, with the key in Azure's form."""
+    """Return the headers, with the key in Azure's form."""
     key = call.access.api_key
     return {
         **({"api-key": key} if key else {}),
@@ -56,7 +56,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def deployment(call: Call, environ: Mapping[str, str]) -> str:
-    """Returns the name of the deployment: AZURE_OPENAI_DEPLOYMENT_NAME_MAP, or the model's id."""
+    """Return the name of the deployment: AZURE_OPENAI_DEPLOYMENT_NAME_MAP, or the model's id."""
     names = _variable(call, environ, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP")
     for pair in names.split(","):
         model, _, name = (part.strip() for part in pair.partition("="))

@@ -39,7 +39,7 @@ class Chain:
         self._items: list[Json] = []
 
     def shortened(self, payload: Json) -> Json:
-        """Returns ``payload`` with the new items only; unchanged if it does not continue the
+        """Return ``payload`` with the new items only; unchanged if it does not continue the
         response."""
         items = _items(payload)
         known = len(self._items)
@@ -124,7 +124,7 @@ def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
 
 
 def stored_responses(services: Services) -> StoredResponses:
-    """Returns the stored responses of ``services``, dropped together with them."""
+    """Return the stored responses of ``services``, dropped together with them."""
     return _stored.setdefault(services.closing, StoredResponses())
 
 
@@ -136,7 +136,7 @@ def _is_lost(refusal: BadRequest) -> bool:
 
 
 def _settings(payload: Json) -> Json:
-    """Returns everything but the conversation and HTTP-only fields."""
+    """Return everything but the conversation and HTTP-only fields."""
     return {name: value for name, value in payload.items() if name not in ("input", "stream")}
 
 

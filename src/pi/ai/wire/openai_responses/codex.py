@@ -85,7 +85,7 @@ async def _deliver(responses_call: ResponsesCall, payload: Json) -> None:
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """Returns the body."""
+    """Return the body."""
     compat = _compat(call)
     material = collect_parts(call, compat, repairs)
     body: Json = {
@@ -113,7 +113,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
 
 
 def url(call: Call) -> str:
-    """Returns the URL."""
+    """Return the URL."""
     return f"{call.base_url}/codex/responses"
 
 
@@ -127,7 +127,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def account_id(call: Call) -> str:
-    """Returns the account that is billed: from the login, or from the token."""
+    """Return the account that is billed: from the login, or from the token."""
     account = call.access.env.get("accountId") or _claimed_account(call.access.api_key or "")
     if not account:
         raise AuthenticationFailed(
@@ -187,7 +187,7 @@ def _turn(responses_call: ResponsesCall, payload: Json) -> SocketRequest:
 
 
 def _retries(environ: Mapping[str, str]) -> tuple[float, ...]:
-    """Returns the seconds before each retry with a WebSocket, doubled every time."""
+    """Return the seconds before each retry with a WebSocket, doubled every time."""
     base = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_DELAY_MS") or RETRY_DELAY_MS
     budget = _number(environ, "PI_CODEX_WEBSOCKET_RETRY_BUDGET")
     attempts = RETRY_BUDGET if budget is None else min(budget, MAX_RETRIES)
@@ -195,7 +195,7 @@ def _retries(environ: Mapping[str, str]) -> tuple[float, ...]:
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:
-    """Returns a variable that is a whole number, not negative; ``None`` for everything else."""
+    """Return a variable that is a whole number, not negative; ``None`` for everything else."""
     text = environ.get(name, "").strip()
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 

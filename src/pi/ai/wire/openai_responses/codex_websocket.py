@@ -138,7 +138,7 @@ class CodexSocket:
         self._connection.transport.abort()
 
     def _request(self, payload: Json) -> Json:
-        """Returns the whole request, or only the items since the turn that the server remembers."""
+        """Return the whole request, or only the items since the turn that the server remembers."""
         fields = {name: value for name, value in payload.items() if name != "stream"}
         return {"type": "response.create", **self._chain.shortened(fields)}
 
@@ -178,7 +178,7 @@ class _Head(msgspec.Struct):
 
     @property
     def failure(self) -> str:
-        """Returns the error code of the frame, in any of its forms; or nothing."""
+        """Return the error code of the frame, in any of its forms; or nothing."""
         inner = self.error or (self.response.error if self.response else None)
         return (inner.code if inner else self.code) or ""
 
@@ -194,7 +194,7 @@ def _read_head(frame: bytes) -> _Head:
 
 
 async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
-    """Returns arguments for ``websockets.connect``; raises ``HttpError`` if they are unusable.
+    """Return arguments for ``websockets.connect``; raises ``HttpError`` if they are unusable.
 
     ``url`` has the scheme ``ws`` or ``wss``.
     """
@@ -210,7 +210,7 @@ async def network_arguments(url: str, http: HttpClient) -> dict[str, Any]:
 
 
 def proxy_url(proxy: Proxy) -> str:
-    """Returns ``proxy`` as a URL with its user and password."""
+    """Return ``proxy`` as a URL with its user and password."""
     encoded = proxy.authorization.removeprefix("Basic ")
     user, _, password = a2b_base64(encoded).decode().partition(":")
     userinfo = f"{quote(user, safe='')}:{quote(password, safe='')}@" if encoded else ""
@@ -288,7 +288,7 @@ class CodexSockets:
         self._open.clear()
 
     def _take_idle(self, address: Address) -> CodexSocket | None:
-        """Returns an idle socket that is usable for another turn; others are closed."""
+        """Return an idle socket that is usable for another turn; others are closed."""
         for other, socket in list(self._idle.items()):
             if not socket.is_open or self._clock.monotonic() - socket.opened > OLDEST:
                 del self._idle[other]
@@ -356,7 +356,7 @@ class CodexSockets:
 
 
 def sockets_of(services: Services) -> CodexSockets:
-    """Returns the sockets of ``services``, closed together with them."""
+    """Return the sockets of ``services``, closed together with them."""
     found = _sockets.get(services.closing)
     if found is None:
         found = _sockets[services.closing] = CodexSockets(services.clock, services.http)

@@ -37,12 +37,12 @@ _ITEM = r"([a-z]+)_[A-Za-z0-9_-]+"
 
 
 def short_key(text: str) -> str:
-    """Returns ``text``, or its hash if it is too long for a cache key or session id."""
+    """Return ``text``, or its hash if it is too long for a cache key or session id."""
     return text if len(text) <= LONGEST else _digest(text)
 
 
 def item_id(identifier: str, kind: str) -> str:
-    """Returns ``identifier`` if it is valid for an item of ``kind`` (``msg``, ``fc``, ``ctc``).
+    """Return ``identifier`` if it is valid for an item of ``kind`` (``msg``, ``fc``, ``ctc``).
 
     Gateways use ids of another form or of hundreds of characters; those become a hash.
     """
@@ -64,7 +64,7 @@ class CallIds:
         self._used: set[str] = set()
 
     def __call__(self, identifier: str, message: AssistantMessage) -> str:
-        """Returns the id for the next call of the request."""
+        """Return the id for the next call of the request."""
         call, _, item = identifier.partition("|")
         if not is_own(message, self._model):
             call, item = identifier, ""
@@ -94,7 +94,7 @@ _OUTPUT_ONLY = frozenset({"status", "action", "format"})
 def input_items(
     messages: Iterable[Message], toolbox: ResponsesTools, *, system_role: str
 ) -> list[Json]:
-    """Returns the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
+    """Return the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
     encoder = _Encoder(toolbox, system_role)
     return [
         item for index, message in enumerate(messages) for item in encoder.encode(message, index)
@@ -112,7 +112,7 @@ class _Encoder:
         self._item_ids: set[str] = set()
 
     def encode(self, message: Message, index: int) -> Iterator[Json]:
-        """Returns the items of the message at ``index``."""
+        """Return the items of the message at ``index``."""
         match message:
             case SystemMessage():
                 yield from self._instructions(message)
@@ -206,7 +206,7 @@ class _Encoder:
 
 
 def _parts(content: str | tuple[Text | Image, ...]) -> list[Json]:
-    """Returns pictures and text, without empty text, which the server rejects."""
+    """Return pictures and text, without empty text, which the server rejects."""
     parts: list[Json] = []
     for block in blocks(content):
         match block:
@@ -225,7 +225,7 @@ def _output(message: ToolResultMessage) -> str | list[Json]:
 
 
 def _signature(text: object) -> Json:
-    """Returns the JSON object of a block's signature; old sessions have a bare id."""
+    """Return the JSON object of a block's signature; old sessions have a bare id."""
     if not isinstance(text, str) or not text:
         return {}
     try:

@@ -51,7 +51,7 @@ _REFUSED_SCHEMA = r"invalid_function_parameters|Invalid schema for function"
 
 
 def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Returns the repair for ``refusal``, if its cause is in ``payload``."""
+    """Return the repair for ``refusal``, if its cause is in ``payload``."""
     if refusal.status is None:  # an error inside a stream that had begun
         return None
     if re.search(_REFUSED_THOUGHT, refusal.message):
@@ -65,7 +65,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
 
 def drop_reasoning(answer: AssistantMessage) -> AssistantMessage:
-    """Returns ``answer`` without reasoning, and without ids of items that depend on it."""
+    """Return ``answer`` without reasoning, and without ids of items that depend on it."""
     return replace(without_thinking(answer), model="")
 
 
@@ -84,17 +84,17 @@ class RequestParts(Record):
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
-    """Returns the body."""
+    """Return the body."""
     return encode_body(call, read_compat(call.model), repairs)
 
 
 def url(call: Call) -> str:
-    """Returns the URL."""
+    """Return the URL."""
     return f"{call.base_url}/responses"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Returns the headers, with the key and the routing of a session to the same cache."""
+    """Return the headers, with the key and the routing of a session to the same cache."""
     return {
         **bearer(call),
         "content-type": "application/json",
@@ -104,7 +104,7 @@ def headers(call: Call) -> dict[str, str]:
 
 
 def encode_body(call: Call, compat: Compat, repairs: Repairs) -> Json:
-    """Returns the body for OpenAI and Azure."""
+    """Return the body for OpenAI and Azure."""
     material = collect_parts(call, compat, repairs)
     lead = [{"role": system_role(call, compat), "content": material.prompt}]
     body: Json = {
@@ -144,7 +144,7 @@ def collect_parts(call: Call, compat: Compat, repairs: Repairs) -> RequestParts:
 
 
 def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[Json]:
-    """Returns the items of ``answer``, the response to ``call``, in the next request."""
+    """Return the items of ``answer``, the response to ``call``, in the next request."""
     instructions, _ = fold(call.messages, keep_later=False)
     toolbox = pack_tools(call.messages, instructions.tools, compat)
     prepared, *_ = prepare((answer,), call.model, CallIds(call.model))
@@ -152,13 +152,13 @@ def answer_items(call: Call, compat: Compat, answer: AssistantMessage) -> list[J
 
 
 def text_arguments_of(call: Call) -> dict[str, str]:
-    """Returns, by tool name, the argument that the text of a plain-text call becomes."""
+    """Return, by tool name, the argument that the text of a plain-text call becomes."""
     instructions, _ = fold(call.messages, keep_later=False)
     return text_arguments(instructions.tools, read_compat(call.model))
 
 
 def system_role(call: Call, compat: Compat) -> str:
-    """Returns the role of the instructions."""
+    """Return the role of the instructions."""
     return "developer" if call.model.reasoning and compat.supports_developer_role else "system"
 
 
@@ -168,7 +168,7 @@ def thinks(call: Call) -> bool:
 
 
 def reasoning_field(call: Call, compat: Compat) -> Json | None:
-    """Returns the thinking setting; ``None`` leaves it to the server's default."""
+    """Return the thinking setting; ``None`` leaves it to the server's default."""
     if thinks(call):
         summary = {"summary": "auto"}
         if not compat.supports_reasoning_effort:
@@ -182,7 +182,7 @@ def reasoning_field(call: Call, compat: Compat) -> Json | None:
 
 
 def cache_fields(call: Call, compat: Compat) -> Json:
-    """Returns the cache key of the session and its retention."""
+    """Return the cache key of the session and its retention."""
     retention, session = call.options.cache_retention, call.options.session_id
     if retention == "none":
         explicit = compat.supports_explicit_prompt_cache_mode
@@ -194,13 +194,13 @@ def cache_fields(call: Call, compat: Compat) -> Json:
 
 
 def bearer(call: Call) -> dict[str, str]:
-    """Returns the key as a header, if there is one."""
+    """Return the key as a header, if there is one."""
     key = call.access.api_key
     return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
-    """Returns headers that let a gateway route the turns of a session to the same machine."""
+    """Return headers that let a gateway route the turns of a session to the same machine."""
     if not call.cached_session:
         return {}
     session = short_key(call.cached_session)
@@ -254,7 +254,7 @@ class ResponsesCall(Record, kw_only=False):
         )
 
     def decoder(self) -> ResponsesDecoder:
-        """Returns the decoder of the response."""
+        """Return the decoder of the response."""
         from pi.ai.wire.openai_responses.response import ResponsesDecoder
 
         return ResponsesDecoder(self.builder, text_arguments_of(self.call))

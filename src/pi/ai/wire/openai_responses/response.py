@@ -45,12 +45,12 @@ class OutputItems:
         """Arguments of calls that are not known yet."""
 
     def place_of(self, item: Json, index: int) -> Place:
-        """Returns the place of ``item`` when it was first seen; ``index`` if it is new."""
+        """Return the place of ``item`` when it was first seen; ``index`` if it is new."""
         known = (self._places.get(identifier) for identifier in _identifiers(item))
         return next((place for place in known if place is not None), index)
 
     def place_by_id(self, identifier: str) -> Place:
-        """Returns the place of an event that names only its item's id."""
+        """Return the place of an event that names only its item's id."""
         return self._places.setdefault(identifier, identifier)
 
     # Deltas --------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _complete(block: TextBlock, full_text: str, add: Callable[[str], object]) ->
 
 
 def _identifiers(item: Json) -> list[str]:
-    """Returns the ids of an item: for a call the id that its result names comes first."""
+    """Return the ids of an item: for a call the id that its result names comes first."""
     return [name for name in map(_text, (item.get("call_id"), item.get("id"))) if name]
 
 
@@ -385,7 +385,7 @@ def _problem(error: Any, otherwise: Json | str) -> Json | str:
 
 
 def read_usage(counts: Json) -> Usage:
-    """Returns the token counts of a response."""
+    """Return the token counts of a response."""
     input_details, output_details = _details(counts, "input"), _details(counts, "output")
     cached, cache_write = (
         _count(input_details, "cached_tokens"),

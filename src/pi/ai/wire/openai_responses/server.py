@@ -82,7 +82,7 @@ _KNOWN = frozenset(
 
 
 def decode_request(body: bytes) -> ServedRequest:
-    """Decodes the body of ``POST /responses``; raises ``BadRequest`` with the reason."""
+    """Decode the body of ``POST /responses``; raises ``BadRequest`` with the reason."""
     values = read_object(body)
     if values.get("previous_response_id"):
         raise bad_request("Responses are not stored here: send the whole conversation.")
@@ -201,7 +201,7 @@ def _parts(content: Any) -> list[Text | Image]:
 
 
 def _text_signature(item: Json) -> str | UnsetType:
-    """Returns the id and phase of a text as its signature; unset if the id was generated."""
+    """Return the id and phase of a text as its signature; unset if the id was generated."""
     identifier, phase = item.get("id"), item.get("phase")
     if not isinstance(identifier, str) or identifier.startswith((OWN_ITEM, "msg_pi_")):
         return UNSET
@@ -268,7 +268,7 @@ class ResponsesEncoder:
         """The items so far, by content index, for the summary at the end."""
 
     def encode(self, event: StreamEvent, block: ContentBlock | None = None) -> bytes:
-        """Returns the bytes for ``event``."""
+        """Return the bytes for ``event``."""
         match event:
             case Start():
                 response = {**self._head, "status": "in_progress", "output": []}
@@ -290,7 +290,7 @@ class ResponsesEncoder:
                 return self._event("response.failed", response=failed)
 
     def whole(self, message: AssistantMessage) -> Json:
-        """Returns the complete response."""
+        """Return the complete response."""
         items = [self._item(index, block) for index, block in enumerate(message.content)]
         return self._response(message, items)
 
@@ -396,7 +396,7 @@ def _summary(text: str) -> Json:
 
 
 def _mark(block: Text) -> Json:
-    """Returns the id and phase that a text has from its own server."""
+    """Return the id and phase that a text has from its own server."""
     signature = block.text_signature
     try:
         found = msgspec.json.decode(signature) if isinstance(signature, str) else None

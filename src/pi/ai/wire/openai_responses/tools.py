@@ -42,12 +42,12 @@ class Compat(Record):
 
 
 def read_compat(model: Model) -> Compat:
-    """Returns the flags of ``model``; raises ``BadRequest`` if one of them has a wrong type."""
+    """Return the flags of ``model``; raises ``BadRequest`` if one of them has a wrong type."""
     return read_flags(model, Compat, _detected(model))
 
 
 def _detected(model: Model) -> Json:
-    """Returns defaults of unset flags from the base URL and other flags."""
+    """Return defaults of unset flags from the base URL and other flags."""
     detected: Json = {}
     if (model.compat or {}).get("supportsStrictMode"):
         detected["looseTools"] = False
@@ -94,12 +94,12 @@ def pack_tools(
 
 
 def text_arguments(tools: Iterable[Tool], compat: Compat) -> dict[str, str]:
-    """Returns, by name, the tools that are sent as text with a grammar, and their only argument."""
+    """Return, by name, the tools that are sent as text with a grammar, and their only argument."""
     return tool_schemas.text_arguments(tools) if compat.supports_grammar_tools else {}
 
 
 def tool_choice(choice: ToolChoice | None, toolbox: ResponsesTools) -> str | Json | None:
-    """Returns the choice in the server's form; ``None`` if there is none."""
+    """Return the choice in the server's form; ``None`` if there is none."""
     match valid_tool_choice(choice, toolbox.names):
         case str(word):
             return word
@@ -122,7 +122,7 @@ def _added_later(messages: Sequence[Message], tools: Sequence[Tool]) -> frozense
 
 
 def _declare_all(tools: Sequence[Tool], compat: Compat, *, strict_refused: bool) -> dict[str, Json]:
-    """Returns the declarations by name: all functions strict, or none, as servers reject a
+    """Return the declarations by name: all functions strict, or none, as servers reject a
     mixture."""
     texts = text_arguments(tools, compat)
     functions = [tool for tool in tools if tool.name not in texts]

@@ -44,7 +44,7 @@ class ProxyRequest(Record):
 
 
 def encode(call: Call) -> Json:
-    """Returns the payload: messages stay unchanged, and the server adapts them to its model."""
+    """Return the payload: messages stay unchanged, and the server adapts them to its model."""
     names = ProxyOptions.__struct_fields__
     question = ProxyRequest(
         model=call.model.id,
@@ -60,12 +60,12 @@ def encode(call: Call) -> Json:
 
 
 def url(call: Call) -> str:
-    """Returns the URL of the stream."""
+    """Return the URL of the stream."""
     return f"{call.base_url}/messages"
 
 
 def headers(call: Call) -> dict[str, str]:
-    """Returns content type, accepted type, user agent, and the key."""
+    """Return content type, accepted type, user agent, and the key."""
     named = {
         "Content-Type": "application/json",
         "Accept": "text/event-stream",

@@ -118,7 +118,7 @@ class EventDecoder:
         self._closed[event.content_index] = self._closed.get(event.content_index, 0) + 1
 
     def _key(self, kind: str, event: _Event) -> Hashable:
-        """Returns the key of the current block at the event's index."""
+        """Return the key of the current block at the event's index."""
         index = event.content_index
         return kind, index, self._closed.get(index, 0)
 
@@ -164,7 +164,7 @@ def _complete_call(block: ToolCallBlock, event: _Event) -> None:
 
 
 def _failure(event: _Event, clock: Clock) -> ProviderError:
-    """Returns the same kind of error as on the server, with its message."""
+    """Return the same kind of error as on the server, with its message."""
     message = event.error_message or "The server could not answer and did not say why."
     if (parts := re.fullmatch(_WITH_STATUS, message)) is None:
         return from_error_object({"message": message, "retryAfter": event.retry_after}, clock=clock)

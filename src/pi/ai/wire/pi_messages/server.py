@@ -36,14 +36,14 @@ def read_proxy_request(body: bytes) -> ProxyRequest:
 
 
 def proxy_stream_options(options: ProxyOptions) -> StreamOptions:
-    """Returns the options of the client, for the server's own request."""
+    """Return the options of the client, for the server's own request."""
     return StreamOptions(
         **{name: getattr(options, name) for name in ProxyOptions.__struct_fields__}
     )
 
 
 def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
-    """Returns the conversation for the model that answers under the requested name.
+    """Return the conversation for the model that answers under the requested name.
 
     Messages under that name count as the target's own, so that signed thinking stays valid.
     """
@@ -57,7 +57,7 @@ def proxy_messages(request: ProxyRequest, target: Model) -> tuple[Message, ...]:
 
 
 async def serve_proxy(stream: EventStream) -> AsyncGenerator[bytes, None]:
-    """Yields the body of the response: ``stream`` as server-sent events, one piece per event.
+    """Yield the body of the response: ``stream`` as server-sent events, one piece per event.
 
     Closing it, as a server does when its client has gone, aborts the stream.
     """
@@ -77,7 +77,7 @@ def encode_event(
     block: Text | Thinking | ToolCall | None = None,
     retry_after: float | None = None,
 ) -> bytes:
-    """Returns one server-sent event.
+    """Return one server-sent event.
 
     ``block`` is the one that ends, for its signature; ``retry_after`` belongs to an error.
     """

@@ -229,7 +229,7 @@ class ExtensionContext:
 
     @property
     def message_token(self) -> MessageToken | None:
-        """Identifies the answer that is being streamed; ``None`` between answers."""
+        """Identify the answer that is being streamed; ``None`` between answers."""
         return self._link.session.runs.open_answer.token
 
     def interrupt(self, message: MessageToken, cut: Interrupt) -> bool:

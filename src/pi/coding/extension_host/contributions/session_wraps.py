@@ -123,7 +123,7 @@ class SessionWraps:
         return (*(read for read in own if read is not None), *inherited)
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
-        """Wraps around processes of a kind, inherited ones first."""
+        """Wrap around processes of a kind, inherited ones first."""
         inherited = () if self._inherited is None else self._inherited.spawn_wraps(kind)
         own = (each for each in self._registries.spawn_wraps.values)
         concerned = (each.wrap for each in own if each.kinds is None or kind in each.kinds)

@@ -173,27 +173,27 @@ class GuardedPolicy(Policy):
         self._failed = failed
 
     async def before_request(self, request: Request) -> Request:
-        """Returns the request unchanged if the policy fails."""
+        """Return the request unchanged if the policy fails."""
         return await self._call(
             "before_request", partial(self._policy.before_request, request), request
         )
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
-        """Returns the answer unchanged if the policy fails."""
+        """Return the answer unchanged if the policy fails."""
         return await self._call("after_answer", partial(self._policy.after_answer, answer), answer)
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
-        """Refuses the call if the policy fails: a broken guard must not let calls through."""
+        """Refuse the call if the policy fails: a broken guard must not let calls through."""
         return await contained(partial(self._policy.before_tool, call))
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Returns the result unchanged if the policy fails."""
+        """Return the result unchanged if the policy fails."""
         return await self._call(
             "after_tool", partial(self._policy.after_tool, call, result), result
         )
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """Returns the default if the policy fails."""
+        """Return the default if the policy fails."""
         return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
 
     async def _call(self, hook: str, call: Callable[[], Awaitable[T]], default: T) -> T:

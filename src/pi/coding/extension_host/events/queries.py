@@ -153,7 +153,7 @@ class UserBashEvent(Query):
         return replace(self, result=result, operations=answer.operations)
 
     def after_failure(self, error: Exception) -> Self:
-        """Refuses the command: a broken guard must not let commands through."""
+        """Refuse the command: a broken guard must not let commands through."""
         return replace(self, refused=str(error) or type(error).__name__)
 
     @property

@@ -50,7 +50,7 @@ class BeforeAgentStartEvent(Query):
     replacement: str | None = None
 
     def with_answer(self, answer: BeforeAgentStartAnswer) -> Self:
-        """Adds the message; the last prompt wins."""
+        """Add the message; the last prompt wins."""
         added = () if answer.message is None else (answer.message,)
         prompt = self.replacement if answer.system_prompt is None else answer.system_prompt
         return replace(self, messages=self.messages + added, replacement=prompt)
@@ -117,7 +117,7 @@ class _Boundary(Query):
     context: Any = None
 
     def with_answer(self, answer: BoundaryAnswer) -> Self:
-        """Adds the entries; the run continues if one handler requests it."""
+        """Add the entries; the run continues if one handler requests it."""
         drafts = tuple(map(as_draft, answer.entries))
         return replace(
             self, entries=self.entries + drafts, continue_=self.continue_ or answer.continue_
@@ -207,7 +207,7 @@ class ToolCallEvent(Query):
         return replace(self, blocked=answer) if answer.block else self
 
     def after_failure(self, error: Exception) -> Self:
-        """Blocks the call: a broken guard must not let calls through."""
+        """Block the call: a broken guard must not let calls through."""
         return replace(self, blocked=Block(reason=str(error) or type(error).__name__))
 
     @property
@@ -229,7 +229,7 @@ class ToolResultEvent(Query):
     usage: Usage | UnsetType = UNSET
 
     def with_answer(self, answer: ToolResultAnswer) -> Self:
-        """Replaces the given fields."""
+        """Replace the given fields."""
         named = {name: getattr(answer, name) for name in answer.__struct_fields__}
         return replace(self, **{name: new for name, new in named.items() if new is not UNSET})
 

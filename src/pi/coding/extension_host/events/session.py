@@ -35,7 +35,7 @@ class ResourcesDiscoverEvent(Query):
     found: ResourcesAnswer = ResourcesAnswer()
 
     def with_answer(self, answer: ResourcesAnswer) -> Self:
-        """Adds the paths."""
+        """Add the paths."""
         found = ResourcesAnswer(
             skill_paths=self.found.skill_paths + answer.skill_paths,
             prompt_paths=self.found.prompt_paths + answer.prompt_paths,
@@ -112,7 +112,7 @@ class InputEvent(Query):
     handled: bool = False
 
     def with_answer(self, answer: InputAnswer) -> Self:
-        """Applies a change; ``handled`` is final."""
+        """Apply a change; ``handled`` is final."""
         if answer.action == "handled":
             return replace(self, handled=True)
         if answer.action == "transform":

@@ -58,7 +58,7 @@ def limit_resources(memory: int, seconds: int) -> None:
 
 
 def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
-    """Returns a page as Markdown."""
+    """Return a page as Markdown."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
     from pi.coding.files.documents.html_markdown import to_markdown
@@ -82,7 +82,7 @@ def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the text of some pages, or the pages as pictures."""
+    """Return the text of some pages, or the pages as pictures."""
     import pypdfium2 as pdfium
 
     try:
@@ -119,7 +119,7 @@ def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert_notebook(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the cells of a Jupyter notebook and their textual outputs as Markdown."""
+    """Return the cells of a Jupyter notebook and their textual outputs as Markdown."""
     try:
         notebook = json.loads(data)
         cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
@@ -143,7 +143,7 @@ def convert_notebook(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_text(output: Any) -> str:
-    """Returns the text of an output; a picture becomes its type in brackets."""
+    """Return the text of an output; a picture becomes its type in brackets."""
     if not isinstance(output, dict):
         return ""
     if output.get("output_type") == "error" or "traceback" in output:
@@ -160,12 +160,12 @@ def output_text(output: Any) -> str:
 
 
 def joined(lines: Any) -> str:
-    """Returns text that may be a list of lines."""
+    """Return text that may be a list of lines."""
     return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
 
 
 def fenced(text: str, language: str) -> str:
-    """Returns ``text`` as a code block."""
+    """Return ``text`` as a code block."""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 

@@ -35,7 +35,7 @@ class Full(Exception):
 
 
 def to_markdown(tree: Node, *, base: str, limit: int) -> tuple[str, bool]:
-    """Returns the main part of a page as Markdown, and whether it is truncated."""
+    """Return the main part of a page as Markdown, and whether it is truncated."""
     writer = _Writer(base, limit)
     try:
         writer.walk(main_part(tree))
@@ -63,7 +63,7 @@ class _Prefix:
         return self._rest if self._first is None else ""
 
     def next_prefix(self) -> str:
-        """Returns the prefix of the next line."""
+        """Return the prefix of the next line."""
         first, self._first = self._first, None
         return self._rest if first is None else first
 
@@ -117,7 +117,7 @@ class _Writer:
         self._marks: list[tuple[str, str, int]] = []
 
     def text(self) -> str:
-        """Returns the text so far."""
+        """Return the text so far."""
         return "\n".join(self._lines).strip("\n") + "\n"
 
     def walk(self, root: Node) -> None:
@@ -221,7 +221,7 @@ class _Writer:
             self._inline.append("[x] " if "checked" in node.attributes else "[ ] ")
 
     def _url(self, reference: str | None) -> str:
-        """Returns the absolute address; empty for scripts and places on the same page."""
+        """Return the absolute address; empty for scripts and places on the same page."""
         if not reference or reference.startswith("#"):
             return ""
         try:
@@ -369,7 +369,7 @@ class _Writer:
 
 
 def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
-    """Yields elements before and after their children, and texts once; hidden nodes are skipped."""
+    """Yield elements before and after their children, and texts once; hidden nodes are skipped."""
     stack: list[tuple[Node, bool]] = [(root, True)]
     while stack:
         node, entering = stack.pop()

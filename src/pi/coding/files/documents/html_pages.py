@@ -55,7 +55,7 @@ _PERMALINKS = frozenset("¶#§🔗")
 
 
 def depth_of(page: str) -> int:
-    """Returns about how many elements are open at once; stops counting above ``MAX_DEPTH``."""
+    """Return about how many elements are open at once; stops counting above ``MAX_DEPTH``."""
     open_tags: dict[str, int] = {}
     depth = deepest = 0
     for found in _TAG.finditer(page):
@@ -75,7 +75,7 @@ def depth_of(page: str) -> int:
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """Decodes a page by its byte order mark, else by ``charset``, else as the page states."""
+    """Decode a page by its byte order mark, else by ``charset``, else as the page states."""
     if data.startswith(b"\xef\xbb\xbf"):
         charset = "utf-8-sig"
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -92,7 +92,7 @@ def decoded(data: bytes, charset: str) -> str:
 
 
 def main_part(tree: Any) -> Any:
-    """Returns the element with the content of a page; its body if none is marked as such."""
+    """Return the element with the content of a page; its body if none is marked as such."""
     for selector in MAIN:
         found = tree.css(selector)
         if len(found) == 1 and len(found[0].text(deep=True)) >= LEAST_TEXT:

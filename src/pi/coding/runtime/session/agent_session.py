@@ -118,14 +118,14 @@ class AgentSession:
 
     @cached_property
     def sessions(self) -> SessionSwitcher:
-        """Replaces this session with another one."""
+        """Replace this session with another one."""
         from pi.coding.runtime.session.switching import SessionSwitcher
 
         return SessionSwitcher(self._core, self._bootstrap, self.prompts, stop_all=self._stop_all)
 
     @cached_property
     def tree(self) -> TreeMoves:
-        """Moves the leaf of the session."""
+        """Move the leaf of the session."""
         from pi.coding.runtime.session.tree import TreeMoves
 
         return TreeMoves(

@@ -73,7 +73,7 @@ _AWK_RISKS = re.compile(r"system|getline|[|>@]|close")
 
 
 def arguments_problem(program: str, part: CommandPart) -> str:
-    """Returns why the commands that ``program`` runs are not known; empty if it runs none."""
+    """Return why the commands that ``program`` runs are not known; empty if it runs none."""
     plain = re.sub(r"[\d.]+$", "", program)
     if plain in INTERPRETERS:
         return _interpreter_problem(plain, part)
@@ -85,7 +85,7 @@ def arguments_problem(program: str, part: CommandPart) -> str:
 
 
 def _interpreter_problem(program: str, part: CommandPart) -> str:
-    """Returns a problem for code in an argument or from the input; a script file has a name."""
+    """Return a problem for code in an argument or from the input; a script file has a name."""
     flags, words = INTERPRETERS[program], part.arguments
     at = 0
     while at < len(words) and words[at].literal in flags.harmless:
@@ -106,7 +106,7 @@ def _interpreter_problem(program: str, part: CommandPart) -> str:
 
 
 def _code_problem(program: str, part: CommandPart) -> str:
-    """Returns a problem unless the program of ``awk`` or ``sed`` only prints."""
+    """Return a problem unless the program of ``awk`` or ``sed`` only prints."""
     takes_value = ("-e", "--expression", "-ne", "-En", "-Ee") if "sed" in program else ("-F", "-v")
     scripts: list[CommandWord] = []
     words = iter(part.arguments)
@@ -168,7 +168,7 @@ def _option_problem(program: str, part: CommandPart, options: tuple[str, ...]) -
 
 
 def git_problem(words: Sequence[CommandWord], *, more: bool) -> str:
-    """Returns why the commands that ``git`` runs are not known. Settings may name commands."""
+    """Return why the commands that ``git`` runs are not known. Settings may name commands."""
     at, problem = 0, ""
     while at < len(words) and words[at].may_be_option and not problem:
         text = words[at].literal or "$"

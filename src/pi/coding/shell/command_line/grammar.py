@@ -55,7 +55,7 @@ class Grammar:
         )
 
     def read(self) -> None:
-        """Reads the whole script; raises ``Malformed``."""
+        """Read the whole script; raises ``Malformed``."""
         self._list()
         if self._source.at < len(self._source.text):
             raise Malformed(f"syntax error near {self._source.peek(10)!r}")
@@ -64,7 +64,7 @@ class Grammar:
     # Lists and pipelines -------------------------------------------------------------------------
 
     def _list(self) -> int:
-        """Reads commands up to the end of the list; returns their number."""
+        """Read commands up to the end of the list; returns their number."""
         count = 0
         self._newlines()
         while not self._at_end():
@@ -238,7 +238,7 @@ class Grammar:
         self._inside = before
 
     def _condition(self) -> None:
-        """Reads ``[[ … ]]``: only expansions and compared numbers run commands."""
+        """Read ``[[ … ]]``: only expansions and compared numbers run commands."""
         source, before = self._source, ""
         words: list[CommandWord] = []
         while True:
@@ -265,7 +265,7 @@ class Grammar:
                         self._problem("an array subscript may be evaluated")
 
     def _coproc(self) -> None:
-        """Reads ``coproc [NAME] command``; a name stands only before a compound command."""
+        """Read ``coproc [NAME] command``; a name stands only before a compound command."""
         self._blanks()
         if named := _COPROC_NAME.match(self._source.text, self._source.at):
             self._source.at = named.end()
@@ -311,7 +311,7 @@ class Grammar:
         self._emit(part, documents)
 
     def _redirections(self) -> None:
-        """Reads the redirections behind a compound command."""
+        """Read the redirections behind a compound command."""
         redirections: list[Redirection] = []
         documents: list[HereDocument] = []
         while self._blanks() and (each := self._redirection(documents)) is not None:
@@ -338,7 +338,7 @@ class Grammar:
         return redirection
 
     def _assignment(self, assignments: list[Assignment], words: list[CommandWord] | None) -> bool:
-        """Reads ``name=value``, if it is next; for a declaring command it is also a word."""
+        """Read ``name=value``, if it is next; for a declaring command it is also a word."""
         source = self._source
         found = _ASSIGNMENT.match(source.text, source.at)
         if found is None:
@@ -401,7 +401,7 @@ class Grammar:
         return word
 
     def _reserved(self) -> str:
-        """Returns the reserved word that is next, or an empty string."""
+        """Return the reserved word that is next, or an empty string."""
         self._blanks()
         found = _RESERVED.match(self._source.text, self._source.at)
         return found[0] if found and (found[0] in _COMPOUND or found[0] in _OTHER) else ""
@@ -424,7 +424,7 @@ class Grammar:
             raise Malformed(f"syntax error: expected {token!r} near {near!r}")
 
     def _blanks(self) -> bool:
-        """Skips spaces, continued lines and a comment; always true, to be used in conditions."""
+        """Skip spaces, continued lines and a comment; always true, to be used in conditions."""
         source = self._source
         while True:
             if source.peek() in (" ", "\t"):
@@ -454,13 +454,13 @@ class Grammar:
     # Nested scripts and expressions --------------------------------------------------------------
 
     def _expanded(self, text: str) -> str | None:
-        """Returns the text of a here-document; ``None`` if it has expansions."""
+        """Return the text of a here-document; ``None`` if it has expansions."""
         inside = (*self._inside, "here-document")
         inner = Grammar(text, self._names, self._found, inside, self._source.depth + 1)
         return inner._words.read_document()
 
     def _substituted(self, kind: str) -> None:
-        """Reads the commands of a substitution up to its parenthesis."""
+        """Read the commands of a substitution up to its parenthesis."""
         outer, self._pending = self._pending, []
         before, self._inside = self._inside, (*self._inside, kind)
         self._list()

@@ -34,7 +34,7 @@ class Wrapper(Record):
     """Whether ``-10`` is an option."""
 
     def option(self, text: str) -> int | None:
-        """Returns how many words an option takes; ``None`` if it is not known."""
+        """Return how many words an option takes; ``None`` if it is not known."""
         if text.startswith("--"):
             name, equals, _ = text.partition("=")
             if name in self.named_values:

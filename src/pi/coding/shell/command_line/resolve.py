@@ -38,7 +38,7 @@ _RESERVED = frozenset({
 
 
 def parse_command(text: str) -> CommandLine:
-    """Parses a ``bash`` command line. Never raises; what cannot be parsed is unresolved."""
+    """Parse a ``bash`` command line. Never raises; what cannot be parsed is unresolved."""
     if len(text) > MAX_LENGTH:
         return CommandLine(error=f"the command is longer than {MAX_LENGTH >> 10} KiB")
     if "\0" in text:
@@ -54,7 +54,7 @@ class _Resolver:
         self._depth = 0
 
     def parse(self, text: str, inside: tuple[str, ...], depth: int) -> CommandLine:
-        """Returns all parts of ``text``."""
+        """Return all parts of ``text``."""
         self._depth = depth
         found: list[CommandPart] = []
         error = ""
@@ -72,7 +72,7 @@ class _Resolver:
         return CommandLine(parts=tuple(parts), error=error)
 
     def _resolved(self, part: CommandPart) -> Iterator[CommandPart]:
-        """Yields ``part``, marked if it cannot be resolved, and the commands that it runs."""
+        """Yield ``part``, marked if it cannot be resolved, and the commands that it runs."""
         for assignment in part.assignments:
             if DECIDING_VARIABLES.fullmatch(assignment.name):
                 part = _marked(part, f"{assignment.name} decides which programs run")
@@ -89,7 +89,7 @@ class _Resolver:
         yield from inner
 
     def _inner_commands(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
-        """Adds the commands that ``part`` runs to ``inner``.
+        """Add the commands that ``part`` runs to ``inner``.
 
         Returns why the commands are not known; empty if they are.
         """
@@ -109,7 +109,7 @@ class _Resolver:
         self, via: str, part: CommandPart, words: Sequence[CommandWord], inner: list[CommandPart],
         *, more: bool = False,
     ) -> str:  # fmt: skip
-        """Adds the command ``words``, which ``part`` runs; returns a problem or an empty string."""
+        """Add the command ``words``, which ``part`` runs; returns a problem or an empty string."""
         if not words:
             return ""
         command = CommandPart(
@@ -311,7 +311,7 @@ def _marked(part: CommandPart, reason: str) -> CommandPart:
 
 
 def _after_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[int, bool, str]:
-    """Returns where the options of a shell end, whether a script follows, and any problem."""
+    """Return where the options of a shell end, whether a script follows, and any problem."""
     at, takes_script = 1, False
     unknown = f"the options of {program} are not known in advance"
     while at < len(words) and (words[at].may_be_option or words[at].prefix.startswith("+")):
@@ -332,7 +332,7 @@ def _after_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[in
 
 
 def _after_options(program: str, wrapper: Wrapper, words: Sequence[CommandWord]) -> tuple[int, str]:
-    """Returns where the options of a wrapper end, or why that is not known."""
+    """Return where the options of a wrapper end, or why that is not known."""
     at = 1
     while at < len(words) and words[at].may_be_option:
         text = words[at].literal
@@ -353,7 +353,7 @@ def _is_open(word: CommandWord) -> bool:
 
 
 def _with_mark(word: CommandWord, mark: str) -> CommandWord:
-    """Returns ``word``, with an unknown value if it has ``mark``, which is replaced at run time."""
+    """Return ``word``, with an unknown value if it has ``mark``, which is replaced at run time."""
     if mark not in word.raw and mark not in (word.text or ""):
         return word
     prefix = word.prefix.partition(mark)[0]
@@ -361,7 +361,7 @@ def _with_mark(word: CommandWord, mark: str) -> CommandWord:
 
 
 def _replaced(options: Sequence[CommandWord]) -> str:
-    """Returns the mark that ``xargs`` replaces by its input; empty if there is none."""
+    """Return the mark that ``xargs`` replaces by its input; empty if there is none."""
     for at, word in enumerate(options):
         text = word.literal or ""
         if text in ("-i", "--replace"):

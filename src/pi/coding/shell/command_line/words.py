@@ -38,7 +38,7 @@ class Source:
         self.depth = depth
 
     def peek(self, length: int = 1) -> str:
-        """Returns the next characters."""
+        """Return the next characters."""
         return self.text[self.at : self.at + length]
 
     def take(self, token: str) -> bool:
@@ -119,7 +119,7 @@ class WordReader:
         self._problem = problem
 
     def read(self, plain_characters: str = "") -> CommandWord | None:
-        """Returns the next word or ``None``; ``plain_characters`` do not end it."""
+        """Return the next word or ``None``; ``plain_characters`` do not end it."""
         source, draft, start = self._source, _Draft(), self._source.at
         text = source.text
         while source.at < len(text):
@@ -141,14 +141,14 @@ class WordReader:
         return _finished(draft, text[start : source.at])
 
     def read_document(self) -> str | None:
-        """Reads the whole source as a here-document; returns ``None`` if it has expansions."""
+        """Read the whole source as a here-document; returns ``None`` if it has expansions."""
         source, draft = self._source, _Draft()
         while source.at < len(source.text):
             self._quoted_piece(draft, escapable="")
         return None if draft.expands else "".join(text or "" for text, _ in draft.pieces)
 
     def skip_arithmetic(self, end: str) -> None:
-        """Reads an expression up to ``end``, which is read too."""
+        """Read an expression up to ``end``, which is read too."""
         source, draft, nested = self._source, _Draft(), 0
         opening = {"))": "(", "]": "[", "}": "{"}[end]
         plain: list[str] = []
@@ -203,7 +203,7 @@ class WordReader:
         raise Malformed("a double quote is not closed")
 
     def _quoted_piece(self, draft: _Draft, escapable: str) -> None:
-        """Reads text in double quotes or a here-document.
+        """Read text in double quotes or a here-document.
 
         ``escapable`` are further characters that may be escaped.
         """
@@ -292,7 +292,7 @@ class WordReader:
         draft.expand("command", single=quoted)
 
     def _parameter(self, draft: _Draft, *, quoted: bool) -> None:
-        """Reads ``${…}`` behind its brace."""
+        """Read ``${…}`` behind its brace."""
         source = self._source
         start = source.at
         if source.peek() in (" ", "\t", "\n", "|"):
@@ -336,7 +336,7 @@ class WordReader:
         raise Malformed("${ is not closed")
 
     def _ansi_c(self) -> str:
-        """Reads ``$'…'`` behind its quote."""
+        """Read ``$'…'`` behind its quote."""
         source, found = self._source, list[str]()
         while (char := source.peek()) != "'":
             if not char:
@@ -420,7 +420,7 @@ class HereDocument:
         self._strip = strip
 
     def read(self, source: Source) -> str:
-        """Returns the lines up to the delimiter, or up to the end as bash does."""
+        """Return the lines up to the delimiter, or up to the end as bash does."""
         lines: list[str] = []
         while source.at < len(source.text):
             end = source.text.find("\n", source.at)

@@ -49,12 +49,12 @@ from pi.tui.widgets.text import Text
 
 
 async def settings(ui: Ui, arguments: str) -> None:
-    """Opens the settings."""
+    """Open the settings."""
     await edit_settings(ui)
 
 
 async def theme(ui: Ui, arguments: str) -> None:
-    """Selects a theme by name or from a list."""
+    """Select a theme by name or from a list."""
     if arguments:
         ui.themes.use(arguments)
         name: str | None = arguments
@@ -67,18 +67,18 @@ async def theme(ui: Ui, arguments: str) -> None:
 
 
 async def hotkeys(ui: Ui, arguments: str) -> None:
-    """Shows all keys."""
+    """Show all keys."""
     ui.add_output(SectionsView(ui.theme, _key_sections(ui)))
 
 
 async def help(ui: Ui, arguments: str) -> None:
-    """Shows all commands: built-in ones, then those of extensions and files."""
+    """Show all commands: built-in ones, then those of extensions and files."""
     ui.add_output(SectionsView(ui.theme, _command_sections(ui)))
     ui.notify("Keys are listed by /hotkeys.")
 
 
 def help_sections(ui: Ui) -> list[Section]:
-    """Returns the sections of the help: first characters, prompt keys, commands, other keys."""
+    """Return the sections of the help: first characters, prompt keys, commands, other keys."""
     writing, *others = _key_sections(ui)
     return [others.pop(), writing, *_command_sections(ui), *others]
 
@@ -103,7 +103,7 @@ def _command_sections(ui: Ui) -> list[Section]:
 
 
 async def changelog(ui: Ui, arguments: str) -> None:
-    """Shows the changelog."""
+    """Show the changelog."""
     content = read_changelog(ui.host.docs)
     if content is None:
         raise PiError("This installation has no changelog.")
@@ -114,7 +114,7 @@ async def changelog(ui: Ui, arguments: str) -> None:
 
 
 async def trust(ui: Ui, arguments: str) -> None:
-    """Asks whether to trust this folder; the decision applies when the project is loaded again."""
+    """Ask whether to trust this folder; the decision applies when the project is loaded again."""
     here = ui.port.info.cwd
     choice = await ask_lasting_trust(ui, here)
     if choice is None:
@@ -128,7 +128,7 @@ async def trust(ui: Ui, arguments: str) -> None:
 
 
 async def reload(ui: Ui, arguments: str) -> None:
-    """Reloads everything that is read from files."""
+    """Reload everything that is read from files."""
     require_idle(ui)
     with ui.working("Reloading…"):
         await ui.port.sessions.reload()
@@ -140,7 +140,7 @@ async def reload(ui: Ui, arguments: str) -> None:
 
 
 async def quit(ui: Ui, arguments: str) -> None:
-    """Quits; everything is saved."""
+    """Quit; everything is saved."""
     ui.quit()
 
 
@@ -156,7 +156,7 @@ _COLUMNS = re.compile(r"\S +\S+(?: \S+)*? {2,}| +→ | +")
 
 
 async def bug(ui: Ui, arguments: str) -> None:
-    """Writes a bug report to a file. Nothing is sent."""
+    """Write a bug report to a file. Nothing is sent."""
     words = arguments or await edit_text(ui, "What went wrong?", message="A short description.")
     if words is None:
         return
@@ -174,7 +174,7 @@ async def bug(ui: Ui, arguments: str) -> None:
 
 
 async def doctor(ui: Ui, arguments: str) -> None:
-    """Shows the output of ``pi doctor``."""
+    """Show the output of ``pi doctor``."""
     # A separate process, because the checks belong to the command line. With -P, so that a module
     # called pi in the project is not imported.
     command = [sys.executable, "-P", "-m", "pi", "doctor"]
@@ -204,10 +204,10 @@ class HangingText:
         self._lines = lines
 
     def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
+        """Do nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """Returns the wrapped lines."""
+        """Return the wrapped lines."""
         return ["", *(row for line in self._lines for row in self._wrapped(line, width - 2))]
 
     def _wrapped(self, line: str, width: int) -> Iterator[str]:
@@ -219,7 +219,7 @@ class HangingText:
 
 
 async def debug(ui: Ui, arguments: str) -> None:
-    """Writes the screen and the model's context to a file, redacted."""
+    """Write the screen and the model's context to a file, redacted."""
     redactor = _redactor(ui)
     context = msgspec.to_builtins(ui.port.info.messages())
     messages = [encode_line(message).decode().rstrip("\n") for message in redactor.json(context)]
@@ -232,7 +232,7 @@ async def debug(ui: Ui, arguments: str) -> None:
 
 
 def _redactor(ui: Ui) -> Redactor:
-    """Returns a redactor with the secrets of pi and the redactors of extensions.
+    """Return a redactor with the secrets of pi and the redactors of extensions.
 
     It redacts as for sharing, because a report leaves the machine.
     """
@@ -251,7 +251,7 @@ _SHORTEST_PART = 6
 
 
 def _secrets_in(value: Any, redactor: Redactor) -> set[str]:
-    """Returns the secrets in the texts of a JSON value."""
+    """Return the secrets in the texts of a JSON value."""
     match value:
         case str():
             return redactor.found(value)
@@ -283,7 +283,7 @@ def _redacted_rows(rows: Sequence[str], redactor: Redactor, secrets: set[str]) -
 
 
 def _rows_with(secrets: Iterable[str], rows: Sequence[str]) -> set[int]:
-    """Returns the numbers of rows that show a secret, or a line of one, ignoring white space."""
+    """Return the numbers of rows that show a secret, or a line of one, ignoring white space."""
     letters = ["".join(row.split()) for row in rows]
     text = "".join(letters)
     row_at = [number for number, row in enumerate(letters) for _ in row]
@@ -342,7 +342,7 @@ NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one.
 
 
 async def extensions(ui: Ui, arguments: str) -> None:
-    """Shows every extension that was found, or switches one on or off."""
+    """Show every extension that was found, or switch one on or off."""
     port = ui.port.extensions
     if arguments:
         await _switch(ui, port.infos(), arguments)
@@ -353,7 +353,7 @@ async def extensions(ui: Ui, arguments: str) -> None:
 
 
 async def _switch(ui: Ui, infos: Sequence[ExtensionInfo], arguments: str) -> None:
-    """Switches an extension, and reloads the session so that the change applies."""
+    """Switch an extension, and reload the session so that the change applies."""
     target, _, name = arguments.partition(" ")
     if target not in ("on", "off") or not name.strip():
         raise PiError("Use /extensions, /extensions on NAME or /extensions off NAME.")
@@ -393,7 +393,7 @@ def extension_sections(
     foreign: Sequence[str],
     is_on: Callable[[ExtensionInfo], bool] = lambda info: False,
 ) -> Iterator[Section]:
-    """Returns sections for batteries, other extensions, name conflicts, and foreign extensions."""
+    """Return sections for batteries, other extensions, name conflicts, and foreign extensions."""
     bundled = [info for info in infos if info.rank == "bundled"]
     for title, group in _battery_groups(bundled, is_on):
         if rows := tuple(row for info in group for row in _battery_rows(info, is_on)):
@@ -415,7 +415,7 @@ def extension_sections(
 def _battery_groups(
     infos: Sequence[ExtensionInfo], is_on: Callable[[ExtensionInfo], bool]
 ) -> Iterator[tuple[str, list[ExtensionInfo]]]:
-    """Yields a title and its batteries by state; the title says how to switch them."""
+    """Yield a title and its batteries by state; the title says how to switch them."""
     on = [info for info in infos if info.state != "waiting" or (is_on(info) and not info.install)]
     off = [info for info in infos if info not in on]
     switched = [info for info in off if info.switch or info.install]
@@ -430,7 +430,7 @@ def _battery_groups(
 def _battery_rows(
     info: ExtensionInfo, is_on: Callable[[ExtensionInfo], bool]
 ) -> Iterator[tuple[str, str]]:
-    """Yields rows: the description of a battery, then its additions, state and switch."""
+    """Yield rows: the description of a battery, then its additions, state and switch."""
     facts = [f"adds {', '.join(info.adds)}"] if info.adds else []
     if info.install:
         facts.append(f"needs {info.install}")
@@ -455,7 +455,7 @@ def _is_typed(way: str) -> bool:
 
 
 def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:
-    """Yields rows: the description of an extension, its additions, then state and origin."""
+    """Yield rows: the description of an extension, its additions, then state and origin."""
     source = "" if info.rank != "package" else f" {info.source}"
     origin = filter(None, (_state(info), f"{info.rank}{source}", info.path, info.problem))
     facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "")

@@ -15,7 +15,7 @@ from pi.modes.interactive.ui import Ui
 
 
 async def model(ui: Ui, arguments: str) -> None:
-    """Selects the model: as typed, or from a list."""
+    """Select the model: as typed, or from a list."""
     if arguments:
         named = await _find_model(ui, arguments)
         if named is None:
@@ -37,7 +37,7 @@ async def model(ui: Ui, arguments: str) -> None:
 
 
 async def thinking(ui: Ui, arguments: str) -> None:
-    """Selects the thinking level."""
+    """Select the thinking level."""
     models = ui.port.models
     if arguments:
         if arguments not in models.levels():
@@ -58,7 +58,7 @@ async def thinking(ui: Ui, arguments: str) -> None:
 
 
 async def scoped_models(ui: Ui, arguments: str) -> None:
-    """Selects the models to cycle through."""
+    """Select the models to cycle through."""
     picked = await pick_scope(ui)
     if picked is None:
         return
@@ -71,19 +71,19 @@ async def scoped_models(ui: Ui, arguments: str) -> None:
 
 
 async def login(ui: Ui, arguments: str) -> None:
-    """Logs in; without a model, the user can choose one afterwards."""
+    """Log in; without a model, the user can choose one afterwards."""
     if await log_in(ui, arguments) and ui.port.models.current is None:
         await model(ui, "")
 
 
 async def logout(ui: Ui, arguments: str) -> None:
-    """Removes a login or an API key."""
+    """Remove a login or an API key."""
     if (name := await log_out(ui, arguments)) is not None:
         ui.notify(f"Logged out of {name}.")
 
 
 async def _find_model(ui: Ui, pattern: str) -> Model | None:
-    """Returns the model that matches a pattern.
+    """Return the model that matches a pattern.
 
     ``None`` if the user rejects the owner of its server.
     """
@@ -100,7 +100,7 @@ async def _find_model(ui: Ui, pattern: str) -> Model | None:
 
 
 async def _may_use(ui: Ui, model: Model) -> bool:
-    """Returns whether the model is available, after a login, a download or a question if needed."""
+    """Return whether the model is available, after a login, a download or a question if needed."""
     if model in ui.port.models.registry.get_offered():
         if model == SMALL_MODEL:
             return await has_embedded(ui)

@@ -33,12 +33,12 @@ from pi.tui.widgets.text import Text
 
 
 async def tree(ui: Ui, arguments: str) -> None:
-    """Opens the session tree."""
+    """Open the session tree."""
     await walk_tree(ui)
 
 
 async def fork(ui: Ui, arguments: str) -> None:
-    """Forks the session before a message."""
+    """Fork the session before a message."""
     require_idle(ui)
     points = ui.port.info.fork_points()
     if not points:
@@ -53,7 +53,7 @@ async def fork(ui: Ui, arguments: str) -> None:
 
 
 async def branch(ui: Ui, arguments: str) -> None:
-    """Goes back to a message: in the tree of this session, or in a new session.
+    """Go back to a message: in the tree of this session, or in a new session.
 
     The setting of double Escape decides; with a message as argument, always in a new session.
     """
@@ -70,12 +70,12 @@ async def clone(ui: Ui, arguments: str) -> None:
 
 
 async def new(ui: Ui, arguments: str) -> None:
-    """Starts a new session."""
+    """Start a new session."""
     _notify_replaced(ui, await ui.port.sessions.new(), "New session started")
 
 
 async def resume(ui: Ui, arguments: str) -> None:
-    """Resumes another session; its folder may be missing."""
+    """Resume another session; its folder may be missing."""
     facts = ui.port.info
     where = SessionScope(
         host=ui.host,
@@ -95,7 +95,7 @@ async def resume(ui: Ui, arguments: str) -> None:
 
 
 async def import_session(ui: Ui, arguments: str) -> None:
-    """Imports a session file as a copy and opens it, or the histories of another agent."""
+    """Import a session file as a copy and open it, or import the histories of another agent."""
     if not arguments:
         raise PiError(
             "No file given.", hint="For example: /import ~/session.jsonl, or /import claude"
@@ -109,7 +109,7 @@ async def import_session(ui: Ui, arguments: str) -> None:
 
 
 async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
-    """Imports the histories of this folder, or of all with ``--all``, and shows the report."""
+    """Import the histories of this folder, or of all with ``--all``, and show the report."""
     # lazy: few users come from another agent
     from pi.coding.histories import HistoryPlaces, import_histories
 
@@ -128,7 +128,7 @@ async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
 
 
 async def name(ui: Ui, arguments: str) -> None:
-    """Sets or shows the name of the session."""
+    """Set or show the name of the session."""
     if arguments:
         await ui.port.info.rename(arguments)
     named = ui.port.info.state().session_name
@@ -136,7 +136,7 @@ async def name(ui: Ui, arguments: str) -> None:
 
 
 async def session(ui: Ui, arguments: str) -> None:
-    """Shows information about the session."""
+    """Show information about the session."""
     facts, values = ui.port.info, ui.port.settings.values
     info = session_info(
         facts.state(),
@@ -149,7 +149,7 @@ async def session(ui: Ui, arguments: str) -> None:
 
 
 async def usage(ui: Ui, arguments: str) -> None:
-    """Shows tokens and cost."""
+    """Show tokens and cost."""
     facts = ui.port.info
     entries = [decoded(raw) for raw in facts.entries()]
     used = replace(
@@ -160,7 +160,7 @@ async def usage(ui: Ui, arguments: str) -> None:
 
 
 async def context(ui: Ui, arguments: str) -> None:
-    """Shows what fills the window of the model."""
+    """Show what fills the window of the model."""
     facts = ui.port.info
     usage = facts.context_usage()
     if usage is None:
@@ -170,7 +170,7 @@ async def context(ui: Ui, arguments: str) -> None:
 
 
 async def compact(ui: Ui, arguments: str) -> None:
-    """Compacts the conversation now; a running turn is interrupted."""
+    """Compact the conversation now; a running turn is interrupted."""
     options = CompactArguments.parse(arguments)
     how = {"strategy": options.strategy}
     if options.preview:
@@ -189,7 +189,7 @@ async def compact(ui: Ui, arguments: str) -> None:
 
 
 def preview_section(plan: CompactionPreview) -> Section:
-    """Returns what a compaction would drop and keep, as a table."""
+    """Return what a compaction would drop and keep, as a table."""
     rows = [
         ("Strategy", plan.strategy),
         ("In use", f"{plan.tokens:,} tokens; compacted automatically above {plan.threshold:,}"),
@@ -215,7 +215,7 @@ def _messages(count: int, tokens: int | None = None) -> str:
 
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
-    """Returns the message with this id or id prefix."""
+    """Return the message with this id or id prefix."""
     found = [p for p in points if p.entry_id == id] or [
         p for p in points if p.entry_id.startswith(id)
     ]
@@ -236,7 +236,7 @@ def _notify_replaced(ui: Ui, result: Replaced, text: str) -> None:
 
 
 def session_catalog(ui: Ui) -> SessionCatalog:
-    """Returns the catalogue that contains this session; usually that of the agent directory."""
+    """Return the catalogue that contains this session; usually that of the agent directory."""
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.entries.log.file
     custom = file.parent if file is not None and file.parent.parent != usual else None
     return SessionCatalog(ui.host.agent_dir, custom=custom)
@@ -249,7 +249,7 @@ _PAGES = (".html", ".htm")
 
 
 async def export(ui: Ui, arguments: str) -> None:
-    """Exports the session to a file; a web page is also opened."""
+    """Export the session to a file; a web page is also opened."""
     path = await ui.port.exports.write(arguments or None)
     ui.add_output(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
     if path.suffix.lower() in _PAGES:
@@ -257,7 +257,7 @@ async def export(ui: Ui, arguments: str) -> None:
 
 
 async def share(ui: Ui, arguments: str) -> None:
-    """Shares the session; the addresses stay in the transcript, each in full."""
+    """Share the session; the addresses stay in the transcript, each in full."""
     shared = await wait_for(ui, "Sharing…", ui.port.exports.share(arguments.strip()))
     if shared is None:
         ui.notify("Share cancelled")
@@ -273,7 +273,7 @@ async def share(ui: Ui, arguments: str) -> None:
 
 
 async def copy(ui: Ui, arguments: str) -> None:
-    """Copies the last answer."""
+    """Copy the last answer."""
     text = ui.port.info.last_answer()
     if text is None:
         raise PiError("There is no answer to copy yet.")
@@ -281,7 +281,7 @@ async def copy(ui: Ui, arguments: str) -> None:
 
 
 async def dump(ui: Ui, arguments: str) -> None:
-    """Copies the whole session as text."""
+    """Copy the whole session as text."""
     text = await ui.port.exports.text()
     if not text:
         raise PiError(NOTHING_TO_DUMP)
@@ -289,7 +289,7 @@ async def dump(ui: Ui, arguments: str) -> None:
 
 
 async def copy_text(ui: Ui, text: str, label: str) -> None:
-    """Copies a text and reports it; ``label`` names it."""
+    """Copy a text and report it; ``label`` names it."""
     copied = await ui.clipboard.copy(text)
     if copied.confirmed:
         ui.notify(f"Copied {label}.", "success")

@@ -101,7 +101,7 @@ def _providers(ui: Ui) -> Sequence[str]:
 
 
 def _message_ids(ui: Ui) -> Sequence[Suggestion]:
-    """Returns the messages that can be forked from, the latest first."""
+    """Return the messages that can be forked from, the latest first."""
     return [
         Suggestion(value=point.entry_id, description=one_line(summarise_message(point.text)))
         for point in reversed(ui.port.info.fork_points())
@@ -109,7 +109,7 @@ def _message_ids(ui: Ui) -> Sequence[Suggestion]:
 
 
 def _share_targets(ui: Ui) -> Sequence[Suggestion]:
-    """Returns the share targets of extensions."""
+    """Return the share targets of extensions."""
     return [
         Suggestion(value=name, description=one_line(text))
         for name, text in ui.port.exports.targets()
@@ -117,7 +117,7 @@ def _share_targets(ui: Ui) -> Sequence[Suggestion]:
 
 
 def _compact_options(ui: Ui) -> Sequence[Suggestion]:
-    """Returns the strategies, and the preview."""
+    """Return the strategies, and the preview."""
     known = ui.port.compaction.strategies()
     named = [
         Suggestion(value=f"strategy:{name}", description=one_line(text))
@@ -160,7 +160,7 @@ def _row(
 
 
 def _deferred(handler: str) -> Handler:
-    """Returns a function that imports ``module.function`` of this package on first use.
+    """Return a function that imports ``module.function`` of this package on first use.
 
     Most sessions open few of the many dialogs.
     """
@@ -234,7 +234,7 @@ class BuiltInCommands:
         self._rows = {row.name: row for row in rows}
 
     def listed(self) -> list[Command]:
-        """Returns the menu; a command whose name the session uses is listed as ``pi:NAME``."""
+        """Return the menu; a command whose name the session uses is listed as ``pi:NAME``."""
         session_names = self._session_names()
         return [
             Command(
@@ -248,14 +248,14 @@ class BuiltInCommands:
         ]
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """Returns the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
+        """Return the coroutine that runs a command; ``None`` if unknown, or if it has a prompt."""
         row = self._row(name)
         if row is None or row.run is None:
             return None
         return self._run(row.run, arguments.strip())
 
     def prompt(self, name: str, arguments: str) -> str | None:
-        """Returns the prompt of a command, or ``None``."""
+        """Return the prompt of a command, or ``None``."""
         row = self._row(name)
         if row is None or not row.prompt:
             return None
@@ -294,7 +294,7 @@ def _search_text(suggestion: Suggestion) -> str:
 
 
 def require_idle(ui: Ui) -> None:
-    """Raises ``PiError`` with a hint while the agent is running."""
+    """Raise ``PiError`` with a hint while the agent is running."""
     if ui.port.info.state().is_streaming:
         stop = " or ".join(map(shown_key, ui.keymap.keys("app.interrupt")))
         ways = f"Wait for the answer, or stop it with {stop}." if stop else "Wait for the answer."

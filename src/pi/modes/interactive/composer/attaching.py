@@ -26,7 +26,7 @@ class AttachmentChips(CachedWidget):
         self._attachments: Sequence[Attachment] = ()
 
     def set(self, attachments: Sequence[Attachment]) -> bool:
-        """Shows attachments; returns whether they differ from those before."""
+        """Show attachments; returns whether they differ from those before."""
         if attachments == self._attachments:
             return False
         self._attachments = attachments
@@ -68,7 +68,7 @@ class AttachmentWatcher:
         self._task: asyncio.Task[None] | None = None
 
     def text_changed(self, text: str) -> None:
-        """Schedules a new search; without a mention, removes the chips."""
+        """Schedule a new search; without a mention, remove the chips."""
         if self._task is not None:
             self._task.cancel()
             self._task = None

@@ -52,7 +52,7 @@ class ProjectFiles:
         self._listed: tuple[Path, float, Sequence[str]] | None = None
 
     async def __call__(self, query: str) -> Sequence[str]:
-        """Returns everything below the working directory, shallow paths first."""
+        """Return everything below the working directory, shallow paths first."""
         cwd, now = self._cwd(), self._monotonic()
         if self._listed is not None:
             where, when, files = self._listed
@@ -92,7 +92,7 @@ class ReferenceProvider:
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
-        """Returns the completions of the extension that owns the reference, best first."""
+        """Return the completions of the extension that owns the reference, best first."""
         before = lines[row][:col]
         token = mention_before(before) or path_before(before)
         if ":" not in token.path:  # every reference contains it
@@ -104,7 +104,7 @@ class ReferenceProvider:
     def apply_completion(
         self, lines: Sequence[str], row: int, col: int, item: Suggestion, prefix: str
     ) -> Completed:
-        """Replaces the typed part with the reference."""
+        """Replace the typed part with the reference."""
         return replace_prefix(lines, row, col, prefix, item.value)
 
     def should_trigger_file_completion(self, lines: Sequence[str], row: int, col: int) -> bool:
@@ -123,7 +123,7 @@ SILENCE = 3.0
 def suggestions(
     port: SessionPort, host: Machine, commands: Commands, cwd: Callable[[], Path]
 ) -> CombinedProvider:
-    """Returns the provider of everything that can be completed in a session."""
+    """Return the provider of everything that can be completed in a session."""
     programs = SearchPrograms(lambda: host.environ)
     listing = FileListing(programs, home=host.home, silence=SILENCE)
     paths = PathProvider(cwd, host.home)
@@ -154,7 +154,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
 
 
 def _argument_completer(port: SessionPort, command: str) -> CompleteArguments:
-    """Returns a function with which an extension completes the arguments of its command."""
+    """Return a function with which an extension completes the arguments of its command."""
 
     async def complete(typed: str) -> list[Suggestion]:
         return [

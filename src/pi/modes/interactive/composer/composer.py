@@ -42,18 +42,18 @@ class Attachments:
         self._next = 1
 
     def add(self, image: Image) -> str:
-        """Stores an image and returns its marker."""
+        """Store an image and return its marker."""
         number, self._next = self._next, self._next + 1
         self._images[number] = image
         return f"[image #{number}]"
 
     def images_in(self, text: str) -> tuple[Image, ...]:
-        """Returns the images whose markers are in ``text``, in order; they stay stored."""
+        """Return the images whose markers are in ``text``, in order; they stay stored."""
         numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
         return tuple(self._images[number] for number in numbers if number in self._images)
 
     def without_pictures(self, text: str) -> str:
-        """Returns ``text`` with ``LOST`` for each marker: another process has no such image."""
+        """Return ``text`` with ``LOST`` for each marker: another process has no such image."""
 
         def named(marker: re.Match[str]) -> str:
             return LOST if int(marker[1]) in self._images else marker[0]
@@ -77,7 +77,7 @@ class QueuedRows(CachedWidget):
         """Each with the name of its group."""
 
     def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
-        """Shows messages, each group with its name."""
+        """Show messages, each group with its name."""
         messages = tuple((name, text) for name, texts in groups for text in texts)
         if messages != self._messages:
             self._messages = messages
@@ -85,7 +85,7 @@ class QueuedRows(CachedWidget):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Returns the full messages in order."""
+        """Return the full messages in order."""
         return tuple(text for _, text in self._messages)
 
     def _draw(self, width: int) -> list[str]:
@@ -163,40 +163,40 @@ class Composer:
         return self._editor.get_expanded_text()
 
     def set_text(self, text: str) -> None:
-        """Replaces the text; this can be undone."""
+        """Replace the text; this can be undone."""
         self._editor.set_text(text)
 
     def insert(self, text: str) -> None:
-        """Inserts text at the cursor."""
+        """Insert text at the cursor."""
         self._editor.insert_text_at_cursor(text)
 
     def attach(self, image: Image) -> None:
-        """Attaches an image; inserts its marker at the cursor."""
+        """Attach an image; inserts its marker at the cursor."""
         self.insert(self._attachments.add(image))
 
     def take(self) -> tuple[str, tuple[Image, ...]]:
-        """Returns the text and clears the editor, as if it had been submitted."""
+        """Return the text and clear the editor, as if it had been submitted."""
         text = self.text.strip()
         self.remember(text)
         self._editor.set_text("")
         return text, self._attachments.images_in(text)
 
     def remember(self, text: str) -> None:
-        """Adds a message to the history."""
+        """Add a message to the history."""
         self._editor.add_to_history(text)
         if self._editor is not self.usual:
             self.usual.add_to_history(text)
 
     def on_action(self, act: OnAction) -> None:
-        """Sets the handler of application keys."""
+        """Set the handler of application keys."""
         self.prompt.on_action = act
 
     def show_above(self, row: Component) -> None:
-        """Shows a component between the queued messages and the editor."""
+        """Show a component between the queued messages and the editor."""
         self.component.insert_child(1, row)
 
     def use(self, editor: EditorProtocol | None) -> None:
-        """Replaces the editor, or restores the default; the text is kept."""
+        """Replace the editor, or restore the default; the text is kept."""
         before, text, label = self._editor, self.text, self._editor.label
         self._editor = editor or self.usual
         self._editor.focused, before.focused = before.focused, False
@@ -207,43 +207,43 @@ class Composer:
         self.set_text(text)
 
     def offer(self, provider: Provider) -> None:
-        """Sets the completion provider."""
+        """Set the completion provider."""
         self._configure("offer", lambda editor: editor.set_autocomplete_provider(provider))
 
     def arrange(self, *, padding: int, suggestions: int) -> None:
-        """Sets the margin and the number of visible suggestions."""
+        """Set the margin and the number of visible suggestions."""
         self._configure("margins", lambda editor: editor.set_padding_x(padding))
         self._configure("rows", lambda editor: editor.set_autocomplete_max_visible(suggestions))
 
     def show_placeholder(self, text: str) -> None:
-        """Sets what the empty editor shows."""
+        """Set what the empty editor shows."""
         self.usual.placeholder = text
         self.usual.short_placeholder = ""
 
     def show_label(self, label: str) -> None:
-        """Sets the text of the upper border."""
+        """Set the text of the upper border."""
         self._label("activity", label)
 
     def show_level(self, level: str) -> None:
-        """Sets the border colour of a thinking level."""
+        """Set the border colour of a thinking level."""
         self._level = level
         self._paint_border(self._editor.get_text())
 
     def show_queued(self, *groups: tuple[str, tuple[str, ...]]) -> None:
-        """Shows queued messages, each group with its name."""
+        """Show queued messages, each group with its name."""
         self._queued.set(*groups)
         self.on_change()
 
     @property
     def unsent(self) -> str:
-        """Returns the queued messages and the text, which would be lost at exit.
+        """Return the queued messages and the text, which would be lost at exit.
 
         Images are replaced by a placeholder.
         """
         return self._attachments.without_pictures(self._before_the_text(self._queued.texts))
 
     def restore(self, messages: Sequence[str]) -> None:
-        """Inserts queued messages before the text."""
+        """Insert queued messages before the text."""
         self.set_text(self._before_the_text(messages))
 
     def _before_the_text(self, messages: Sequence[str]) -> str:
@@ -255,7 +255,7 @@ class Composer:
         self.prompt.editor = self._editor
 
     def _configure(self, name: str, apply: Callable[[EditorProtocol], None]) -> None:
-        """Applies a setting to this editor and to every later one."""
+        """Apply a setting to this editor and to every later one."""
         self._prepare[name] = apply
         apply(self._editor)
 

@@ -44,7 +44,7 @@ _APPLE_DATA = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 async def read_clipboard(
     ask: Ask, *, system: str, env: Mapping[str, str], limits: ImageLimits | None = None
 ) -> Image | str | None:
-    """Returns the image on the clipboard, resized for a model, or else its text; ``None`` if empty.
+    """Return the image on the clipboard, resized for a model, or else its text; ``None`` if empty.
 
     Raises ``PiError`` if there is only an unusable image.
     """
@@ -70,7 +70,7 @@ async def read_clipboard(
 
 
 def asker(env: Mapping[str, str], cwd: Path, *, seconds: float = SECONDS) -> Ask:
-    """Returns a function that runs clipboard programs, each for at most ``seconds``."""
+    """Return a function that runs clipboard programs, each for at most ``seconds``."""
 
     variables = desktop_environment(env)
 
@@ -110,7 +110,7 @@ def _text_commands(system: str, env: Mapping[str, str]) -> Iterator[Sequence[str
 
 
 def _decoded(data: bytes) -> bytes:
-    """Decodes the image bytes in the output of a program."""
+    """Decode the image bytes in the output of a program."""
     if found := _APPLE_DATA.search(data):
         return bytes.fromhex(found[1].decode())
     if data[:6] == b"iVBORw":  # base64 of a PNG
@@ -131,7 +131,7 @@ _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 
 def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
-    """Returns the images a pasted text may name, for each way of parsing it.
+    """Return the images a pasted text may name, for each way of parsing it.
 
     Terminals paste the paths of dropped files in different ways: a path with spaces may be
     unquoted, quoted, escaped, or a ``file:`` address. Pure.
@@ -145,7 +145,7 @@ def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
 
 
 def read_pictures(readings: Sequence[Sequence[Path]], limits: ImageLimits) -> list[Image]:
-    """Returns the images of the first parse whose files are all images. Blocks."""
+    """Return the images of the first parse whose files are all images. Blocks."""
     for paths in readings:
         found = [_read(path, limits) for path in paths]
         images = [image for image in found if image is not None]
@@ -155,7 +155,7 @@ def read_pictures(readings: Sequence[Sequence[Path]], limits: ImageLimits) -> li
 
 
 def _pictures(words: Sequence[str], home: Path) -> tuple[Path, ...]:
-    """Returns the words as paths, if each is the path of an image."""
+    """Return the words as paths, if each is the path of an image."""
     paths = tuple(_path(word, home) for word in words)
     if all(path.is_absolute() and path.suffix.lower() in _ENDINGS for path in paths):
         return paths
@@ -206,7 +206,7 @@ class PasteHandler:
         self._composer = composer
 
     async def paste(self) -> None:
-        """Pastes the image on the clipboard, or else its text."""
+        """Paste the image on the clipboard, or else its text."""
         environ = self._start.environ
         with report_errors(self._ui):
             found = await read_clipboard(
@@ -223,7 +223,7 @@ class PasteHandler:
                 self._attach([found])
 
     def drop(self, text: str) -> bool:
-        """Attaches the images named by a pasted text; returns whether it may name some."""
+        """Attach the images named by a pasted text; returns whether it may name some."""
         readings = dropped(text, self._start.home)
         if readings:
             # Keys are held back: an Enter after the paste must send the images too.
@@ -253,12 +253,12 @@ class PasteHandler:
             self._ui.notify(why, "warning")
 
     def copy_selected(self, text: str) -> None:
-        """Copies the text selected with the mouse, if the setting is on."""
+        """Copy the text selected with the mouse, if the setting is on."""
         if self._ui.port.settings.values.fullscreen_copy_on_select:
             self.copy(text)
 
     def copy(self, text: str) -> None:
-        """Copies a text and reports the result."""
+        """Copy a text and report the result."""
         self._ui.tasks.start(self._copy(text), name="copying")
 
     async def _copy(self, text: str) -> None:
@@ -268,7 +268,7 @@ class PasteHandler:
 
 
 def image_unsupported_reason(port: SessionPort) -> str:
-    """Returns why the model would not see an attached image; empty if it would."""
+    """Return why the model would not see an attached image; empty if it would."""
     model = port.models.current
     if port.settings.values.images.block_images:
         return "Images are not sent: the setting images.blockImages is on."

@@ -60,43 +60,43 @@ class EditorProtocol(Protocol):
         ...
 
     def set_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         ...
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Inserts text."""
+        """Insert text."""
         ...
 
     def add_to_history(self, text: str) -> None:
-        """Adds a prompt to the history."""
+        """Add a prompt to the history."""
         ...
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Sets the completion provider."""
+        """Set the completion provider."""
         ...
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """Sets the number of visible suggestions."""
+        """Set the number of visible suggestions."""
         ...
 
     def set_padding_x(self, columns: int) -> None:
-        """Sets the margin on both sides of the text."""
+        """Set the margin on both sides of the text."""
         ...
 
     def handle_input(self, data: str) -> None:
-        """Handles one key or one paste."""
+        """Handle one key or one paste."""
         ...
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Handles a mouse press."""
+        """Handle a mouse press."""
         ...
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         ...
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows."""
+        """Return the rows."""
         ...
 
 
@@ -123,7 +123,7 @@ class TypingDetector:
         self._last = self._clock.monotonic()
 
     def end_pause(self) -> None:
-        """Ends the wait: the user requested the next dialog."""
+        """End the wait: the user requested the next dialog."""
         self._last = None
 
     @property
@@ -134,7 +134,7 @@ class TypingDetector:
         return max(self._last + PAUSE_SECONDS - self._clock.monotonic(), 0.0)
 
     async def wait(self) -> None:
-        """Waits until the user stops typing."""
+        """Wait until the user stops typing."""
         while remaining := self.remaining:
             await self._clock.sleep(remaining)
 
@@ -176,11 +176,11 @@ class PromptEditor:
         self.editor.focused = focused
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         self.editor.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of the editor."""
+        """Return the rows of the editor."""
         self._width = width
         return self.editor.render(width)
 
@@ -191,7 +191,7 @@ class PromptEditor:
         return rows
 
     def handle_input(self, data: str) -> None:
-        """Handles a key in the application, or else in the editor."""
+        """Handle a key in the application, or else in the editor."""
         if self._held is not None:
             self._held.append(data)
             return
@@ -220,7 +220,7 @@ class PromptEditor:
         self.editor.handle_input(data)
 
     def hold(self) -> Callable[[], None]:
-        """Holds keys back until the returned function is called, so that they follow the paste."""
+        """Hold keys back until the returned function is called, so that they follow the paste."""
         held = self._held = []
 
         def release() -> None:
@@ -231,7 +231,7 @@ class PromptEditor:
         return release
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Passes the mouse event to the editor."""
+        """Pass the mouse event to the editor."""
         return self.editor.handle_mouse(event)
 
     def _closed_popup(self, data: str) -> bool:

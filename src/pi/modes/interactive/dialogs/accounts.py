@@ -62,7 +62,7 @@ class LoginConversation:
     # For the login --------------------------------------------------------------------------------
 
     async def ask(self, prompt: LoginPrompt) -> str:
-        """Returns the user's answer; can be cancelled."""
+        """Return the user's answer; can be cancelled."""
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def submit(text: str) -> None:
@@ -79,7 +79,7 @@ class LoginConversation:
             self._request_render()
 
     def notify(self, notice: Notice) -> None:
-        """Shows a notice."""
+        """Show a notice."""
         accent = self._theme.paint("accent")
         match notice:
             case AuthUrl(url=url, instructions=instructions):
@@ -128,12 +128,12 @@ class LoginConversation:
             self._field.handle_input(data)
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         if self._field is not None:
             self._field.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns all messages, addresses in full, and the open prompt."""
+        """Return all messages, addresses in full, and the open prompt."""
         room = max(width - 2, 1)
         rows = [f" {row}" for text in self._messages for row in wrap_text(text, room) or [""]]
         if self._copyable:
@@ -172,7 +172,7 @@ Way = Literal["login", "key"]
 
 
 async def log_in(ui: Ui, name: str = "") -> bool:
-    """Logs in to a provider, asking for missing input; returns whether it succeeded."""
+    """Log in to a provider, asking for missing input; returns whether it succeeded."""
     accounts = await ui.port.accounts.all()
     offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
     account = _account_named(accounts, name) or await _match_or_pick(ui, "Log in to", offered, name)
@@ -182,7 +182,7 @@ async def log_in(ui: Ui, name: str = "") -> bool:
 
 
 async def log_out(ui: Ui, name: str = "") -> str | None:
-    """Removes stored credentials; returns the provider's name, ``None`` if nothing was removed."""
+    """Remove stored credentials; returns the provider's name, ``None`` if nothing was removed."""
     stored = [account for account in await ui.port.accounts.all() if account.is_stored]
     if not stored:
         raise PiError(
@@ -195,7 +195,7 @@ async def log_out(ui: Ui, name: str = "") -> str | None:
 
 
 def state_of(account: Account) -> str:
-    """Returns the state of the credentials in a word or two."""
+    """Return the state of the credentials in a word or two."""
     if account.source:
         return account.source
     if account.logged_in:
@@ -215,7 +215,7 @@ def _account_named(accounts: Sequence[Account], name: str) -> Account | None:
 async def _match_or_pick(
     ui: Ui, title: str, offered: Sequence[Account], name: str
 ) -> Account | None:
-    """Returns the only account that matches, or the user's choice from a list."""
+    """Return the only account that matches, or the user's choice from a list."""
     if name:
         matching = [account for account in offered if rank(name, _names(account))]
         if len(matching) == 1:

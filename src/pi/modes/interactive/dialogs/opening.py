@@ -22,7 +22,7 @@ MAX_NAMED = 12
 
 
 async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
-    """Asks whether to trust a folder, and lists ``gated``; ``None`` without a decision."""
+    """Ask whether to trust a folder, and list ``gated``; ``None`` without a decision."""
     found = gated_content(folder, gated)
     message = "\n".join([str(folder), "", *found, "", EXPLANATION])
     return await choose(ui, TITLE, trust_options(folder), message=message)
@@ -59,7 +59,7 @@ _OF_OTHERS: dict[Kind, str] = {
 
 
 def gated_content(folder: Path, paths: Sequence[Path]) -> list[str]:
-    """Returns one line for each file or folder that needs trust: its name and what it does."""
+    """Return one line for each file or folder that needs trust: its name and what it does."""
     root = Path(canonical(folder))
     named = [(_name(path, root), _meaning(path)) for path in paths[:MAX_NAMED]]
     column = min(max((len(name) for name, _ in named), default=0), _WIDEST_NAME)
@@ -76,7 +76,7 @@ def _name(path: Path, folder: Path) -> str:
 
 
 def _meaning(path: Path) -> str:
-    """Returns what a file or folder does; it is not opened before the answer."""
+    """Return what a file or folder does; it is not opened before the answer."""
     if (kind := kind_of(path)) is not None:
         return _OF_OTHERS[kind]
     if path.name in (*CONTEXT_FILES, CLINE_RULES):
@@ -86,7 +86,7 @@ def _meaning(path: Path) -> str:
 
 
 async def ask_lasting_trust(ui: Ui, folder: Path) -> TrustChoice | None:
-    """Asks for a decision that is saved: it applies from the next start. ``None`` without one."""
+    """Ask for a decision that is saved: it applies from the next start. ``None`` without one."""
     options = [option for option in trust_options(folder) if option.value.remember]
     message = f"{folder}\n\nYour choice applies from the next start."
     return await choose(ui, TITLE, options, message=message)
@@ -117,7 +117,7 @@ def _option(
 
 
 async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave") -> bool:
-    """Returns whether the user opens a fork; ``no`` labels the other choice."""
+    """Return whether the user opens a fork; ``no`` labels the other choice."""
     return await confirm(
         ui,
         "Open a fork of the session?",
@@ -131,7 +131,7 @@ async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave"
 
 
 async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:
-    """Returns whether a session file can be opened: its folder exists, or the user confirms."""
+    """Return whether a session file can be opened: its folder exists, or the user confirms."""
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
         return True
@@ -139,7 +139,7 @@ async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:
 
 
 async def ask_use_current_folder(ui: Ui, stored: str, here: str) -> bool:
-    """Returns whether the user continues in the current folder."""
+    """Return whether the user continues in the current folder."""
     return await confirm(
         ui,
         "The folder of this session is missing",

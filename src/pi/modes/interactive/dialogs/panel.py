@@ -39,7 +39,7 @@ _PLENTY = 1000
 
 
 def no_hints() -> str:
-    """Returns an empty string: nothing is shown beside the title."""
+    """Return an empty string: nothing is shown beside the title."""
     return ""
 
 
@@ -94,7 +94,7 @@ class Panel:
             self.inside.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Passes the key to the inner component."""
+        """Pass the key to the inner component."""
         if isinstance(self.inside, Interactive):
             self.inside.handle_input(data)
 
@@ -146,7 +146,7 @@ def framed(
     inset: int = 0,
     more: str = "",
 ) -> Panel:
-    """Builds a dialog of this screen; ``more`` and ``keys`` are shown as hints."""
+    """Build a dialog of this screen; ``more`` and ``keys`` are shown as hints."""
 
     def shown_hints() -> str:
         known = hints(ui, *keys())
@@ -176,7 +176,7 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
 
 
 def _cut(rows: list[str], most: int, width: int) -> list[str]:
-    """Returns the first rows, with a sign in the last one if there were more."""
+    """Return the first rows, with a sign in the last one if there were more."""
     if len(rows) <= most:
         return rows
     return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
@@ -187,7 +187,7 @@ _CHANGED = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
 
 
 def _message_rows(text: str, theme: Theme, width: int) -> list[str]:
-    """Wraps a message; the lines of a unified diff have the colours that the transcript uses."""
+    """Wrap a message; the lines of a unified diff have the colours that the transcript uses."""
     rows: list[str] = []
     muted, is_diff = theme.paint("muted"), False
     for line in text.split("\n"):
@@ -203,7 +203,7 @@ def _message_rows(text: str, theme: Theme, width: int) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """Wraps a line; the rows of a list item begin below its text."""
+    """Wrap a line; the rows of a list item begin below its text."""
     bullet = _BULLET if line.startswith(_BULLET) else ""
     if bullet and visible_width(line) > width:
         line = re.sub(" {2,}", "  ", line)  # there is no room for columns
@@ -217,7 +217,7 @@ def shown_key(key: str) -> str:
 
 
 def list_rows(ui: Ui, *, more: int = 0) -> int:
-    """Returns the number of list rows: half of the screen, if it is not very low.
+    """Return the number of list rows: half of the screen, if it is not very low.
 
     ``more`` are additional rows of the dialog.
     """
@@ -236,7 +236,7 @@ _MIN = 10
 
 
 def spread(left: str, right: str, width: int) -> str:
-    """Returns ``left``, and ``right`` at the other edge; the left is truncated first."""
+    """Return ``left``, and ``right`` at the other edge; the left is truncated first."""
     room = width - visible_width(right) - GAP
     if not right or room < _MIN:
         return truncate_to_width(left, width, "…")
@@ -244,7 +244,7 @@ def spread(left: str, right: str, width: int) -> str:
 
 
 def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
-    """Returns all tabs in order; without room, those before the open one are omitted first."""
+    """Return all tabs in order; without room, those before the open one are omitted first."""
     names = map(one_line, tabs)
     labels = [
         f"[{name}]" if tab == open_tab else name for tab, name in zip(tabs, names, strict=True)
@@ -270,7 +270,7 @@ _SKILL = re.compile(r'\A<skill name="([^"]+)"[^>]*>(?:.*?</skill>|.*)', re.S)
 
 
 def summarise_message(text: str) -> str:
-    """Returns a message with the names of inserted skills and files in place of their content.
+    """Return a message with the names of inserted skills and files in place of their content.
 
     Also works for a text that was cut off inside one.
     """

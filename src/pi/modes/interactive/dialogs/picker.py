@@ -102,7 +102,7 @@ class Picker(CachedWidget, Generic[T]):
         return self._items[self._selection.index] if self._items else None
 
     def select(self, matches: Callable[[T], bool]) -> None:
-        """Selects the first item that matches; without one the selection stays."""
+        """Select the first item that matches; without one the selection stays."""
         for index, item in enumerate(self._items):
             if matches(item):
                 self._selection.select(index)
@@ -110,12 +110,12 @@ class Picker(CachedWidget, Generic[T]):
                 return
 
     def select_next(self) -> None:
-        """Selects the item below; the last one stays selected."""
+        """Select the item below; the last one stays selected."""
         self._selection.select(self._selection.index + 1)
         super().invalidate()
 
     def refresh(self) -> None:
-        """Searches again.
+        """Search again.
 
         A selection made by the user is kept; otherwise the best match is selected.
         """
@@ -127,7 +127,7 @@ class Picker(CachedWidget, Generic[T]):
             self.select(lambda item: self._same(item) == self._same(chosen))
 
     def handle_input(self, data: str) -> None:
-        """Moves, chooses, searches, cancels, or runs one of ``keys``."""
+        """Move, choose, search, cancel, or run one of ``keys``."""
         super().invalidate()
         before = self._selection.index
         actions = self._keymap.actions(data)
@@ -146,7 +146,7 @@ class Picker(CachedWidget, Generic[T]):
             self._field.handle_input(data)
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         super().invalidate()
         self._field.invalidate()
 

@@ -37,7 +37,7 @@ _SEARCH_KEYS = (
 async def search_history(
     ui: Ui, prompts: Iterable[str], catalog: SessionCatalog, query: str = ""
 ) -> str | None:
-    """Returns an earlier prompt that the user chooses.
+    """Return an earlier prompt that the user chooses.
 
     ``prompts`` are those of this session, the oldest first. Those of earlier sessions of the folder
     are read in the background and follow them.
@@ -80,7 +80,7 @@ async def search_history(
 
 
 def matching_prompts(query: str, prompts: Sequence[str]) -> list[str]:
-    """Returns the prompts that contain every word of ``query``, in their order.
+    """Return the prompts that contain every word of ``query``, in their order.
 
     Words in lower case match both cases.
     """
@@ -103,7 +103,7 @@ def _newest_first(prompts: Iterable[str]) -> list[str]:
 
 
 async def show_help(ui: Ui, sections: Sequence[Section]) -> str:
-    """Shows keys and commands; returns text to type, if a letter closed the help."""
+    """Show keys and commands; returns text to type, if a letter closed the help."""
 
     def build(done: Callable[[str], None]) -> Component:
         inside = ScrollingHelp(
@@ -150,7 +150,7 @@ class ScrollingHelp:
         return f"{self._top + 1}-{last} of {self._height}" if self._height > self._rows() else ""
 
     def handle_input(self, data: str) -> None:
-        """Scrolls or closes."""
+        """Scroll or close."""
         steps = {
             "tui.select.up": -1,
             "tui.select.down": 1,
@@ -166,7 +166,7 @@ class ScrollingHelp:
             self._done("" if closes else printable_text(data))
 
     def render(self, width: int) -> list[str]:
-        """Returns the visible rows."""
+        """Return the visible rows."""
         rows = self._content.render(width)[1:]  # the panel has a gap of its own
         self._height = len(rows)
         self._top = max(min(self._top, self._height - self._rows()), 0)
@@ -178,7 +178,7 @@ class ScrollingHelp:
 
 
 async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
-    """Returns a user message of this branch; the last one is selected."""
+    """Return a user message of this branch; the last one is selected."""
 
     def draw(point: ForkPoint, width: int, *, selected: bool) -> str:
         text = one_line(summarise_message(point.text)) or "(pictures)"

@@ -67,7 +67,7 @@ class TextEditor:
         self._editor.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Edits, accepts, cancels, or opens the external editor."""
+        """Edit, accepts, cancel, or open the external editor."""
         actions = self._ui.keymap.actions(data)
         if "tui.select.cancel" in actions:
             self._on_done(None)
@@ -142,7 +142,7 @@ class PreviewedList:
         """Invalidates the cached rows."""
 
     def render(self, width: int) -> list[str]:
-        """Returns the list and the preview, which takes the rows that are left."""
+        """Return the list and the preview, which takes the rows that are left."""
         rows, at = self._inside.render(width), self._selected()
         text = "" if at is None else self._texts[at]
         most = self._ui.rows // 2 - len(rows)
@@ -168,7 +168,7 @@ async def choose(
     message: str = "",
     aside: DialogHints = no_hints,
 ) -> T | None:
-    """Returns one of the options; ``initial`` or the first is selected."""
+    """Return one of the options; ``initial`` or the first is selected."""
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
@@ -234,7 +234,7 @@ class CheckList(Generic[T]):
         """The visible options."""
 
     def handle_input(self, data: str) -> None:
-        """Checks or unchecks an option, moves, accepts or cancels."""
+        """Check or unchecks an option, move, accepts or cancel."""
         selected = self.list.selected
         if selected is None or not matches_key(data, _TOGGLE_KEY):
             self.list.handle_input(data)
@@ -263,7 +263,7 @@ async def choose_several(
     initial: Sequence[T] = (),
     aside: DialogHints = no_hints,
 ) -> list[T] | None:
-    """Returns the checked options in their order; ``initial`` is checked at first."""
+    """Return the checked options in their order; ``initial`` is checked at first."""
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
@@ -284,7 +284,7 @@ async def confirm(
     no: str = "No",
     aside: DialogHints = no_hints,
 ) -> bool:
-    """Asks a yes-or-no question."""
+    """Ask a yes-or-no question."""
     options = [Option(value=True, label=yes), Option(value=False, label=no)]
     return await choose(ui, title, options, message=message, aside=aside) or False
 
@@ -299,7 +299,7 @@ async def ask_text(
     masked: bool = False,
     aside: DialogHints = no_hints,
 ) -> str | None:
-    """Asks for one line. A masked one is shown as dots and not stored."""
+    """Ask for one line. A masked one is shown as dots and not stored."""
 
     def build(done: Callable[[str | None], None]) -> Component:
         field = Input(
@@ -326,7 +326,7 @@ async def edit_text(
     enter_submits: bool = True,
     aside: DialogHints = no_hints,
 ) -> str | None:
-    """Asks for a text of several lines; the external editor can be used.
+    """Ask for a text of several lines; the external editor can be used.
 
     Without ``enter_submits``, Enter inserts a line, and the key that queues a prompt submits.
     """
@@ -341,7 +341,7 @@ async def edit_text(
 
 
 def ignore_task_error(name: str, error: BaseException) -> None:
-    """Ignores the error of a task: the owner awaits the task and handles it."""
+    """Ignore the error of a task: the owner awaits the task and handles it."""
 
 
 # Time limit ---------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ class TimeLimit:
     async def wait_for(
         self, answer: Coroutine[Any, Any, T | None], on_timeout: T | None = None
     ) -> T | None:
-        """Returns the answer, or ``on_timeout``; the dialog is then closed."""
+        """Return the answer, or ``on_timeout``; the dialog is then closed."""
         if self._end is None:
             return await answer
         async with TaskScope(report=ignore_task_error) as tasks:

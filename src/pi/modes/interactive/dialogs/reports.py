@@ -45,7 +45,7 @@ class SectionsView:
         self._sections = sections
 
     def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
+        """Do nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
         """A title and rows for each section.
@@ -117,7 +117,7 @@ class CommandHelp(Record):
 def key_sections(
     keymap: Keymap, others: Mapping[str, str] | None = None, *, with_vim: bool = False
 ) -> list[Section]:
-    """Returns all bound keys by context; ``others`` are those of extensions."""
+    """Return all bound keys by context; ``others`` are those of extensions."""
     rows: dict[str, list[tuple[str, str]]] = {
         title: [] for title in (*_PLACES.values(), _FULLSCREEN)
     }
@@ -161,7 +161,7 @@ OWN = "pi:"
 
 
 def command_sections(rows: Iterable[CommandHelp], keymap: Keymap) -> list[Section]:
-    """Returns all commands by subject and name, each with its key."""
+    """Return all commands by subject and name, each with its key."""
     groups = {name: title for title, names in _GROUPS.items() for name in names}
     found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_GROUPS, _OTHERS)}
     for row in sorted(rows, key=lambda row: row.name.removeprefix(OWN)):

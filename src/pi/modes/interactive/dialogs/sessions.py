@@ -62,7 +62,7 @@ class ListFilter(Record):
 def listed(
     sessions: Sequence[ListedSession], list_filter: ListFilter, passages: Iterable[Passage] = ()
 ) -> list[SessionRow]:
-    """Returns the rows; for a search, first matches in titles, then in messages, then fuzzy ones.
+    """Return the rows; for a search, first matches in titles, then in messages, then fuzzy ones.
 
     By relevance, the best match comes first.
     """
@@ -92,7 +92,7 @@ def _search_text(session: ListedSession) -> str:
 
 
 def _unique(rows: Iterable[SessionRow]) -> list[SessionRow]:
-    """Returns every session once, at its first position."""
+    """Return every session once, at its first position."""
     first: dict[Path, SessionRow] = {}
     for row in rows:
         first.setdefault(row.session.path, row)
@@ -100,7 +100,7 @@ def _unique(rows: Iterable[SessionRow]) -> list[SessionRow]:
 
 
 def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
-    """Forks below their origin; a session whose origin is not listed is a root."""
+    """Fork below their origin; a session whose origin is not listed is a root."""
     places = {str(session.path): place for place, session in enumerate(sessions)}
     below: dict[int, list[int]] = {}
     for place, session in enumerate(sessions):
@@ -120,7 +120,7 @@ def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
 
 
 def next_order(order: Order) -> Order:
-    """Returns the next order, cyclically."""
+    """Return the next order, cyclically."""
     return ORDERS[(ORDERS.index(order) + 1) % len(ORDERS)]
 
 
@@ -251,7 +251,7 @@ class SessionSelector:
         return _KEYS if self._to_delete is None else ()
 
     def offer(self, sessions: Sequence[ListedSession], scope: str) -> None:
-        """Lists these sessions; ``scope`` is their label. Handles keys that waited."""
+        """List these sessions; ``scope`` is their label. Handles keys that waited."""
         self._sessions, self._scope = sessions, scope
         self.picker.empty = _NONE
         self.picker.refresh()
@@ -261,12 +261,12 @@ class SessionSelector:
                 self.handle_input(data)
 
     def found(self, passages: Sequence[Passage]) -> None:
-        """Adds passages found in messages."""
+        """Add passages found in messages."""
         self._passages = passages
         self.picker.refresh()
 
     def handle_input(self, data: str) -> None:
-        """Passes keys to the name field, the question, or the list."""
+        """Pass keys to the name field, the question, or the list."""
         self._remark = ""
         if self._name is not None:
             self._name.handle_input(data)
@@ -394,7 +394,7 @@ class SessionScope(Record):
 
 
 async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
-    """Returns the file of the session that the user chooses; sessions can be renamed and deleted.
+    """Return the file of the session that the user chooses; sessions can be renamed and deleted.
 
     The dialog opens at once: text typed while the sessions are loaded is searched for.
     """
@@ -432,7 +432,7 @@ class _Browsing:
         self._start(self._load())
 
     async def _load(self) -> None:
-        """Lists the sessions, unless the scope has changed meanwhile."""
+        """List the sessions, unless the scope has changed meanwhile."""
         catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
         if everywhere:
             sessions = await asyncio.to_thread(catalog.in_all_directories)

@@ -37,7 +37,7 @@ class Column(Record):
 def table(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
 ) -> list[str]:
-    """Returns the titles and the rows, aligned.
+    """Return the titles and the rows, aligned.
 
     In a narrow table, the first column is truncated and others are left out.
     """
@@ -130,7 +130,7 @@ class SessionUsage(Record):
 def usage_of(
     entries: Sequence[Entry], context: ContextUsage | None, limits: tuple[PlanLimit, ...] = ()
 ) -> SessionUsage:
-    """Returns the usage of all answers of a session, on all branches."""
+    """Return the usage of all answers of a session, on all branches."""
     return SessionUsage(
         totals=sum_usage(entries),
         answers=tuple(_answers(entries)),
@@ -160,7 +160,7 @@ class UsageView:
         self._now = now
 
     def invalidate(self) -> None:
-        """Does nothing: no rows are cached."""
+        """Do nothing: no rows are cached."""
 
     def render(self, width: int) -> list[str]:
         """A table of models, bars with labels, and one column per request."""

@@ -31,7 +31,7 @@ async def wait_for(
     *,
     on_cancel: Callable[[], object] | None = None,
 ) -> T | None:
-    """Returns the result of ``work``; ``None`` if the user cancelled.
+    """Return the result of ``work``; ``None`` if the user cancelled.
 
     Cancelling cancels the work, or calls ``on_cancel``, after which the work must end by itself.
     """
@@ -91,7 +91,7 @@ _LET_GO = '"$0" "$1" >/dev/null 2>&1 &'
 
 
 async def open_in_browser(target: str, host: Machine, *, system: str = sys.platform) -> bool:
-    """Opens an address or a file; returns False if that is impossible, as over SSH."""
+    """Open an address or a file; returns False if that is impossible, as over SSH."""
     opener = _opener(host, system)
     if opener is None:
         return False
@@ -114,7 +114,7 @@ async def open_in_browser(target: str, host: Machine, *, system: str = sys.platf
 
 
 def _environment(host: Machine) -> dict[str, str]:
-    """Returns the environment of the browser, without credentials."""
+    """Return the environment of the browser, without credentials."""
     known = KnownSecrets.of(host)
     rules = EnvironmentRules(
         credentials=known.names(),
@@ -125,7 +125,7 @@ def _environment(host: Machine) -> dict[str, str]:
 
 
 def _opener(host: Machine, system: str) -> str | None:
-    """Returns the program that opens files; ``None`` without a display."""
+    """Return the program that opens files; ``None`` without a display."""
     environ = host.environ
     if any(environ.get(name) for name in _REMOTE):
         return None  # the browser is on the other machine

@@ -63,7 +63,7 @@ class ExtensionViews(RendererHooks):
         self._has_hyperlinks = has_hyperlinks
 
     def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws a tool call."""
+        """Draw a tool call."""
         if not self._extensions.views.has("tool", call.name):
             return None
         view = ToolView(
@@ -77,11 +77,11 @@ class ExtensionViews(RendererHooks):
         return self._rows("tool", call.name, view, width, expanded=expanded)
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws a message of an extension."""
+        """Draw a message of an extension."""
         return self._rows("message", message.custom_type, message, width, expanded=expanded)
 
     def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws an entry of an extension."""
+        """Draw an entry of an extension."""
         return self._rows("entry", entry.custom_type, entry, width, expanded=expanded)
 
     @property
@@ -94,7 +94,7 @@ class ExtensionViews(RendererHooks):
         return self._extensions.views.has("entry", entry.custom_type)
 
     def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
-        """Returns a text as extensions transform it."""
+        """Return a text as extensions transform it."""
         about = {
             "message_type": kind,
             "is_streaming": is_streaming,
@@ -108,12 +108,12 @@ class ExtensionViews(RendererHooks):
         return self._extensions.views.has("code", name) and not self._is_off(name)
 
     def code(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
-        """Draws code; ``None`` if the source is shown."""
+        """Draw code; ``None`` if the source is shown."""
         view = CodeView(language=language, text=text, is_open=is_open)
         return self._rows("code", language.lower(), view, width, expanded=False)
 
     def status(self, key: str, text: str, width: int) -> str | None:
-        """Draws a status text of an extension."""
+        """Draw a status text of an extension."""
         rows = self._rows("status", key, text, width, expanded=False)
         return rows[0] if rows else None
 
@@ -152,7 +152,7 @@ class Shortcuts:
         self._reported: set[str] = set()
 
     def handle_key(self, data: str) -> bool:
-        """Runs the extension shortcut of an unbound key; returns whether there is one."""
+        """Run the extension shortcut of an unbound key; returns whether there is one."""
         shortcuts = {canonical(key): key for key in self._extensions.shortcuts()}
         for name in key_names(data) if shortcuts else ():
             if name in shortcuts and not self._keymap.bound(name, "prompt"):
@@ -161,7 +161,7 @@ class Shortcuts:
         return False
 
     def conflicts(self) -> list[str]:
-        """Returns the conflicts of extension shortcuts, one line each, and each only once."""
+        """Return the conflicts of extension shortcuts, one line each, and each only once."""
         shortcuts = self._extensions.shortcuts().items()
         found = [text for key, purpose in shortcuts if (text := self._conflict(key, purpose))]
         new = [text for text in found if text not in self._reported]
@@ -210,7 +210,7 @@ class ExtensionConnection:
         self._shortcuts: Shortcuts | None = None
 
     def open(self, port: SessionPort) -> None:
-        """Connects the extensions of a session that is about to start."""
+        """Connect the extensions of a session that is about to start."""
         extensions, look, tui = port.extensions, self._transcript.look, self._frame.tui
         extensions.attach(self.ui, "tui")
         extensions.on_moved(self._moved, self._reloaded)
@@ -229,7 +229,7 @@ class ExtensionConnection:
         self._screen.tasks.start(self._leave(port), name="waiting for the end")
 
     def load(self, port: SessionPort) -> None:
-        """Shows a stored conversation, with the entries of extensions."""
+        """Show a stored conversation, with the entries of extensions."""
         views = self._transcript.look.views
         shows = views.shows if views.shows_entries else None
 
@@ -239,7 +239,7 @@ class ExtensionConnection:
         self._transcript.load(port.info.transcript(MAX_LOADED, shows), earlier)
 
     def report_conflicts(self) -> None:
-        """Reports shortcuts that extensions cannot have."""
+        """Report shortcuts that extensions cannot have."""
         for problem in self._shortcuts.conflicts() if self._shortcuts else ():
             self._screen.notify(problem, "warning")
 
@@ -282,11 +282,11 @@ class ThreadSafeTerminal(Protocol):
         ...
 
     def write(self, data: str) -> None:
-        """Sends characters."""
+        """Send characters."""
         ...
 
     def read_aside(self, consume: Callable[[bytes], bytes]) -> None:
-        """Reads input. What ``consume`` returns is handled when the event loop continues."""
+        """Read input. What ``consume`` returns is handled when the event loop continues."""
         ...
 
 
@@ -303,7 +303,7 @@ class StallHandler:
         self._loop = asyncio.get_running_loop()
 
     def __call__(self, stalled: Stalled) -> None:
-        """Lets the user end the blocking extension; a second Ctrl+C quits pi."""
+        """Let the user end the blocking extension; a second Ctrl+C quits pi."""
         name = stalled.owner.name
         self._show(f"Extension {name} is blocking in {stalled.function}. Ctrl+C stops it.")
         presses = 0
@@ -317,7 +317,7 @@ class StallHandler:
         self._loop.call_soon_threadsafe(partial(self._tui.request_render, force=True))
 
     def _presses(self) -> int:
-        """Returns how often Ctrl+C was pressed; other keys are kept for the event loop."""
+        """Return how often Ctrl+C was pressed; other keys are kept for the event loop."""
         presses = 0
 
         def count_presses(data: bytes) -> bytes:
@@ -329,7 +329,7 @@ class StallHandler:
         return presses
 
     def _show(self, text: str) -> None:
-        """Overwrites the last row; the whole window is painted again afterwards."""
+        """Overwrite the last row; the whole window is painted again afterwards."""
         if self._terminal.backlog:  # it would be written in the middle of a sequence
             return
         size = self._terminal.size
@@ -338,6 +338,6 @@ class StallHandler:
 
 
 def stall_handler(tui: TUI, theme: Theme) -> StallHandler | None:
-    """Returns the watchdog, if the terminal can be used from another thread."""
+    """Return the watchdog, if the terminal can be used from another thread."""
     terminal = tui.terminal
     return StallHandler(tui, terminal, theme) if isinstance(terminal, ThreadSafeTerminal) else None

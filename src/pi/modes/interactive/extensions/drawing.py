@@ -36,7 +36,7 @@ class SafeComponent:
         self._rows: list[str] = []
 
     def invalidate(self) -> None:
-        """Clears its cache, if it has one."""
+        """Clear its cache, if it has one."""
         forget = getattr(self._drawable, "invalidate", None)
         if forget is not None:
             forget()
@@ -56,7 +56,7 @@ class SafeComponent:
         return list(areas_at(row)) if areas_at is not None else []
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Passes a mouse event, if it handles them."""
+        """Pass a mouse event, if it handles them."""
         handle: Callable[[MouseEvent], MouseResult | None] | None
         handle = getattr(self._drawable, "handle_mouse", None)
         return None if handle is None else handle(event)
@@ -93,7 +93,7 @@ class SafeInteractive(SafeComponent):
             self._component.focused = focused
 
     def handle_input(self, data: str) -> None:
-        """Passes a key, if it handles them."""
+        """Pass a key, if it handles them."""
         handle = getattr(self._component, "handle_input", None)
         if handle is None:
             return
@@ -103,7 +103,7 @@ class SafeInteractive(SafeComponent):
             self._failed(error)
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Passes a mouse event, if it handles them."""
+        """Pass a mouse event, if it handles them."""
         try:
             return super().handle_mouse(event)
         except Exception as error:
@@ -120,7 +120,7 @@ class SafeInteractive(SafeComponent):
 
 
 def fitting(lines: Iterable[str], width: int) -> list[str]:
-    """Splits lines into rows, without tabs, truncated to the width.
+    """Split lines into rows, without tabs, truncated to the width.
 
     Only styles, links, images and the cursor marker are kept: other control sequences could erase
     the screen or change the window title.
@@ -148,35 +148,35 @@ class ExtensionTheme:
         return self._theme.palette.name
 
     def fg(self, name: str, text: str) -> str:
-        """Paints ``text``; an unknown colour name changes nothing."""
+        """Paint ``text``; an unknown colour name changes nothing."""
         return self._theme.paint(name)(text)
 
     def bg(self, name: str, text: str) -> str:
-        """Paints the background of ``text``."""
+        """Paint the background of ``text``."""
         return self._theme.paint(name)(text)
 
     def bold(self, text: str) -> str:
-        """Returns ``text`` in bold."""
+        """Return ``text`` in bold."""
         return self._theme.bold(text)
 
     def italic(self, text: str) -> str:
-        """Returns ``text`` in italics."""
+        """Return ``text`` in italics."""
         return painter(Style(italic=True))(text)
 
     def underline(self, text: str) -> str:
-        """Returns ``text`` underlined."""
+        """Return ``text`` underlined."""
         return painter(Style(underline=True))(text)
 
     def dim(self, text: str) -> str:
-        """Returns ``text`` dimmed."""
+        """Return ``text`` dimmed."""
         return painter(Style(dim=True))(text)
 
     def inverse(self, text: str) -> str:
-        """Returns ``text`` with inverted colours."""
+        """Return ``text`` with inverted colours."""
         return painter(Style(inverse=True))(text)
 
     def strikethrough(self, text: str) -> str:
-        """Returns ``text`` struck through."""
+        """Return ``text`` struck through."""
         return painter(Style(strike=True))(text)
 
 
@@ -204,7 +204,7 @@ class Statuses(CachedWidget):
         return dict(sorted(self._texts.items()))
 
     def set(self, key: str, text: str | None) -> None:
-        """Sets a text; ``None`` removes it."""
+        """Set a text; ``None`` removes it."""
         self._texts.pop(key, None)
         if text:
             self._texts[key] = " ".join(sanitise_keeping_style(text).split())
@@ -243,7 +243,7 @@ class FooterLines:
         return self._rows.children
 
     def set(self, key: str, drawable: Drawable, *, order: int) -> Line:
-        """Adds a line; one with the same key is replaced."""
+        """Add a line; one with the same key is replaced."""
         line = SafeComponent(drawable)
         self._lines[key] = (order, line)
         self._arrange()
@@ -315,12 +315,12 @@ class ExtensionRegions:
         frame.bottom.add_child(self.lines)
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Sets a status text below the footer."""
+        """Set a status text below the footer."""
         self.statuses.set(key, text)
         self._repaint(self.statuses)
 
     def set_widget(self, key: str, lines: Lines | None, placement: Placement | None) -> None:
-        """Shows a widget above or below the editor; one with the same key is replaced."""
+        """Show a widget above or below the editor; one with the same key is replaced."""
         component = None if lines is None else self._widget(lines)
         if key in self._widgets:
             place, shown = self._widgets.pop(key)
@@ -333,7 +333,7 @@ class ExtensionRegions:
         self._repaint(None)
 
     def set_header(self, make: Make | None) -> None:
-        """Shows a header above the conversation."""
+        """Show a header above the conversation."""
         header, tui = self._frame.header, self._frame.tui
         if self._usual_header is None:
             self._usual_header = header.children
@@ -348,7 +348,7 @@ class ExtensionRegions:
         tui.reset_display()  # the header may have scrolled away, and all rows move
 
     def set_footer(self, make: Make | None) -> None:
-        """Shows a footer in place of the built-in one and the status texts."""
+        """Show a footer in place of the built-in one and the status texts."""
         bottom = self._frame.bottom
         for part in bottom.children:
             if part is not self.lines:
@@ -362,7 +362,7 @@ class ExtensionRegions:
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:
-        """Returns a component with limited rows, so that the editor stays on the screen."""
+        """Return a component with limited rows, so that the editor stays on the screen."""
         drawable = (
             make_drawable(lines, *self._factory_arguments) if callable(lines) else SafeLines(lines)
         )

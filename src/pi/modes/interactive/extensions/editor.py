@@ -86,13 +86,13 @@ class ExtensionEditor:
         return self._read_text(getattr(self._any, "get_expanded_text", self._any.get_text))
 
     def set_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         self._text = text
         self._set("set_text", text)
         self.on_change(text)
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Inserts text; at the end if the component has no cursor position."""
+        """Insert text; at the end if the component has no cursor position."""
         if hasattr(self._any, "insert_text_at_cursor"):
             self._set("insert_text_at_cursor", text)
             self.on_change(self.get_text())
@@ -100,39 +100,39 @@ class ExtensionEditor:
             self.set_text(self.get_text() + text)
 
     def add_to_history(self, text: str) -> None:
-        """Adds a prompt to the history."""
+        """Add a prompt to the history."""
         self._set("add_to_history", text)
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Sets the completion provider."""
+        """Set the completion provider."""
         self._set("set_autocomplete_provider", provider)
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """Sets the number of visible suggestions."""
+        """Set the number of visible suggestions."""
         self._set("set_autocomplete_max_visible", rows)
 
     def set_padding_x(self, columns: int) -> None:
-        """Sets the margin on both sides of the text."""
+        """Set the margin on both sides of the text."""
         self._set("set_padding_x", columns)
 
     def handle_input(self, data: str) -> None:
-        """Handles one key or one paste."""
+        """Handle one key or one paste."""
         before = self.get_text()
         self._player.handle_input(data)
         if (text := self.get_text()) != before:
             self.on_change(text)
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Ignores the mouse."""
+        """Ignore the mouse."""
         return None
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of the component, below the label."""
+        """Return the rows of the component, below the label."""
         rows = self._player.render(width)
         return [*fitting([self.label], width), *rows] if self.label else rows
 
     def _read_text(self, member: Callable[[], str]) -> str:
-        """Returns the text of the component; the last known one after a failure."""
+        """Return the text of the component; the last known one after a failure."""
         if not self._has_failed:
             try:
                 self._text = member()
@@ -174,12 +174,12 @@ class ExtensionCompletion:
         self.provider = CombinedProvider(())
 
     def complete_with(self, usual: Provider) -> None:
-        """Sets the provider used when no extension has a suggestion."""
+        """Set the provider used when no extension has a suggestion."""
         self._usual = (usual,)
         self._combine()
 
     def add(self, provider: object) -> Callable[[], None]:
-        """Adds a provider; returns a function that removes it."""
+        """Add a provider; returns a function that removes it."""
         foreign = _Foreign(provider, self._broken)
         self._foreign.append(foreign)
         self._combine()
@@ -243,7 +243,7 @@ class _Foreign:
 
 
 def as_suggestions(found: Any) -> Suggestions | None:
-    """Converts suggestions: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
+    """Convert suggestions: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
     if found is None or isinstance(found, Suggestions):
         return found
     items = tuple(_suggestion(item) for item in found["items"])
@@ -288,17 +288,17 @@ class ExtensionEditing:
         return None if self._editor is None else self._editor.component
 
     def set_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         self._frame.composer.set_text(text)
         self._frame.tui.request_render()
 
     def paste(self, text: str) -> None:
-        """Inserts text at the cursor."""
+        """Insert text at the cursor."""
         self._frame.composer.insert(text)
         self._frame.tui.request_render()
 
     def use(self, make: Make | None) -> None:
-        """Replaces the editor; ``None`` restores the built-in one. The text is kept."""
+        """Replace the editor; ``None`` restores the built-in one. The text is kept."""
         editor = None
         if make is not None:
             editor = ExtensionEditor(make_drawable(make, *self._factory_arguments), self._broken)
@@ -307,7 +307,7 @@ class ExtensionEditing:
         self._frame.tui.request_render()
 
     def listen(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Calls ``listener`` first for every key; returns a function that removes it."""
+        """Call ``listener`` first for every key; returns a function that removes it."""
         if not self._is_listening:  # few extensions listen, and every key would pass here
             self._is_listening = True
             self._frame.tui.add_input_listener(self._filter_key, first=True)
@@ -328,7 +328,7 @@ class ExtensionEditing:
 
 
 def as_decision(answer: Any) -> InputDecision | None:
-    """Converts the result of a listener: a record, or a dict with ``consume`` or ``data``."""
+    """Convert the result of a listener: a record, or a dict with ``consume`` or ``data``."""
     if isinstance(answer, Mapping):
         return InputDecision(consume=bool(answer.get("consume")), data=answer.get("data"))
     return answer if isinstance(answer, InputDecision) else None

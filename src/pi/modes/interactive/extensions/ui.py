@@ -57,7 +57,7 @@ class DialogQueue:
         ask: Callable[[DialogHints], Awaitable[T | None]],
         on_timeout: T | None = None,
     ) -> T | None:
-        """Returns the answer of ``ask``; ``on_timeout`` if the time is over."""
+        """Return the answer of ``ask``; ``on_timeout`` if the time is over."""
         limit = TimeLimit(self._ui, timeout)
 
         async def ask_in_turn() -> T | None:
@@ -75,7 +75,7 @@ async def show_component(
     overlay: OverlayOptions | None,
     on_shown: OverlayShown | None,
 ) -> Any:
-    """Shows a component of an extension and returns its result; raises what it raises.
+    """Show a component of an extension and return its result; raises what it raises.
 
     ``factory_arguments`` are passed to ``make``, before the function that closes the component.
     Not queued: the component may be open for long, and may show a dialog itself.
@@ -122,7 +122,7 @@ class _Broken:
 
 
 def overlay_placement(options: Mapping[str, Any]) -> OverlayOptions:
-    """Parses the placement of an overlay, by the names of ``OverlayOptions``."""
+    """Parse the placement of an overlay, by the names of ``OverlayOptions``."""
     fields = dict(options)
     margin = fields.get("margin")
     if isinstance(margin, Mapping):
@@ -177,7 +177,7 @@ class ScreenUI(ExtensionUI):
         on_timeout: Any = None,
         call_id: str | None = None,
     ) -> Any:
-        """Asks for one of ``options``, or for several."""
+        """Ask for one of ``options``, or for several."""
         rows = [
             questions.Option(
                 value=each.label,
@@ -197,7 +197,7 @@ class ScreenUI(ExtensionUI):
         return await self._dialogs.ask(timeout, ask_about_call, on_timeout)
 
     async def select_model(self, title: str) -> Model | None:
-        """Shows the list of models."""
+        """Show the list of models."""
         # Deferred: few extensions choose models.
         from pi.modes.interactive.dialogs.model_picker import pick_model
 
@@ -209,7 +209,7 @@ class ScreenUI(ExtensionUI):
     async def confirm(
         self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
     ) -> Any:
-        """Asks a yes-or-no question."""
+        """Ask a yes-or-no question."""
         answer = await self._dialogs.ask(
             timeout,
             lambda aside: questions.confirm(self._screen, title, message, aside=aside),
@@ -226,7 +226,7 @@ class ScreenUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a line of text."""
+        """Ask for a line of text."""
         return await self._dialogs.ask(
             timeout,
             lambda aside: questions.ask_text(
@@ -244,7 +244,7 @@ class ScreenUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
     ) -> Any:
-        """Asks for a longer text."""
+        """Ask for a longer text."""
         return await self._dialogs.ask(
             timeout,
             lambda aside: questions.edit_text(
@@ -261,7 +261,7 @@ class ScreenUI(ExtensionUI):
         overlay_options: Mapping[str, Any] | None = None,
         on_handle: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Shows a component of the extension and returns its result."""
+        """Show a component of the extension and return its result."""
         placement = overlay_placement(overlay_options or {}) if overlay else None
         return await show_component(
             self._screen, make, self._factory_arguments, overlay=placement, on_shown=on_handle
@@ -270,30 +270,30 @@ class ScreenUI(ExtensionUI):
     # Notices --------------------------------------------------------------------------------------
 
     def open_url(self, url: str) -> None:
-        """Opens a web page in the browser; other addresses might start programs."""
+        """Open a web page in the browser; other addresses might start programs."""
         if url.startswith(("https://", "http://")):
             opened = open_in_browser(url, self._screen.host)
             self._screen.tasks.start(opened, name="browser")
 
     def alert(self, text: str) -> None:
-        """Notifies the user if the window has no focus."""
+        """Notify the user if the window has no focus."""
         self._window.notify(text)
 
     def notify(self, message: str, kind: NotifyKind | None = None) -> None:
-        """Shows a transient notice, or adds warnings and errors to the transcript."""
+        """Show a transient notice, or add warnings and errors to the transcript."""
         self._screen.notify(message, kind or "info")
 
     def write(self, text: str) -> None:
-        """Adds the output of a command to the transcript: a transient notice has three rows."""
+        """Add the output of a command to the transcript: a transient notice has three rows."""
         self._transcript.notice(text, "info")
         self._screen.request_render()
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Sets a status text below the footer."""
+        """Set a status text below the footer."""
         self.regions.set_status(key, text)
 
     def set_title(self, title: str) -> None:
-        """Sets the window title."""
+        """Set the window title."""
         self._window.override(title)
 
     # Rows -----------------------------------------------------------------------------------------
@@ -301,46 +301,46 @@ class ScreenUI(ExtensionUI):
     def set_widget(
         self, key: str, lines: Lines | None, *, placement: Placement | None = None
     ) -> None:
-        """Shows a widget beside the editor."""
+        """Show a widget beside the editor."""
         self.regions.set_widget(key, lines, placement)
 
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> Rows:
-        """Shows rows below the footer."""
+        """Show rows below the footer."""
         return self.regions.lines.set(key, rows, order=order)
 
     def set_footer(self, make: Make | None) -> None:
-        """Sets the footer."""
+        """Set the footer."""
         self.regions.set_footer(make)
 
     def set_header(self, make: Make | None) -> None:
-        """Sets the header."""
+        """Set the header."""
         self.regions.set_header(make)
 
     # While the agent works ------------------------------------------------------------------------
 
     def set_working_message(self, message: str | None = None) -> None:
-        """Sets the text shown while the agent works."""
+        """Set the text shown while the agent works."""
         self._activity.indicator.message = message
         self._activity.on_work()
 
     def set_working_visible(self, *, visible: bool) -> None:
-        """Shows or hides the activity."""
+        """Show or hide the activity."""
         self._activity.indicator.is_visible = visible
         self._activity.on_work()
 
     def set_working_indicator(
         self, frames: Sequence[str] | None = None, interval: float | None = None
     ) -> None:
-        """Sets the spinner."""
+        """Set the spinner."""
         indicator = self._activity.indicator
         indicator.frames = FRAMES if frames is None else tuple(frames)
         indicator.interval = interval or TICK
         self._activity.on_work()
 
     def set_hidden_thinking_label(self, label: str | None = None) -> None:
-        """Sets the label of hidden thinking."""
+        """Set the label of hidden thinking."""
         self._transcript.set_thinking_label(THINKING if label is None else label)
         self._screen.refresh()
 
@@ -349,7 +349,7 @@ class ScreenUI(ExtensionUI):
         return self._transcript.look.is_expanded
 
     def set_tools_expanded(self, *, expanded: bool) -> None:
-        """Expands or folds tool outputs."""
+        """Expand or folds tool outputs."""
         if expanded != self.get_tools_expanded():
             self._transcript.expand(expanded=expanded)
             self._screen.refresh()
@@ -357,7 +357,7 @@ class ScreenUI(ExtensionUI):
     # The editor -----------------------------------------------------------------------------------
 
     def set_editor_component(self, make: Make | None) -> None:
-        """Sets the editor."""
+        """Set the editor."""
         self._editing.use(make)
 
     def get_editor_component(self) -> Drawable | None:
@@ -365,11 +365,11 @@ class ScreenUI(ExtensionUI):
         return self._editing.component
 
     def paste_to_editor(self, text: str) -> None:
-        """Inserts text at the cursor."""
+        """Insert text at the cursor."""
         self._editing.paste(text)
 
     def set_editor_text(self, text: str) -> None:
-        """Replaces the text."""
+        """Replace the text."""
         self._editing.set_text(text)
 
     def get_editor_text(self) -> str:
@@ -377,11 +377,11 @@ class ScreenUI(ExtensionUI):
         return self._composer.text
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
-        """Adds a completion provider."""
+        """Add a completion provider."""
         return self._editing.completing.add(provider)
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
-        """Adds a key listener."""
+        """Add a key listener."""
         return self._editing.listen(listener)
 
     # Themes ---------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ class ScreenUI(ExtensionUI):
         return self._screen.themes.names
 
     def get_theme(self, name: str) -> Theme | None:
-        """Returns a theme by its name."""
+        """Return a theme by its name."""
         try:
             palette = self._screen.themes.palette(name)
         except InvalidTheme:
@@ -399,7 +399,7 @@ class ScreenUI(ExtensionUI):
         return ExtensionTheme(ScreenTheme(palette, self._screen.theme.depth))
 
     def set_theme(self, theme: str) -> ThemeChange:
-        """Selects a theme and saves it in the settings."""
+        """Select a theme and save it in the settings."""
         try:
             self._screen.themes.use(theme)
         except InvalidTheme as error:

@@ -50,7 +50,7 @@ class Spinner:
     """Whether nothing moves: no spinner."""
 
     def frame(self, now: float) -> str:
-        """Returns the current frame; empty without a spinner."""
+        """Return the current frame; empty without a spinner."""
         if self.is_still:
             return ""
         return self.frames[int(now / self.interval) % len(self.frames)] if self.frames else ""
@@ -100,7 +100,7 @@ class Activity:
         return 0.0 if self._began is None else self._clock.monotonic() - self._began
 
     def handle_event(self, event: object) -> None:
-        """Handles a session event."""
+        """Handle a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
                 self._handle_change(change)
@@ -142,7 +142,7 @@ class Activity:
 
     @contextmanager
     def working(self, label: str) -> Iterator[Callable[[str], None]]:
-        """Shows a label while work is in progress; the returned function changes it."""
+        """Show a label while work is in progress; the returned function changes it."""
         work = (self._clock.monotonic(), [label])
         self._work.append(work)
         self.on_work()
@@ -158,7 +158,7 @@ class Activity:
             self.on_work()
 
     def label(self) -> str:
-        """Returns the spinner and the label; empty if idle."""
+        """Return the spinner and the label; empty if idle."""
         if not self.is_busy or self._is_hidden:
             return ""
         now = self._clock.monotonic()
@@ -176,7 +176,7 @@ class Activity:
         return not (self.indicator.is_visible or self._work or self._compacting is not None)
 
     def _foremost(self, now: float) -> tuple[float, str]:
-        """Returns the start and the label of the current work."""
+        """Return the start and the label of the current work."""
         if self._work:
             began, words = self._work[-1]
             return began, words[0]
@@ -185,7 +185,7 @@ class Activity:
         return now if self._began is None else self._began, self._words(now)
 
     def _waiting(self, now: float) -> str:
-        """Returns the remaining retry wait, if there is one."""
+        """Return the remaining retry wait, if there is one."""
         if self._retry is None:
             return ""
         until, attempt = self._retry

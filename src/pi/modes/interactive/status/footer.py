@@ -61,7 +61,7 @@ class Footer(CachedWidget):
         return self._facts
 
     def show(self, facts: FooterFacts) -> None:
-        """Sets the facts."""
+        """Set the facts."""
         if facts != self._facts:
             self._facts = facts
             self.invalidate()
@@ -92,7 +92,7 @@ class Footer(CachedWidget):
         return _spread(left, self._theme.paint("dim")(right), width)
 
     def _numbers(self) -> dict[str, str]:
-        """Returns the facts about tokens and cost by name, each with the word that explains it."""
+        """Return the facts about tokens and cost by name, each with the word that explains it."""
         facts, dim = self._facts, self._theme.paint("dim")
         parts: dict[str, str] = {}
         if facts.input or facts.cache_read or facts.cache_write:
@@ -198,12 +198,12 @@ class TransientNotice(CachedWidget):
         return self._text
 
     def show(self, text: str, token: str = "muted") -> None:
-        """Shows a notice; an empty text removes it."""
+        """Show a notice; an empty text removes it."""
         self._text, self._token = one_line(text), token
         self.invalidate()
 
     def end_progress(self) -> None:
-        """Removes a notice about work in progress, which ends with an ellipsis."""
+        """Remove a notice about work in progress, which ends with an ellipsis."""
         if self._text.endswith("…"):
             self.show("")
 

@@ -58,7 +58,7 @@ class LastFooters:
         self._options = options
 
     def find(self, folder: str) -> FooterFacts | None:
-        """Returns the facts of the last start, if the next one will have the same model.
+        """Return the facts of the last start, if the next one will have the same model.
 
         ``folder`` is shown as the current one.
         """
@@ -69,7 +69,7 @@ class LastFooters:
         return next((replace(facts, cwd=folder) for facts in found), None)
 
     def store(self, facts: FooterFacts) -> None:
-        """Stores the model of a new session; the facts of its conversation are left out."""
+        """Store the model of a new session; the facts of its conversation are left out."""
         if self._options is None or not facts.model:
             return
         model = FooterFacts(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
-    """Returns the facts of a session."""
+    """Return the facts of a session."""
     stats, usage, model = port.info.stats(), port.info.context_usage(), port.models.current
     state = port.info.state()
     name = state.session_name
@@ -56,7 +56,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
 
 
 def _hit_percent(port: SessionPort) -> float | None:
-    """Returns the share of the last request's input that came from a cache; ``None`` if 0."""
+    """Return the share of the last request's input that came from a cache; ``None`` if 0."""
     for message in reversed(port.info.messages()):
         if isinstance(message, AssistantMessage) and message.usage.total_tokens:
             usage = message.usage
@@ -88,7 +88,7 @@ _SYMBOLIC = 3
 
 
 async def branch_of(cwd: Path) -> str | None:
-    """Returns the branch, ``detached`` if there is none, or empty outside of a repository.
+    """Return the branch, ``detached`` if there is none, or empty outside of a repository.
 
     ``None`` if it is unknown now: git's files are being replaced, or no file can be opened.
     """
@@ -110,7 +110,7 @@ def _branch(cwd: Path) -> str:
 
 
 def _git_dir(cwd: Path) -> Path | None:
-    """Returns the folder of HEAD; ``None`` outside of a repository."""
+    """Return the folder of HEAD; ``None`` outside of a repository."""
     for folder in (cwd, *cwd.parents):
         found = folder / ".git"
         if found.is_file():  # a worktree or a submodule: a file that names the real folder
@@ -121,7 +121,7 @@ def _git_dir(cwd: Path) -> Path | None:
 
 
 def _start_of(path: Path) -> bytes:
-    """Reads the first bytes of a regular file.
+    """Read the first bytes of a regular file.
 
     Raises ``OSError`` for a pipe or a device, which could block.
     """
@@ -133,7 +133,7 @@ def _start_of(path: Path) -> bytes:
 
 
 def _head_of_tables(folder: Path) -> str:
-    """Returns HEAD in the format of git's files; empty if no table contains it.
+    """Return HEAD in the format of git's files; empty if no table contains it.
 
     The newest table with a record of HEAD is used. Raises ``ValueError`` if a table is damaged.
     """
@@ -150,7 +150,7 @@ def _head_of_tables(folder: Path) -> str:
 
 
 def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
-    """Returns the type and the target of HEAD in one table, if it has it.
+    """Return the type and the target of HEAD in one table, if it has it.
 
     A header, then blocks of records sorted by name. Names share a prefix with the record before.
     """
@@ -180,7 +180,7 @@ def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Decodes a variable-length number; returns it and its end."""
+    """Decode a variable-length number; returns it and its end."""
     byte = data[at]
     value = byte & 0x7F
     while byte & 0x80:
@@ -223,18 +223,18 @@ class WindowTitle:
         self._progress = False
 
     def set_title(self, folder: str, session_name: str = "") -> None:
-        """Sets the title from the session and the folder."""
+        """Set the title from the session and the folder."""
         name = f"{one_line(session_name)} - " if session_name else ""
         self._usual = f"π - {name}{one_line(folder)}"
         self._show_title()
 
     def override(self, name: str) -> None:
-        """Sets the title; empty restores the default."""
+        """Set the title; empty restores the default."""
         self._other = one_line(name)
         self._show_title()
 
     def set_progress(self, *, is_busy: bool) -> None:
-        """Shows progress in the task bar."""
+        """Show progress in the task bar."""
         if is_busy != self._progress:
             self._progress = is_busy
             self._write(progress("indeterminate" if is_busy else "none"))
@@ -245,7 +245,7 @@ class WindowTitle:
             self._watch()
 
     def notify(self, text: str) -> None:
-        """Notifies the user if the window has no focus; falls back to the bell."""
+        """Notify the user if the window has no focus; falls back to the bell."""
         if self._capabilities.notifications and not self._is_seen():
             self._write(notification(text, self._capabilities.brand))
 
@@ -308,13 +308,13 @@ class StatusRegion:
         activity.on_work = self._show_activity
 
     def open(self, port: SessionPort) -> None:
-        """Shows a session that was opened, or that replaced another."""
+        """Show a session that was opened, or that replaced another."""
         self._port = port
         self.refresh()
         self._tasks.start(self.look_for_branch(), name="looking for the branch")
 
     def handle_event(self, event: object) -> None:
-        """Handles a session event."""
+        """Handle a session event."""
         ran = self._activity.run_seconds
         self._activity.handle_event(event)
         if type(event) is MessageUpdate:
@@ -328,7 +328,7 @@ class StatusRegion:
         self._show_activity()
 
     def refresh(self) -> None:
-        """Updates the footer."""
+        """Update the footer."""
         if self._port is not None:
             facts = footer_facts(self._port, home=self._home, branch=self._branch)
             self._footer.show(facts)
@@ -336,7 +336,7 @@ class StatusRegion:
             self._request_render()
 
     async def look_for_branch(self) -> None:
-        """Checks whether the branch changed. A remote session has no folder on this disk."""
+        """Check whether the branch changed. A remote session has no folder on this disk."""
         is_here = self._port is not None and self._port.info.runs_here
         branch = await branch_of(self._cwd) if is_here else ""
         if branch is not None and branch != self._branch:
@@ -344,7 +344,7 @@ class StatusRegion:
             self.refresh()
 
     def _show_activity(self) -> None:
-        """Updates the border and the task bar; repeats while work is in progress."""
+        """Update the border and the task bar; repeats while work is in progress."""
         label = self._activity.label()
         spinner, _, words = label.partition(" ")
         accent, muted = self._theme.paint("accent"), self._theme.paint("muted")

@@ -79,7 +79,7 @@ class ToolCallState:
         return self.state not in ("asking", "running")
 
     def append_arguments(self, piece: str) -> None:
-        """Adds a part of the arguments, as JSON text."""
+        """Add a part of the arguments, as JSON text."""
         self._size += len(piece)
         if self._size <= MAX_UNFINISHED:
             self._pieces.append(piece)
@@ -96,13 +96,13 @@ class ToolCallState:
         self.state, self._began = "running", now
 
     def elapsed(self, now: float) -> float:
-        """Returns the duration, so far or in total; 0 for a stored call."""
+        """Return the duration, so far or in total; 0 for a stored call."""
         if self.seconds is not None:
             return self.seconds
         return max(now - self._began, 0.0) if self.state == "running" else 0.0
 
     def show(self, content: Sequence[Text | Image], details: Any) -> None:
-        """Updates the output; ignored once the call has ended."""
+        """Update the output; ignored once the call has ended."""
         if not self.has_ended:
             self._set_output(content, details)
 
@@ -133,7 +133,7 @@ class ToolCallState:
 
 
 def _last_written(text: str) -> str:
-    """Removes overwritten parts of lines, as progress bars produce them."""
+    """Remove overwritten parts of lines, as progress bars produce them."""
     if "\r" not in text:
         return text
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -153,15 +153,15 @@ class RendererHooks:
     """
 
     def tool(self, call: ToolCallState, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws a call: the text after the tool's name, then the rows below."""
+        """Draw a call: the text after the tool's name, then the rows below."""
         return None
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws a message of an extension."""
+        """Draw a message of an extension."""
         return None
 
     def entry(self, entry: Custom, width: int, *, expanded: bool) -> list[str] | None:
-        """Draws an entry of an extension; usually it is not shown."""
+        """Draw an entry of an extension; usually it is not shown."""
         return None
 
     @property
@@ -174,7 +174,7 @@ class RendererHooks:
         return False
 
     def markdown(self, text: str, kind: MarkdownKind, *, is_streaming: bool = False) -> str:
-        """Returns a text as it should be drawn."""
+        """Return a text as it should be drawn."""
         return text
 
     def draws_code(self, language: str) -> bool:
@@ -182,7 +182,7 @@ class RendererHooks:
         return False
 
     def code(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
-        """Draws fenced code; the source is shown if it does not fit."""
+        """Draw fenced code; the source is shown if it does not fit."""
         return None
 
 
@@ -227,7 +227,7 @@ class TranscriptOptions:
     """Hooks of extensions."""
 
     def add_paste(self, text: str) -> None:
-        """Remembers a pasted text, as the editor inserts it."""
+        """Remember a pasted text, as the editor inserts it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ").strip("\n")
         if text.count("\n") >= MIN_PASTED_LINES - 1:
             self.pastes = [*self.pastes[1 - MAX_PASTES :], text]
@@ -270,12 +270,12 @@ def more_rows(count: int, look: TranscriptOptions, label: str = "more") -> str:
 
 
 def clipped(rows: list[str], width: int) -> list[str]:
-    """Truncates rows to the width."""
+    """Truncate rows to the width."""
     return [truncate_to_width(row, width, "…") for row in rows]
 
 
 def hanging(title: str, width: int, *, indent: str = "  ") -> list[str]:
-    """Wraps a title; continuation rows are indented."""
+    """Wrap a title; continuation rows are indented."""
     if visible_width(title) <= width:
         return [title]
     first, *others = wrap_text(title, max(width - len(indent), 1))
@@ -295,7 +295,7 @@ class ImageCache:
         self._widgets: list[ImageWidget] = []
 
     def rows(self, images: Sequence[Image], width: int, *, name: str = "") -> list[str]:
-        """Returns the images below each other, or a line of text for each that cannot be shown.
+        """Return the images below each other, or a line of text for each that cannot be shown.
 
         ``name`` is their file name, if known.
         """

@@ -102,7 +102,7 @@ class TranscriptBuilder:
         self._now = self._look.monotonic
 
     def handle_event(self, event: object) -> None:
-        """Handles a session event."""
+        """Handle a session event."""
         match event:
             case MessageUpdate(assistant_message_event=change):
                 self._grow(change)
@@ -129,7 +129,7 @@ class TranscriptBuilder:
                 self._handle_other(event)
 
     def _handle_other(self, event: object) -> None:
-        """Handles entries other than messages, and retries."""
+        """Handle entries other than messages, and retry."""
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
@@ -150,7 +150,7 @@ class TranscriptBuilder:
                 self._failure = None
 
     def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
-        """Shows a stored conversation, with the entries of extensions."""
+        """Show a stored conversation, with the entries of extensions."""
         for message in messages:
             match message:
                 case AssistantMessage():
@@ -167,7 +167,7 @@ class TranscriptBuilder:
         self._settle_failure()
 
     def tick(self) -> bool:
-        """Updates durations; returns whether there is anything to paint."""
+        """Update durations; returns whether there is anything to paint."""
         seconds = {
             id: int(call.elapsed(self._now()))
             for id, (call, _) in self._calls.items()
@@ -190,7 +190,7 @@ class TranscriptBuilder:
         self._add(block)
 
     def add(self, block: Component) -> None:
-        """Adds a block; the open one is finished."""
+        """Add a block; the open one is finished."""
         self._close()
         if self._failure is not None:  # a new block means that the retry was answered
             self._failure.recover()
@@ -198,7 +198,7 @@ class TranscriptBuilder:
         self._append(block)
 
     def remark(self, block: Component) -> None:
-        """Adds a block that is no part of the run; a streaming answer continues above it.
+        """Add a block that is no part of the run; a streaming answer continues above it.
 
         Finishing the answer here would split it in the middle of a paragraph or a list item.
         """
@@ -290,7 +290,7 @@ class TranscriptBuilder:
                 self.add(NoticeBlock(self._look, text, "warning"))
 
     def _remember(self, message: AssistantMessage) -> None:
-        """Shows an answer that was complete before the screen was connected."""
+        """Show an answer that was complete before the screen was connected."""
         for part in message.content:
             match part:
                 case Text(text=text) if text.strip():
@@ -303,7 +303,7 @@ class TranscriptBuilder:
         self._end_answer(message)
 
     def _end_retries(self, end: AutoRetryEnd) -> None:
-        """Reports why retrying stopped: cancelled or attempts exhausted."""
+        """Report why retrying stopped: cancelled or attempts exhausted."""
         failure, self._failure = self._failure, None
         if end.final_error != CANCELLED:
             times = "once" if end.attempt == 1 else f"{end.attempt} times"
@@ -331,7 +331,7 @@ class TranscriptBuilder:
     # Tool calls -----------------------------------------------------------------------------------
 
     def _call(self, id: str, name: str) -> ToolCallState:
-        """Returns the call with this id; a new one gets a block."""
+        """Return the call with this id; a new one gets a block."""
         if id not in self._calls:
             call = ToolCallState(id, name, now=self._now())
             self._calls[id] = (call, self._block_for(call))
@@ -353,7 +353,7 @@ class TranscriptBuilder:
 
     @contextmanager
     def shown_in_dialog(self, id: str | None) -> Iterator[None]:
-        """Shows only the title of a call inside the block: a dialog shows the details."""
+        """Show only the title of a call inside the block: a dialog shows the details."""
         call, block = self._calls.get(id or "", (None, None))
         if call is None or block is None:
             yield
@@ -423,7 +423,7 @@ def _has_notice(block: Component | None, text: str) -> bool:
 
 
 def _ending(message: AssistantMessage) -> tuple[str, str] | None:
-    """Returns level and text of a notice about an abnormal end; ``None`` if it was normal."""
+    """Return level and text of a notice about an abnormal end; ``None`` if it was normal."""
     reason = "" if isinstance(message.error_message, UnsetType) else message.error_message
     is_aborted = message.stop_reason == "aborted"
     match message.stop_reason:

@@ -82,7 +82,7 @@ class UserBlock(Block):
         self._short = self._markdown(without_pastes(as_typed(text), look.pastes))
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         super().invalidate()
         self._whole.invalidate()
         self._short.invalidate()
@@ -121,7 +121,7 @@ class UserBlock(Block):
 
 
 def author_of(meta: object) -> str:
-    """Returns the author in the metadata of a message, in one line; empty if there is none."""
+    """Return the author in the metadata of a message, in one line; empty if there is none."""
     author = meta.get("author") if isinstance(meta, dict) else None
     if isinstance(author, dict):
         author = author.get("name")
@@ -129,21 +129,21 @@ def author_of(meta: object) -> str:
 
 
 def as_typed(text: str) -> str:
-    """Returns a message with the user's text in place of inserted skills and files."""
+    """Return a message with the user's text in place of inserted skills and files."""
     text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
     chips = with_chips(text)
     return _without_files(text) if chips is None else chips
 
 
 def without_pastes(text: str, pastes: Sequence[str]) -> str:
-    """Returns a message with ``[paste +200 lines]`` in place of pasted texts."""
+    """Return a message with ``[paste +200 lines]`` in place of pasted texts."""
     for pasted in sorted(pastes, key=len, reverse=True):
         text = text.replace(pasted, f"[paste +{pasted.count(chr(10)) + 1} lines]")
     return text
 
 
 def _without_files(text: str) -> str:
-    """Replaces file contents by names; unclosed file blocks are unchanged.
+    """Replace file contents by names; unclosed file blocks are unchanged.
 
     Not with one regular expression: it would scan for an end from every start.
     """
@@ -172,7 +172,7 @@ class CustomBlock(Block):
         self._markdown = _new_markdown(text, 0, 0, theme, has_hyperlinks=look.has_hyperlinks)
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         super().invalidate()
         self._markdown.invalidate()
 
@@ -202,13 +202,13 @@ class AnswerBlock:
         self._rows: list[str] = []
 
     def append(self, kind: Kind, text: str) -> None:
-        """Adds to the open part; another kind opens another part."""
+        """Add to the open part; another kind opens another part."""
         if not self._parts or self._parts[-1].kind != kind:
             self.open(kind)
         self._parts[-1].append(text)
 
     def open(self, kind: Kind) -> None:
-        """Starts another part."""
+        """Start another part."""
         self._finish_part()
         self._parts.append(_Part(kind, self._look, is_stored=self._is_stored))
 
@@ -223,7 +223,7 @@ class AnswerBlock:
         return not any(part.has_text for part in self._parts)
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         self._drawn = []
         for part in self._parts:
             part.invalidate()
@@ -367,7 +367,7 @@ class ExtensionMessageBlock(Block):
         self._images = tuple(each for each in blocks(message.content) if isinstance(each, Image))
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         super().invalidate()
         self._usual.invalidate()
 

@@ -47,7 +47,7 @@ _LOGIN_HINT = "Check the API key; /login stores another one."
 
 
 def describe_provider_error(error: str) -> str:
-    """Returns the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
+    """Return the message of an error without the JSON around it: ``Slow down (HTTP 429)``.
 
     A status without such a message is named: ``Overloaded (HTTP 529)``. Other texts are returned
     unchanged. A second line says what to do, if that is known.
@@ -81,7 +81,7 @@ def _with_meaning(error: str) -> str:
 
 
 def _words(body: Any) -> str:
-    """Returns the message in an error body, by the fields that vendors use."""
+    """Return the message in an error body, by the fields that vendors use."""
     match body:
         case {"error": dict() as inner}:
             return _words(inner)
@@ -212,7 +212,7 @@ class OutputBlock(Block):
         self._inside = inside
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         super().invalidate()
         self._inside.invalidate()
 
@@ -278,7 +278,7 @@ class UserBashBlock(Block):
         self._has_failed = False
 
     def append(self, text: str) -> None:
-        """Adds output; only the end of a long output is kept, as in the result."""
+        """Add output; only the end of a long output is kept, as in the result."""
         self._text += text
         if len(self._text) > MAX_KEPT:
             end = self._text[-MAX_KEPT:]

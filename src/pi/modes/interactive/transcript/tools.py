@@ -109,7 +109,7 @@ class ReadGroupBlock(StackedBlock):
         """Whether another block has followed, so that no more calls are added."""
 
     def add(self, call: ToolCallState) -> None:
-        """Adds a call."""
+        """Add a call."""
         self._calls.append((call, ImageCache(self.look)))
         self.invalidate()
 
@@ -184,7 +184,7 @@ def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: i
 
 
 def _draw_call(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """Returns the view of an extension, or of the tool."""
+    """Return the view of an extension, or of the tool."""
     # Deferred: the footer is shown before the views of tools are loaded.
     from pi.modes.interactive.transcript.tool_views import view_of
     from pi.modes.interactive.transcript.tool_views.view import DrawnCall

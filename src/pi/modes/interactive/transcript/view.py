@@ -45,13 +45,13 @@ class TranscriptView:
         return self._blocks
 
     def clear(self) -> None:
-        """Clears the transcript for another conversation."""
+        """Clear the transcript for another conversation."""
         self._blocks.clear()
         self._earlier = None
         self.feed = TranscriptBuilder(self.look, self._blocks.add_child)
 
     def load(self, transcript: DisplayTranscript, earlier: Earlier | None = None) -> None:
-        """Shows a stored conversation; ``transcript`` has only the end of a long one.
+        """Show a stored conversation; ``transcript`` has only the end of a long one.
 
         ``earlier`` reads the messages before it, when the transcript is expanded.
         """
@@ -71,7 +71,7 @@ class TranscriptView:
         feed.load(transcript.items)
 
     def _unfold_earlier(self) -> None:
-        """Replaces the divider by more of the earlier messages."""
+        """Replace the divider by more of the earlier messages."""
         if self._earlier is None:
             return
         (divider, end, earlier), self._earlier = self._earlier, None
@@ -80,26 +80,26 @@ class TranscriptView:
         self._blocks.replace_child(divider, blocks)
 
     def add_output(self, output: Component) -> None:
-        """Adds the output of a command, with the usual space above it."""
+        """Add the output of a command, with the usual space above it."""
         self.feed.remark(OutputBlock(self.look, output))
 
     def notice(self, text: str, level: Level = "info") -> None:
-        """Adds a notice."""
+        """Add a notice."""
         self.feed.remark(NoticeBlock(self.look, text, level))
 
     def begin_bash(self, command: str, *, is_excluded: bool) -> UserBashBlock:
-        """Adds and returns a block for a shell command of the user."""
+        """Add and return a block for a shell command of the user."""
         block = UserBashBlock(self.look, command, is_excluded=is_excluded)
         self.feed.remark(block)
         return block
 
     def toggle_expanded(self) -> bool:
-        """Expands or folds everything; returns whether it is expanded now."""
+        """Expand or fold everything; returns whether it is expanded now."""
         self.expand(expanded=not self.look.is_expanded)
         return self.look.is_expanded
 
     def expand(self, *, expanded: bool) -> None:
-        """Expands or folds everything; expanding also shows more of a long conversation."""
+        """Expand or fold everything; expanding also shows more of a long conversation."""
         if expanded:
             self._unfold_earlier()
         self.look.is_expanded = expanded
@@ -111,11 +111,11 @@ class TranscriptView:
         return not (self.look.hides_thinking or self.look.folds_thinking)
 
     def hide_thinking(self, *, hidden: bool, folded: bool = False) -> None:
-        """Shows or hides thinking, or folds complete thoughts."""
+        """Show or hides thinking, or folds complete thoughts."""
         self.look.hides_thinking, self.look.folds_thinking = hidden, folded
         self._blocks.invalidate()
 
     def set_thinking_label(self, label: str) -> None:
-        """Sets the label of hidden thinking."""
+        """Set the label of hidden thinking."""
         self.look.thinking_label = one_line(label)
         self._blocks.invalidate()

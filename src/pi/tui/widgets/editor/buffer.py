@@ -32,7 +32,7 @@ class Edit(Record, kw_only=False):
     """The cursor before the change."""
 
     def inverse(self, cursor: Position) -> Edit:
-        """Returns the change that reverts this one; ``cursor`` is the cursor before reverting."""
+        """Return the change that reverts this one; ``cursor`` is the cursor before reverting."""
         return Edit(self.start, self.inserted, self.removed, cursor)
 
 
@@ -57,19 +57,19 @@ class Buffer:
         return Position(len(self.lines) - 1, len(self.lines[-1]))
 
     def nearest(self, position: Position) -> Position:
-        """Returns the position in the text that is nearest to ``position``."""
+        """Return the position in the text that is nearest to ``position``."""
         row = min(max(position.row, 0), len(self.lines) - 1)
         return Position(row, min(max(position.col, 0), len(self.lines[row])))
 
     def between(self, start: Position, end: Position) -> str:
-        """Returns the text between two positions."""
+        """Return the text between two positions."""
         if start.row == end.row:
             return self.lines[start.row][start.col : end.col]
         first, last = self.lines[start.row][start.col :], self.lines[end.row][: end.col]
         return "\n".join([first, *self.lines[start.row + 1 : end.row], last])
 
     def replace(self, start: Position, end: Position, text: str) -> Edit:
-        """Replaces the text between two positions; the cursor moves behind it."""
+        """Replace the text between two positions; the cursor moves behind it."""
         edit = Edit(start, self.between(start, end), text, self.cursor)
         head, tail = self.lines[start.row][: start.col], self.lines[end.row][end.col :]
         self.lines[start.row : end.row + 1] = f"{head}{text}{tail}".split("\n")
@@ -78,12 +78,12 @@ class Buffer:
         return edit
 
     def apply(self, edit: Edit) -> None:
-        """Applies an earlier change or an inverse."""
+        """Apply an earlier change or an inverse."""
         self.replace(edit.start, after(edit.start, edit.removed), edit.inserted)
 
 
 def after(start: Position, text: str) -> Position:
-    """Returns the end of a text that begins at ``start``."""
+    """Return the end of a text that begins at ``start``."""
     breaks = text.count("\n")
     if not breaks:
         return Position(start.row, start.col + len(text))
@@ -103,7 +103,7 @@ class PasteMarkers:
         self._texts: dict[str, str] = {}
 
     def shorten(self, text: str) -> str:
-        """Returns a marker for a long text; a short text is unchanged."""
+        """Return a marker for a long text; a short text is unchanged."""
         lines = text.removesuffix("\n").count("\n") + 1  # a final newline begins no further line
         if lines <= MAX_LINES and len(text) <= MAX_CHARACTERS:
             return text
@@ -113,19 +113,19 @@ class PasteMarkers:
         return marker
 
     def expand(self, text: str) -> str:
-        """Returns the text with markers replaced by the pasted texts."""
+        """Return the text with markers replaced by the pasted texts."""
         if not self._texts:
             return text
         return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Returns the positions of markers in a line. Unknown markers are ordinary text."""
+        """Return the positions of markers in a line. Unknown markers are ordinary text."""
         if not self._texts:
             return []
         return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
 
     def clear(self) -> None:
-        """Drops all texts and restarts the numbering."""
+        """Drop all texts and restart the numbering."""
         self._texts.clear()
 
 
@@ -142,11 +142,11 @@ class TextUnits:
         self._spans = spans
 
     def is_plain(self, line: str) -> bool:
-        """Returns whether every character of the line is a unit."""
+        """Return whether every character of the line is a unit."""
         return line.isascii() and not self._spans(line)
 
     def split(self, line: str) -> list[str]:
-        """Returns the units of a line in order."""
+        """Return the units of a line in order."""
         if self.is_plain(line):
             return list(line)
         units: list[str] = []
@@ -159,21 +159,21 @@ class TextUnits:
         return units
 
     def before(self, line: str, col: int) -> int:
-        """Returns the start of the unit before a column."""
+        """Return the start of the unit before a column."""
         if self.is_plain(line):
             return max(col - 1, 0)
         borders = self._borders(line)
         return borders[max(bisect_left(borders, col) - 1, 0)]
 
     def after(self, line: str, col: int) -> int:
-        """Returns the end of the unit at a column."""
+        """Return the end of the unit at a column."""
         if self.is_plain(line):
             return min(col + 1, len(line))
         borders = self._borders(line)
         return borders[min(bisect_right(borders, col), len(borders) - 1)]
 
     def border(self, line: str, col: int) -> int:
-        """Returns ``col`` if it is between two units, otherwise the end of the unit around it."""
+        """Return ``col`` if it is between two units, otherwise the end of the unit around it."""
         if self.is_plain(line):
             return col
         borders = self._borders(line)
@@ -204,7 +204,7 @@ _SCRIPTS = (
 
 
 def first_word(units: Iterable[str]) -> int:
-    """Returns the number of characters of the leading spaces and the first word."""
+    """Return the number of characters of the leading spaces and the first word."""
     length = 0
     for kind, run in groupby(units, kind_of):
         length += sum(map(len, run))
@@ -214,7 +214,7 @@ def first_word(units: Iterable[str]) -> int:
 
 
 def kind_of(unit: str) -> str:
-    """Returns the word class of a grapheme; a paste marker is a word by itself."""
+    """Return the word class of a grapheme; a paste marker is a word by itself."""
     if len(unit) > 1 and unit[0] == "[":
         return unit
     char = unit[0]
@@ -301,7 +301,7 @@ def text_end(buffer: Buffer, units: TextUnits) -> Position:
 
 
 def forward_to(char: str) -> Motion:
-    """Returns a motion to the next ``char`` on any line; it does not move if there is none."""
+    """Return a motion to the next ``char`` on any line; it does not move if there is none."""
 
     def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
@@ -315,7 +315,7 @@ def forward_to(char: str) -> Motion:
 
 
 def back_to(char: str) -> Motion:
-    """Returns a motion to the previous ``char`` on any line; it does not move if there is none."""
+    """Return a motion to the previous ``char`` on any line; it does not move if there is none."""
 
     def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
@@ -329,7 +329,7 @@ def back_to(char: str) -> Motion:
 
 
 def _places(char: str, line: str, units: TextUnits) -> list[int]:
-    """Returns the columns at which a character is a unit of its own."""
+    """Return the columns at which a character is a unit of its own."""
     if char not in line:
         return []
     split = units.split(line)

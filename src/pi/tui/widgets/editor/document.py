@@ -35,7 +35,7 @@ class UndoStack:
         self._undone: list[list[Edit]] = []
 
     def record(self, edit: Edit, *, joins: bool = False) -> None:
-        """Records an edit as a new step, or joins it to the last one."""
+        """Record an edit as a new step, or join it to the last one."""
         self._undone.clear()
         if not (joins and self._done):
             self._done.append([edit])
@@ -49,11 +49,11 @@ class UndoStack:
             step.append(edit)
 
     def undo(self, buffer: Buffer) -> bool:
-        """Reverts the last step. Returns whether there was one."""
+        """Revert the last step. Returns whether there was one."""
         return _moved_cursor(self._done, self._undone, buffer)
 
     def redo(self, buffer: Buffer) -> bool:
-        """Repeats the last reverted step. Returns whether there was one."""
+        """Repeat the last reverted step. Returns whether there was one."""
         return _moved_cursor(self._undone, self._done, buffer)
 
     @property
@@ -62,13 +62,13 @@ class UndoStack:
         return len(self._done)
 
     def merge(self, depth: int) -> None:
-        """Joins the steps above ``depth`` into one."""
+        """Join the steps above ``depth`` into one."""
         steps = self._done[depth:]
         if len(steps) > 1:
             self._done[depth:] = [[edit for step in steps for edit in step]]
 
     def clear(self) -> None:
-        """Drops all steps."""
+        """Drop all steps."""
         self._done.clear()
         self._undone.clear()
 
@@ -120,26 +120,26 @@ class Document:
         return self._markers.expand(self.buffer.text)
 
     def move(self, motion: Motion) -> None:
-        """Moves the cursor."""
+        """Move the cursor."""
         self.move_to(motion(self.buffer, self.units))
 
     def move_to(self, position: Position) -> None:
-        """Moves the cursor to a position, or to the nearest valid one."""
+        """Move the cursor to a position, or to the nearest valid one."""
         self._place_cursor(position)
         self._last = ""
 
     def type(self, text: str) -> None:
-        """Inserts typed text; the letters of a word are undone together."""
+        """Insert typed text; the letters of a word are undone together."""
         text = self._normalised(text)
         joins = self._last == "typed" and not text[:1].isspace()
         self._replace(self.buffer.cursor, self.buffer.cursor, text, "typed", joins=joins)
 
     def insert(self, text: str) -> None:
-        """Inserts a text as one step."""
+        """Insert a text as one step."""
         self._replace(self.buffer.cursor, self.buffer.cursor, self._normalised(text), "")
 
     def paste(self, text: str) -> None:
-        """Inserts a pasted text, as a marker if it is long."""
+        """Insert a pasted text, as a marker if it is long."""
         text = self._normalised(text)
         is_kept_whole = self._private or self._single_line
         self._replace(
@@ -150,13 +150,13 @@ class Document:
         )
 
     def delete(self, motion: Motion) -> None:
-        """Deletes from the cursor to the target of a motion."""
+        """Delete from the cursor to the target of a motion."""
         start, end = self._range(motion)
         if start != end:
             self._replace(start, end, "", "deleted", joins=self._last == "deleted")
 
     def kill(self, motion: Motion) -> None:
-        """Deletes from the cursor to the target of a motion, and keeps the text for ``yank``."""
+        """Delete from the cursor to the target of a motion, and keep the text for ``yank``."""
         start, end = self._range(motion)
         if start == end:
             return
@@ -169,7 +169,7 @@ class Document:
         self._replace(start, end, "", "killed")
 
     def yank(self) -> None:
-        """Inserts the last killed text."""
+        """Insert the last killed text."""
         if text := self._kills.latest:
             self._yanked_at = self.buffer.cursor
             self._replace(self.buffer.cursor, self.buffer.cursor, text, "yanked")
@@ -183,7 +183,7 @@ class Document:
         self._replace(start, end, self._kills.rotate(), "yanked", joins=True)
 
     def replace(self, start: Position, end: Position, text: str) -> None:
-        """Replaces the text between two positions as one step; the cursor moves behind it."""
+        """Replace the text between two positions as one step; the cursor moves behind it."""
         if start == end and not text:
             self.move_to(start)
         self._replace(start, end, text, "")
@@ -194,22 +194,22 @@ class Document:
         return self._undo.depth
 
     def merge_undo(self, mark: int) -> None:
-        """Joins all steps since a mark: they are undone together."""
+        """Join all steps since a mark: they are undone together."""
         self._undo.merge(mark)
         self._last = ""
 
     def undo(self) -> bool:
-        """Reverts the last step. Returns whether there was one."""
+        """Revert the last step. Returns whether there was one."""
         return self._travelled(changed=self._undo.undo(self.buffer))
 
     def redo(self) -> bool:
-        """Repeats the last reverted step. Returns whether there was one."""
+        """Repeat the last reverted step. Returns whether there was one."""
         return self._travelled(changed=self._undo.redo(self.buffer))
 
     def set_text(
         self, text: str, cursor: Position | None = None, *, browsing: bool = False
     ) -> None:
-        """Replaces the text as one step; the cursor moves to ``cursor`` or to the end.
+        """Replace the text as one step; the cursor moves to ``cursor`` or to the end.
 
         Consecutive changes while ``browsing`` a history are one step.
         """
@@ -220,7 +220,7 @@ class Document:
             self._place_cursor(cursor)
 
     def clear(self) -> None:
-        """Starts a new text without undo and markers. The kill ring is kept."""
+        """Start a new text without undo and markers. The kill ring is kept."""
         self.version += 1
         self._kills.change(self._markers.expand)
         self.buffer = Buffer()
@@ -294,7 +294,7 @@ EDITS: dict[str, Do] = {
 
 
 def edit(document: Document, actions: Sequence[str]) -> str | None:
-    """Runs the first action that is an edit. Returns its name.
+    """Run the first action that is an edit. Returns its name.
 
     The multi-line editor and the single-line field share these edits.
     """

@@ -96,20 +96,20 @@ class Editor(CachedWidget):
         """The height of the screen when the editor was last drawn."""
 
     def get_text(self) -> str:
-        """Returns the text as shown, with markers for long pastes."""
+        """Return the text as shown, with markers for long pastes."""
         return self._document.buffer.text
 
     def get_expanded_text(self) -> str:
-        """Returns the text to submit, with long pastes in full."""
+        """Return the text to submit, with long pastes in full."""
         return self._document.expanded
 
     def set_text(self, text: str) -> None:
-        """Replaces the text, which can be undone; the cursor moves to its end."""
+        """Replace the text, which can be undone; the cursor moves to its end."""
         self._popup.close()
         self._change(lambda: self._document.set_text(text))
 
     def insert_text_at_cursor(self, text: str) -> None:
-        """Inserts text without a paste marker, however long it is."""
+        """Insert text without a paste marker, however long it is."""
         self._popup.close()
         self._change(lambda: self._document.insert(text))
 
@@ -119,25 +119,25 @@ class Editor(CachedWidget):
         return self._history.entries
 
     def add_to_history(self, text: str) -> None:
-        """Adds a prompt to the history."""
+        """Add a prompt to the history."""
         self._history.add(text)
 
     def set_autocomplete_provider(self, provider: Provider) -> None:
-        """Sets the completion provider."""
+        """Set the completion provider."""
         self._popup.set_provider(provider)
         super().invalidate()
 
     def set_autocomplete_max_visible(self, rows: int) -> None:
-        """Sets how many suggestions are visible, starting with the next ones."""
+        """Set how many suggestions are visible, starting with the next ones."""
         self._popup.max_visible = rows
 
     def set_padding_x(self, columns: int) -> None:
-        """Sets the free columns on both sides of the text."""
+        """Set the free columns on both sides of the text."""
         self._padding = max(columns, 0)
         super().invalidate()
 
     def set_vim(self, *, enabled: bool) -> None:
-        """Switches the keys of vim on or off; they start in insert mode."""
+        """Switch the keys of vim on or off; they start in insert mode."""
         if enabled == (self._vim is not None):
             return
         from pi.tui.widgets.editor.vim import VimMode  # deferred: few users switch it on
@@ -152,18 +152,18 @@ class Editor(CachedWidget):
         return self._vim.captures(self._keymap.actions(data))
 
     def browse_history(self, step: int) -> None:
-        """Shows an earlier (-1) or later prompt."""
+        """Show an earlier (-1) or later prompt."""
         if step < 0:
             self._history_previous()
         else:
             self._history_next()
 
     def handle_input(self, data: str) -> None:
-        """Handles one key or one paste."""
+        """Handle one key or one paste."""
         self._change(lambda: self._process_input(data))
 
     def handle_mouse(self, event: MouseEvent) -> MouseResult | None:
-        """Moves the cursor to where the left button is pressed, and requests the focus."""
+        """Move the cursor to where the left button is pressed, and request the focus."""
         row = event.y - 1
         if (event.type, event.button) != ("press", "left") or row < 0:
             return None
@@ -180,7 +180,7 @@ class Editor(CachedWidget):
         return MouseResult(handled=True, focus=True, render=True)
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         super().invalidate()
         self._popup.invalidate()
 
@@ -189,7 +189,7 @@ class Editor(CachedWidget):
         return self.focused, self.label, self.border_color, self._height
 
     def _draw(self, width: int) -> list[str]:
-        """Returns the borders, the rows of text around the cursor, and suggestions."""
+        """Return the borders, the rows of text around the cursor, and suggestions."""
         self._width = width
         self._lay_out()
         view, paint = self._viewport, self.border_color
@@ -219,7 +219,7 @@ class Editor(CachedWidget):
         return [*rows, bottom, *suggestions]
 
     def _selected_columns(self, row: Row) -> tuple[int, int] | None:
-        """Returns the selected part of a row, as characters of the row."""
+        """Return the selected part of a row, as characters of the row."""
         selection = self._vim.selection if self._vim else None
         if selection is None or not selection[0].row <= row.line <= selection[1].row:
             return None
@@ -251,7 +251,7 @@ class Editor(CachedWidget):
         )
 
     def _change(self, do: Callable[[], None]) -> None:
-        """Runs an operation and calls ``on_change`` if it changed the text."""
+        """Run an operation and call ``on_change`` if it changed the text."""
         before = self._document.version
         do()
         super().invalidate()
@@ -304,7 +304,7 @@ class Editor(CachedWidget):
                 self._act(actions, text)
 
     def _key_after_escape(self, data: str) -> str:
-        """Returns the key after Escape if both arrived in one read; empty for all other input.
+        """Return the key after Escape if both arrived in one read; empty for all other input.
 
         Without the Kitty protocol, terminals send a key with Alt in the same way. It counts as
         Escape, as in vim and Neovim, unless the application has an action for the key.
@@ -374,11 +374,11 @@ class Editor(CachedWidget):
             self._browsed = self._document.version
 
     def _jump_by(self, motion: Callable[[str], Motion]) -> None:
-        """Waits for a key, and jumps to that character."""
+        """Wait for a key, and jump to that character."""
         self._jump = motion
 
     def _entered(self) -> None:
-        """Handles a pending Enter once the suggestions are known."""
+        """Handle a pending Enter once the suggestions are known."""
         if self._popup.confirm() != "handled":
             self._popup.close()
             self._submit()

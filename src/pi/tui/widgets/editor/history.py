@@ -17,7 +17,7 @@ class PromptHistory:
         self._draft = ""
 
     def add(self, text: str) -> None:
-        """Adds a prompt, unless it is empty or equal to the last one."""
+        """Add a prompt, unless it is empty or equal to the last one."""
         text = text.strip()
         if text and text != (self._entries[-1] if self._entries else ""):
             self._entries.append(text)
@@ -35,7 +35,7 @@ class PromptHistory:
         return self._at is not None
 
     def previous(self, draft: str) -> str | None:
-        """Returns the prompt before the current one, if any. Saves the ``draft`` first."""
+        """Return the prompt before the current one, if any. Saves the ``draft`` first."""
         at = len(self._entries) if self._at is None else self._at
         if at == 0:
             return None
@@ -45,7 +45,7 @@ class PromptHistory:
         return self._entries[self._at]
 
     def next(self) -> str | None:
-        """Returns the prompt after the current one, finally the draft; None after that."""
+        """Return the prompt after the current one, finally the draft; None after that."""
         if self._at is None:
             return None
         self._at += 1
@@ -55,7 +55,7 @@ class PromptHistory:
         return self._draft
 
     def leave(self) -> None:
-        """Makes the shown text the new draft."""
+        """Make the shown text the new draft."""
         self._at = None
 
 
@@ -69,12 +69,12 @@ class KillRing:
         self._entries: deque[str] = deque(maxlen=MAX_KILL_RING_ENTRIES)
 
     def add(self, text: str) -> None:
-        """Adds a text."""
+        """Add a text."""
         if text:
             self._entries.append(text)
 
     def extend(self, text: str, *, at_front: bool) -> None:
-        """Extends the latest text by one that was deleted directly after it."""
+        """Extend the latest text by one that was deleted directly after it."""
         latest = self._entries.pop() if self._entries else ""
         self.add(text + latest if at_front else latest + text)
 
@@ -84,10 +84,10 @@ class KillRing:
         return self._entries[-1] if self._entries else ""
 
     def rotate(self) -> str:
-        """Moves the latest text to the end. Returns the one before it."""
+        """Move the latest text to the end. Returns the one before it."""
         self._entries.rotate(1)
         return self.latest
 
     def change(self, each: Callable[[str], str]) -> None:
-        """Replaces every text by the result of ``each``."""
+        """Replace every text by the result of ``each``."""
         self._entries = deque(map(each, self._entries), maxlen=MAX_KILL_RING_ENTRIES)

@@ -52,7 +52,7 @@ class Layout:
         """The number of the first row of each line, followed by the number of all rows."""
 
     def update(self, lines: Sequence[str], width: int) -> None:
-        """Wraps the text."""
+        """Wrap the text."""
         head = tail = 0
         if width == self._width:
             head = _same(self._lines, lines)
@@ -70,23 +70,23 @@ class Layout:
         return self._first_rows[-1]
 
     def row(self, number: int) -> Row:
-        """Returns the row with a number, or the nearest one."""
+        """Return the row with a number, or the nearest one."""
         number = min(max(number, 0), self.height - 1)
         line = bisect_right(self._first_rows, number) - 1
         return Row(line, *self._pieces[line][number - self._first_rows[line]])
 
     def row_of(self, position: Position) -> int:
-        """Returns the number of the row of a position. Between two rows it is the second."""
+        """Return the number of the row of a position. Between two rows it is the second."""
         starts = [start for start, _ in self._pieces[position.row]]
         return self._first_rows[position.row] + bisect_right(starts, position.col) - 1
 
     def column_of(self, position: Position) -> int:
-        """Returns the number of columns before a position in its row."""
+        """Return the number of columns before a position in its row."""
         row = self.row(self.row_of(position))
         return visible_width(self._lines[row.line][row.start : position.col])
 
     def position_at(self, number: int, column: int) -> Position:
-        """Returns the position nearest to a column of a row, never inside a unit."""
+        """Return the position nearest to a column of a row, never inside a unit."""
         row = self.row(number)
         text = self._lines[row.line]
         is_wrapped = row.end < len(text)
@@ -102,7 +102,7 @@ class Layout:
 
 
 def _same(before: Iterable[str], now: Iterable[str]) -> int:
-    """Returns the number of identical lines at the front."""
+    """Return the number of identical lines at the front."""
     count = 0
     for one, other in zip(before, now, strict=False):
         if one is not other:
@@ -112,7 +112,7 @@ def _same(before: Iterable[str], now: Iterable[str]) -> int:
 
 
 def wrap_line(line: str, width: int, units: TextUnits) -> list[Piece]:
-    """Splits a line into pieces of at most ``width`` columns, without a trailing space.
+    """Split a line into pieces of at most ``width`` columns, without a trailing space.
 
     Breaks after spaces and beside wide characters if possible, otherwise anywhere.
     """
@@ -181,7 +181,7 @@ class Viewport:
         """The column of vertical moves, kept across shorter rows; ``None``: that of the cursor."""
 
     def update(self, lines: Sequence[str], cursor: Position, *, width: int, height: int) -> None:
-        """Wraps the text again and scrolls the cursor into view."""
+        """Wrap the text again and scroll the cursor into view."""
         self._cursor = cursor
         layout = self._layout
         layout.update(lines, max(width, 1))
@@ -204,13 +204,13 @@ class Viewport:
         return self.cursor_row == self._layout.height - 1
 
     def moved(self, rows: int) -> Position:
-        """Returns the position ``rows`` below the cursor, or above if negative."""
+        """Return the position ``rows`` below the cursor, or above if negative."""
         if self.target_column is None:
             self.target_column = self._layout.column_of(self._cursor)
         return self._layout.position_at(self.cursor_row + rows, self.target_column)
 
     def at(self, row: int, column: int) -> Position:
-        """Returns the position at a cell of the window."""
+        """Return the position at a cell of the window."""
         return self._layout.position_at(self.above + row, column)
 
 
@@ -218,7 +218,7 @@ _BETWEEN = " · "
 
 
 def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
-    """Returns a border of ``width`` columns with a label, a note, or both.
+    """Return a border of ``width`` columns with a label, a note, or both.
 
     A label may have its own styles; the line around it is painted.
     """
@@ -235,7 +235,7 @@ def border(width: int, paint: Paint, *, label: str = "", note: str = "") -> str:
 
 
 def _fitting(label: str, width: int) -> str:
-    """Returns a label without the last of its parts, ``a · b · c``, that do not fit."""
+    """Return a label without the last of its parts, ``a · b · c``, that do not fit."""
     plain = strip_sequences(label)
     while visible_width(plain) > width and _BETWEEN in plain:
         plain = plain.rpartition(_BETWEEN)[0]
@@ -252,7 +252,7 @@ def text_row(
     width: int,
     selected: tuple[int, int] | None = None,
 ) -> str:
-    """Returns a row of text, at most ``width`` columns, with the cursor if it is in this row.
+    """Return a row of text, at most ``width`` columns, with the cursor if it is in this row.
 
     ``selected`` is drawn reversed, except the cursor.
 

@@ -42,14 +42,14 @@ class CompletionRequests:
         force: bool = False,
         now: bool = False,
     ) -> None:
-        """Requests suggestions: immediately if ``now`` or forced, otherwise debounced."""
+        """Request suggestions: immediately if ``now`` or forced, otherwise debounced."""
         self.cancel()
         wait = 0.0 if force or now else DEBOUNCE
         question = self._run_request(tuple(lines), cursor, on_result, force=force, wait=wait)
         self._task = self._tasks.start(question, name="completion")
 
     def cancel(self) -> None:
-        """Cancels the request."""
+        """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -60,7 +60,7 @@ class CompletionRequests:
         return self._task is not None
 
     def is_triggered(self, lines: Sequence[str], cursor: Position) -> bool:
-        """Returns whether the text before the cursor triggers suggestions."""
+        """Return whether the text before the cursor triggers suggestions."""
         before = lines[cursor.row][: cursor.col]
         triggers = self.provider.trigger_characters
         if "/" in triggers and cursor.row == 0 and before.startswith("/"):
@@ -140,7 +140,7 @@ class SuggestionPopup:
         """Whether Enter waits for the suggestions; another key cancels the wait."""
 
     def set_provider(self, provider: Provider) -> None:
-        """Sets the provider; it also completes what was typed before."""
+        """Set the provider; it also completes what was typed before."""
         self.close()
         if self._tasks is not None:
             self._completion = CompletionRequests(provider, self._tasks, self._sleep)
@@ -152,14 +152,14 @@ class SuggestionPopup:
         return self._shown is not None
 
     def close(self) -> None:
-        """Hides the suggestions and cancels the request."""
+        """Hide the suggestions and cancel the request."""
         self._shown = None
         self.is_entering = False
         if self._completion:
             self._completion.cancel()
 
     def request(self) -> None:
-        """Requests suggestions if the text triggers them.
+        """Request suggestions if the text triggers them.
 
         Visible suggestions stay until the result arrives, so that the pop-up does not flicker.
         """
@@ -172,11 +172,11 @@ class SuggestionPopup:
             self.close()
 
     def complete(self) -> None:
-        """Requests suggestions on Tab; a single match is applied."""
+        """Request suggestions on Tab; a single match is applied."""
         self._request_again(self._on_completed)
 
     def handle_input(self, data: str, actions: Sequence[str]) -> Outcome:
-        """Selects, applies or closes suggestions."""
+        """Select, apply or close suggestions."""
         if "tui.select.confirm" in actions:
             return self._enter() if self._is_naming_command else self.confirm()
         shown = self._shown
@@ -194,7 +194,7 @@ class SuggestionPopup:
         return "ignored"
 
     def confirm(self) -> Outcome:
-        """Applies the selected suggestion; a complete command is submitted.
+        """Apply the selected suggestion; a complete command is submitted.
 
         Text that was typed in full is submitted, too.
         """
@@ -211,12 +211,12 @@ class SuggestionPopup:
 
     @property
     def _is_naming_command(self) -> bool:
-        """Returns whether a command was typed before its suggestions arrived."""
+        """Return whether a command was typed before its suggestions arrived."""
         is_waiting = self._completion is not None and self._completion.is_pending
         return is_waiting and re.fullmatch(_COMMAND_NAME, self._document.buffer.text) is not None
 
     def _enter(self) -> Outcome:
-        """Handles Enter as if the suggestions had already arrived."""
+        """Handle Enter as if the suggestions had already arrived."""
         if self._completion is not None:
             lines, cursor = self._document.buffer.lines, self._document.buffer.cursor
             self._completion.request(lines, cursor, self._on_result_entering, now=True)
@@ -224,16 +224,16 @@ class SuggestionPopup:
         return "handled"
 
     def _is_current(self, shown: _Shown) -> bool:
-        """Returns whether suggestions belong to the current text."""
+        """Return whether suggestions belong to the current text."""
         return shown.version == self._document.version
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         if self._shown:
             self._shown.rows.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns the suggestions, or no rows."""
+        """Return the suggestions, or no rows."""
         return self._shown.rows.render(width) if self._shown else []
 
     def _request_again(self, on_result: Callable[[Suggestions | None], None]) -> None:

@@ -29,11 +29,11 @@ class VimHost(Protocol):
     """The members of the editor that the mode uses."""
 
     def handle_input(self, data: str) -> None:
-        """Handles a key, as if it had been pressed."""
+        """Handle a key, as if it had been pressed."""
         ...
 
     def browse_history(self, step: int) -> None:
-        """Shows an earlier or later prompt."""
+        """Show an earlier or later prompt."""
         ...
 
 
@@ -96,19 +96,19 @@ class VimMode:
         return self._mode != "insert" and (bool(own) or bool(self._waiting))
 
     def reset(self) -> None:
-        """Starts a new text, in insert mode."""
+        """Start a new text, in insert mode."""
         self._end_command()
         self._enter("insert")
         self._keys = None
         self._undo_mark = self._document.undo_mark
 
     def text_changed(self) -> None:
-        """Puts the cursor onto a character after a change that no vim command made."""
+        """Put the cursor onto a character after a change that no vim command made."""
         if self._mode == "normal":
             self._text.settle(self._text.cursor)
 
     def handle_input(self, data: str, actions: Sequence[str], text: str) -> bool:
-        """Handles a key; returns whether it was used."""
+        """Handle a key; returns whether it was used."""
         names = [action.removeprefix(PREFIX) for action in actions if action.startswith(PREFIX)]
         if self._mode == "insert":
             if self._keys is not None:
@@ -203,7 +203,7 @@ class VimMode:
     # Motions --------------------------------------------------------------------------------------
 
     def _handle_motion(self, names: Sequence[str]) -> bool:
-        """Runs a motion; returns whether the key was one."""
+        """Run a motion; returns whether the key was one."""
         if "repeatFind" in names or "repeatFindBack" in names:
             self._repeat_find(opposite="repeatFind" not in names)
             return True
@@ -250,7 +250,7 @@ class VimMode:
     # Changes --------------------------------------------------------------------------------------
 
     def _operate(self, operator: str, span: Span) -> None:
-        """Runs an operator on a text and ends the command."""
+        """Run an operator on a text and end the command."""
         here = self._text.cursor
         self._end_command()
         self._enter("normal")
@@ -319,7 +319,7 @@ class VimMode:
         self._operate(operator, self._selected() or Span(start, self._text.line_end(last)))
 
     def _changed(self) -> None:
-        """Keeps the keys of a change for the repetition."""
+        """Keep the keys of a change for the repetition."""
         if not self._replays and self._keys is not None:
             self._last_change = self._keys
         self._keys = None
@@ -378,7 +378,7 @@ class VimMode:
         self._text.settle(anchor)
 
     def _selected(self) -> Span | None:
-        """Returns the selection; ``None`` in other modes."""
+        """Return the selection; ``None`` in other modes."""
         start, end = sorted((self._anchor, self._text.cursor))
         match self._mode:
             case "lines":
@@ -394,7 +394,7 @@ class VimMode:
         self._text.settle(self._text.cursor)
 
     def _act(self, names: Sequence[str]) -> None:
-        """Runs a command without a motion; after an operator, the command is cancelled."""
+        """Run a command without a motion; after an operator, the command is cancelled."""
         do = next((_COMMANDS[name] for name in names if name in _COMMANDS), None)
         if do is None or self._operator:
             self._end_command()

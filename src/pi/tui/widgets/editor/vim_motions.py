@@ -33,12 +33,12 @@ class Span(NamedTuple):
 
 
 def last_column(line: str, units: TextUnits) -> int:
-    """Returns the column of the last character, where the cursor may stand in normal mode."""
+    """Return the column of the last character, where the cursor may stand in normal mode."""
     return units.before(line, len(line)) if line else 0
 
 
 def first_non_blank(line: str) -> int:
-    """Returns the column of the first character that is no space."""
+    """Return the column of the first character that is no space."""
     return len(line) - len(line.lstrip()) if line.strip() else max(len(line) - 1, 0)
 
 
@@ -46,7 +46,7 @@ def first_non_blank(line: str) -> int:
 
 
 def _words(line: str, units: TextUnits, *, big: bool) -> list[tuple[int, int, int]]:
-    """Returns start, column of the last character, and end of the words of a line."""
+    """Return start, column of the last character, and end of the words of a line."""
     found, at = [], 0
     runs = groupby(units.split(line), lambda unit: _kind(unit, big=big))
     for kind, run in runs:
@@ -100,7 +100,7 @@ def word_end(lines: Lines, at: Position, units: TextUnits, *, big: bool = False)
 def find_in_line(
     line: str, col: int, char: str, units: TextUnits, *, back: bool, till: bool
 ) -> int | None:
-    """Returns the column of the next ``char`` in a direction, or beside it."""
+    """Return the column of the next ``char`` in a direction, or beside it."""
     places, at = [], 0
     for unit in units.split(line):
         if unit == char:
@@ -131,7 +131,7 @@ def match_pair(lines: Lines, at: Position) -> Position | None:
 
 
 def _matching(lines: Lines, at: Position, own: str, other: str, *, back: bool) -> Position | None:
-    """Returns the partner of the bracket at a position."""
+    """Return the partner of the bracket at a position."""
     depth = 0
     rows = range(at.row, -1, -1) if back else range(at.row, len(lines))
     for row in rows:
@@ -205,7 +205,7 @@ def bracket_object(lines: Lines, at: Position, open: str, *, around: bool) -> Sp
 
 
 def _enclosing(lines: Lines, at: Position, open: str, close: str) -> Position | None:
-    """Returns the opening bracket of the pair around a position."""
+    """Return the opening bracket of the pair around a position."""
     depth = 0
     for row in range(at.row, -1, -1):
         line = lines[row]

@@ -42,41 +42,41 @@ class VimText:
     # Positions ------------------------------------------------------------------------------------
 
     def settle(self, at: Position) -> None:
-        """Moves the cursor to a position or the nearest one where it may stand."""
+        """Move the cursor to a position or the nearest one where it may stand."""
         row = min(max(at.row, 0), len(self.lines) - 1)
         line = self.lines[row]
         last = motions.last_column(line, self.document.units) if self.is_on_character else len(line)
         self.document.move_to(Position(row, max(min(at.col, last), 0)))
 
     def after(self, at: Position) -> Position:
-        """Returns the position after the character at a position."""
+        """Return the position after the character at a position."""
         return Position(at.row, self.document.units.after(self.lines[at.row], at.col))
 
     def before(self, at: Position) -> Position:
-        """Returns the position of the character before a position."""
+        """Return the position of the character before a position."""
         if not at.col and at.row:
             return Position(at.row - 1, len(self.lines[at.row - 1]))
         return Position(at.row, self.document.units.before(self.lines[at.row], at.col))
 
     def line_start(self, row: int) -> Position:
-        """Returns the first character of a line that is no space."""
+        """Return the first character of a line that is no space."""
         return Position(row, motions.first_non_blank(self.lines[row]))
 
     def line_end(self, row: int) -> Position:
-        """Returns the position after the last character of a line."""
+        """Return the position after the last character of a line."""
         return Position(row, len(self.lines[row]))
 
     def rows(self, first: int, last: int) -> Span:
-        """Returns whole lines."""
+        """Return whole lines."""
         return Span(Position(first, 0), self.line_end(last), is_lines=True)
 
     def rows_from_cursor(self, count: int) -> Span:
-        """Returns ``count`` lines from the cursor on."""
+        """Return ``count`` lines from the cursor on."""
         row = self.cursor.row
         return self.rows(row, min(row + count, len(self.lines)) - 1)
 
     def characters(self, count: int, *, back: bool = False) -> Span:
-        """Returns characters at the cursor or before it, within the line."""
+        """Return characters at the cursor or before it, within the line."""
         row, col = self.cursor
         step = self.document.units.before if back else self.document.units.after
         for _ in range(count):
@@ -87,7 +87,7 @@ class VimText:
     # Motions --------------------------------------------------------------------------------------
 
     def target(self, name: str, count: int | None, *, changes: bool) -> Target | None:
-        """Returns the target of a motion; ``None`` if there is no such motion.
+        """Return the target of a motion; ``None`` if there is no such motion.
 
         ``changes`` is set for ``c``, for which ``w`` ends with the word, as it always did in vi.
         """
@@ -99,7 +99,7 @@ class VimText:
         return None if motion is None else motion(self, count)
 
     def found(self, kind: str, char: str, count: int) -> Target | None:
-        """Returns the target of ``f``, ``F``, ``t`` or ``T``; ``None`` without one."""
+        """Return the target of ``f``, ``F``, ``t`` or ``T``; ``None`` without one."""
         back, till = kind.endswith("Backward"), kind.startswith("till")
         row, col = self.cursor
         for number in range(count):
@@ -114,7 +114,7 @@ class VimText:
         return Target(Position(row, col), "exclusive" if back else "inclusive")
 
     def span_to(self, target: Target, name: str) -> Span:
-        """Returns the text between the cursor and the target of a motion."""
+        """Return the text between the cursor and the target of a motion."""
         here, at = self.cursor, target.at
         if target.extent == "lines":
             return self.rows(*sorted((here.row, at.row)))
@@ -143,7 +143,7 @@ class VimText:
         return Target(at, "inclusive")
 
     def vertical(self, rows: int) -> Target:
-        """Returns the target of ``j`` and ``k``; the column is kept across shorter lines."""
+        """Return the target of ``j`` and ``k``; the column is kept across shorter lines."""
         row, col = self.cursor
         if self._column is None:
             self._column = col
@@ -153,12 +153,12 @@ class VimText:
     # Changes --------------------------------------------------------------------------------------
 
     def yank(self, span: Span) -> None:
-        """Keeps a text for ``put``."""
+        """Keep a text for ``put``."""
         text = self.document.buffer.between(span.start, span.end)
         self._register = Register(text, span.is_lines)
 
     def delete(self, span: Span) -> None:
-        """Deletes a text and keeps it."""
+        """Delete a text and keep it."""
         self.yank(span)
         start, end = span.start, span.end
         if span.is_lines:
@@ -171,7 +171,7 @@ class VimText:
         self.settle(self.line_start(row) if span.is_lines else span.start)
 
     def put(self, count: int, *, before: bool, selected: Span | None) -> None:
-        """Inserts the text of the register, in place of a selection if there is one."""
+        """Insert the text of the register, in place of a selection if there is one."""
         text, is_lines = self._register
         text = (f"{text}\n" if is_lines else text) * count
         if not text:
@@ -201,18 +201,18 @@ class VimText:
         self.settle(self.line_start(row))
 
     def replace_characters(self, span: Span, char: str) -> None:
-        """Replaces every character, but not line ends."""
+        """Replace every character, but not line ends."""
         text = self.document.buffer.between(span.start, span.end)
         replaced = "".join(each if each == "\n" else char for each in text)
         self.document.replace(span.start, span.end, replaced)
 
     def toggle_case(self, span: Span) -> None:
-        """Swaps upper and lower case."""
+        """Swap upper and lower case."""
         text = self.document.buffer.between(span.start, span.end)
         self.document.replace(span.start, span.end, text.swapcase())
 
     def join(self, count: int) -> None:
-        """Joins lines with a space, ``count`` times."""
+        """Join lines with a space, ``count`` times."""
         mark, row = self.document.undo_mark, self.cursor.row
         for _ in range(count):
             if row + 1 >= len(self.lines):
@@ -226,7 +226,7 @@ class VimText:
         self.document.merge_undo(mark)
 
     def open_line(self, row: int) -> None:
-        """Inserts an empty line; the cursor moves there."""
+        """Insert an empty line; the cursor moves there."""
         if row < len(self.lines):
             self.document.replace(Position(row, 0), Position(row, 0), "\n")
             self.document.move_to(Position(row, 0))

@@ -35,12 +35,12 @@ from pi.tui.widgets.markdown.nodes import (
 
 
 def draw_inline(nodes: Iterable[Inline], style: MarkdownStyle) -> str:
-    """Returns inline nodes as one styled string; line feeds in it are line breaks."""
+    """Return inline nodes as one styled string; line feeds in it are line breaks."""
     return "".join(_draw(node, style) for node in nodes)
 
 
 def plain_text(nodes: Iterable[Inline]) -> str:
-    """Returns the text without styles."""
+    """Return the text without styles."""
     return "".join(
         node.text if isinstance(node, Plain | Code | Formula) else plain_text(node.children)
         for node in nodes
@@ -83,7 +83,7 @@ _SHAPING_CHARACTERS = 400
 
 
 def draw_table(table: Table, width: int, style: MarkdownStyle) -> list[str]:
-    """Returns the rows of a table, none wider than ``width``.
+    """Return the rows of a table, none wider than ``width``.
 
     Columns shrink and cells wrap; if that fails, the rows are stacked. The first rows determine the
     column widths, so that rows of a long table can become history while others are still being
@@ -114,7 +114,7 @@ def draw_table(table: Table, width: int, style: MarkdownStyle) -> list[str]:
 
 
 def shaping_rows(table: Table) -> int:
-    """Returns how many rows below the head determine the column widths.
+    """Return how many rows below the head determine the column widths.
 
     Later rows do not change the rows above them.
     """
@@ -127,7 +127,7 @@ def shaping_rows(table: Table) -> int:
 
 
 def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Reduces widths to a total of ``room``: the widest first, none below 1.
+    """Reduce widths to a total of ``room``: the widest first, none below 1.
 
     Needs at least one column of room for each.
     """
@@ -150,7 +150,7 @@ def _draw_cell(cell: Cell, style: MarkdownStyle) -> str:
 def _fitting(
     columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
-    """Returns the column widths for the contents."""
+    """Return the column widths for the contents."""
     natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
     return shrink(natural, room)
 
@@ -198,7 +198,7 @@ def _border(left: str, middle: str, right: str, widths: Sequence[int], style: Ma
 def _stack(
     head: Sequence[str], body: Sequence[Sequence[str]], width: int, style: MarkdownStyle
 ) -> list[str]:
-    """Returns each row as lines of "head: cell", with a rule between the rows."""
+    """Return each row as lines of "head: cell", with a rule between the rows."""
     rows: list[str] = []
     for cells in body or [[""] * len(head)]:
         if rows:
@@ -214,13 +214,13 @@ _MIN_INSIDE = 8
 
 
 def clear_code_cache() -> None:
-    """Clears the cache of code rows, because paints may have changed."""
+    """Clear the cache of code rows, because paints may have changed."""
     clear_highlight_cache()
     _code_rows.cache_clear()
 
 
 def draw_blocks(blocks: Sequence[Block], width: int, style: MarkdownStyle) -> list[str]:
-    """Draws blocks from top to bottom, with an empty row between them."""
+    """Draw blocks from top to bottom, with an empty row between them."""
     rows: list[str] = []
     for block in blocks:
         if rows and needs_gap(block):
@@ -230,7 +230,7 @@ def draw_blocks(blocks: Sequence[Block], width: int, style: MarkdownStyle) -> li
 
 
 def needs_gap(block: Block) -> bool:
-    """Returns whether an empty row belongs above a block; False for the next part of a block."""
+    """Return whether an empty row belongs above a block; False for the next part of a block."""
     match block:
         case CodeBlock(has_start=False):
             return False
@@ -241,7 +241,7 @@ def needs_gap(block: Block) -> bool:
 
 
 def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
-    """Returns the rows of one block, none wider than ``width``."""
+    """Return the rows of one block, none wider than ``width``."""
     match block:
         case Paragraph():
             rows = _draw_paragraph(block, width, style)
@@ -264,7 +264,7 @@ def draw_block(block: Block, width: int, style: MarkdownStyle) -> list[str]:
 
 
 def _draw_paragraph(block: Paragraph, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws text, and display formulas in lines of their own."""
+    """Draw text, and display formulas in lines of their own."""
     rows: list[str] = []
     nodes: list[Inline] = []
 
@@ -289,7 +289,7 @@ def _draw_paragraph(block: Paragraph, width: int, style: MarkdownStyle) -> list[
 
 
 def _draw_formula(formula: Formula, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws a formula in two dimensions, or as a line where that is wider than the screen."""
+    """Draw a formula in two dimensions, or as a line where that is wider than the screen."""
     widest = max(map(visible_width, formula.rows))
     if widest > width:
         return wrap_text(style.theme.text(formula.text), width)
@@ -308,7 +308,7 @@ def _draw_heading(heading: Heading, width: int, style: MarkdownStyle) -> list[st
 
 
 def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws indented code below its language. An incomplete line is not highlighted.
+    """Draw indented code below its language. An incomplete line is not highlighted.
 
     Fences are drawn for text of the user only: elsewhere the indentation and the colours show
     where the code ends.
@@ -336,7 +336,7 @@ def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
 
 
 def _draw_held(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws a placeholder row for code that a view draws when it is complete."""
+    """Draw a placeholder row for code that a view draws when it is complete."""
     theme = style.theme
     text = f"{theme.code_indent()}{theme.code_border(f'{block.language} …')}"
     return wrap_text(text, width)[:1]
@@ -344,7 +344,7 @@ def _draw_held(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _code_rows(line: str, width: int, paint: Paint) -> tuple[str, ...]:
-    """Returns a line of code as rows. Cached, because open code is drawn with every delta."""
+    """Return a line of code as rows. Cached, because open code is drawn with every delta."""
     return tuple(wrap_text(paint(line), width))
 
 
@@ -357,7 +357,7 @@ def _draw_quote(quote: Quote, width: int, style: MarkdownStyle) -> list[str]:
 
 
 def _draw_list(block: List, width: int, style: MarkdownStyle) -> list[str]:
-    """Draws the items, with empty rows where the source has empty lines.
+    """Draw the items, with empty rows where the source has empty lines.
 
     A row depends only on the rows above it, so that a growing list can become history.
     """

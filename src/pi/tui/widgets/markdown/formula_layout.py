@@ -34,7 +34,7 @@ LOWERED = dict(
 
 
 def small(text: str, letters: dict[str, str]) -> str:
-    """Returns a text in raised or lowered letters; empty if one does not exist."""
+    """Return a text in raised or lowered letters; empty if one does not exist."""
     if text and all(letter in letters for letter in text):
         return "".join(map(letters.__getitem__, text))
     return ""
@@ -58,12 +58,12 @@ class FormulaBox(NamedTuple):
 
 
 def layout(node: Node) -> tuple[str, ...]:
-    """Returns the rows of a formula."""
+    """Return the rows of a formula."""
     return tuple(row.rstrip() for row in lay_out(node).rows)
 
 
 def lay_out(node: Node) -> FormulaBox:
-    """Returns the box of a node."""
+    """Return the box of a node."""
     return _LAYOUTS[type(node)](node)
 
 
@@ -71,7 +71,7 @@ def lay_out(node: Node) -> FormulaBox:
 
 
 def _row(node: NodeRow) -> FormulaBox:
-    """Returns items side by side, with the spaces of a formula and not those of the source."""
+    """Return items side by side, with the spaces of a formula and not those of the source."""
     parts: list[FormulaBox] = []
     before: Node | None = None
     is_sign = False
@@ -88,14 +88,14 @@ def _row(node: NodeRow) -> FormulaBox:
 
 
 def _is_operand(node: Node | None) -> bool:
-    """Returns whether an operator can follow a node."""
+    """Return whether an operator can follow a node."""
     if node is None or _kind(node) in ("operator", "relation", "space", "word"):
         return False
     return _text(node) not in _NO_OPERAND
 
 
 def _gap(before: Node, item: Node) -> int:
-    """Returns the columns between two neighbours."""
+    """Return the columns between two neighbours."""
     (left, right), (text, following) = map(_kind, (before, item)), map(_text, (before, item))
     if "space" in (left, right):
         gap = False
@@ -123,7 +123,7 @@ _NO_OPERAND = ("", "(", "[", "{", ",", "/", "⟨")
 
 
 def _kind(node: Node) -> str:
-    """Returns the kind that decides about spaces; ``tall`` for fractions and the like."""
+    """Return the kind that decides about spaces; ``tall`` for fractions and the like."""
     match node:
         case Symbol():
             return node.kind
@@ -137,12 +137,12 @@ def _kind(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """Returns the text of a symbol; ``x`` for other nodes."""
+    """Return the text of a symbol; ``x`` for other nodes."""
     return node.text if isinstance(node, Symbol) else "x"
 
 
 def _side_by_side(parts: Sequence[FormulaBox]) -> FormulaBox:
-    """Returns boxes side by side on one base."""
+    """Return boxes side by side on one base."""
     if not parts:
         return FormulaBox(("",))
     base = max(part.base for part in parts)
@@ -168,7 +168,7 @@ def _aligned(row: str, width: int, alignment: str) -> str:
 
 
 def _stacked(boxes: Sequence[FormulaBox], base: int) -> FormulaBox:
-    """Returns boxes below each other, centred; ``base`` is the row of the base."""
+    """Return boxes below each other, centred; ``base`` is the row of the base."""
     width = max(box.width for box in boxes)
     return FormulaBox(tuple(row for box in boxes for row in _centred(box, width)), base)
 
@@ -241,7 +241,7 @@ def _scripts(node: Scripts) -> FormulaBox:
 
 
 def _script(node: Node | None) -> FormulaBox:
-    """Returns a script, without spaces around its operators."""
+    """Return a script, without spaces around its operators."""
     if node is None:
         return FormulaBox(("",))
     box = lay_out(node)
@@ -252,13 +252,13 @@ def _script(node: Node | None) -> FormulaBox:
 
 
 def _small(script: FormulaBox, letters: dict[str, str]) -> FormulaBox:
-    """Returns a script in small letters, if they exist."""
+    """Return a script in small letters, if they exist."""
     shown = small(script.rows[0], letters) if len(script.rows) == 1 else ""
     return FormulaBox((shown,)) if shown else script
 
 
 def _short_scripts(base: FormulaBox, lower: FormulaBox, upper: FormulaBox) -> FormulaBox | None:
-    """Returns small letters behind the base, if they exist."""
+    """Return small letters behind the base, if they exist."""
     if len(base.rows) > 1 or len(lower.rows) > 1 or len(upper.rows) > 1:
         return None
     below = small(lower.rows[0].replace(" ", ""), LOWERED)
@@ -269,7 +269,7 @@ def _short_scripts(base: FormulaBox, lower: FormulaBox, upper: FormulaBox) -> Fo
 
 
 def _limits(node: Scripts) -> FormulaBox:
-    """Returns scripts below and above the base."""
+    """Return scripts below and above the base."""
     base = lay_out(node.base)
     upper = [] if node.upper is None else [_script(node.upper)]
     lower = [] if node.lower is None else [_script(node.lower)]

@@ -47,7 +47,7 @@ _LOOKS_LIKE_DISPLAY = re.compile(r"\\[A-Za-z]|\^|=")
 
 @lru_cache(maxsize=256)
 def formula(source: str) -> str | None:
-    """Returns a formula as characters; None if it is not a formula or does not fit a line."""
+    """Return a formula as characters; None if it is not a formula or does not fit a line."""
     if not _LOOKS_LIKE_ONE.search(source):
         return None
     try:
@@ -59,7 +59,7 @@ def formula(source: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def display(source: str) -> Formula | None:
-    """Returns a formula for lines of its own; None if it is not one."""
+    """Return a formula for lines of its own; None if it is not one."""
     if not _LOOKS_LIKE_DISPLAY.search(source):
         return None
     try:
@@ -70,7 +70,7 @@ def display(source: str) -> Formula | None:
 
 
 def in_line(node: Node) -> str:
-    """Returns a node as one line."""
+    """Return a node as one line."""
     return re.sub(r"  +", " ", _line(node)).strip()
 
 
@@ -138,7 +138,7 @@ def _begins_word(node: Node | None) -> bool:
 
 
 def _script(node: Node, letters: dict[str, str], sign: str) -> str:
-    """Returns a superscript or subscript if all characters exist, otherwise with a sign."""
+    """Return a superscript or subscript if all characters exist, otherwise with a sign."""
     text = in_line(node)
     return small(text, letters) or sign + _bracketed(text)
 
@@ -170,7 +170,7 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_&]|\s+|.", re.DOTALL)
 
 
 def parse_latex(source: str) -> Node:
-    """Returns the formula as a node. Raises ``NotUnderstood``.
+    """Return the formula as a node. Raises ``NotUnderstood``.
 
     Several lines, divided by two backslashes, become a grid with one column.
     """
@@ -192,7 +192,7 @@ class _Parser:
         self._depth = 0
 
     def cells(self, end: Sequence[str]) -> tuple[tuple[Node, ...], ...]:
-        """Reads the rows of a grid up to one of the tokens ``end``, or to the end."""
+        """Read the rows of a grid up to one of the tokens ``end``, or to the end."""
         rows: list[tuple[Node, ...]] = []
         cells: list[Node] = []
         while True:
@@ -208,7 +208,7 @@ class _Parser:
         return tuple(rows)
 
     def _row(self, end: Sequence[str]) -> Node:
-        """Reads nodes up to one of the tokens ``end``."""
+        """Read nodes up to one of the tokens ``end``."""
         items: list[Node] = []
         while self._tokens and self._tokens[-1] not in end:
             token = self._tokens[-1]
@@ -238,7 +238,7 @@ class _Parser:
         items.append(base._replace(upper=script) if sign == "^" else base._replace(lower=script))
 
     def _next(self) -> Node:
-        """Reads one letter, command or group."""
+        """Read one letter, command or group."""
         if self._depth == _MAX_NESTING:
             raise NotUnderstood
         self._depth += 1
@@ -342,12 +342,12 @@ class _Parser:
     # Tokens ---------------------------------------------------------------------------------------
 
     def argument(self) -> Node:
-        """Reads the argument of a command or sign: a group, or the next letter."""
+        """Read the argument of a command or sign: a group, or the next letter."""
         self._skip_blanks()
         return self._next()
 
     def _raw_group(self) -> str:
-        """Reads a group as text, or the next letter."""
+        """Read a group as text, or the next letter."""
         self._skip_blanks()
         if (first := self._next_token()) != "{":
             if first.startswith("\\") or first in "}^_&":
@@ -382,7 +382,7 @@ class _Parser:
         return {"<": "⟨", ">": "⟩"}.get(token, token)
 
     def _skip_length(self) -> None:
-        """Skips the length after a line break: ``\\\\[1ex]``."""
+        """Skip the length after a line break: ``\\\\[1ex]``."""
         if self._tokens and self._tokens[-1] == "[":
             rest = "".join(reversed(self._tokens[-12:]))
             if found := re.match(r"\[-?[\d.]+ ?[a-z]{2}\]", rest):

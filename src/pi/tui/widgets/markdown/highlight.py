@@ -72,19 +72,19 @@ _ALSO_CALLED = {
 
 
 def highlight(code: str, language: str, theme: CodeTheme) -> list[str]:
-    """Returns the highlighted lines; plain if the language is missing or unknown."""
+    """Return the highlighted lines; plain if the language is missing or unknown."""
     if not language:
         return _lines(code)
     return [line for piece in pieces(code) for line in _highlight_piece(piece, language, theme)]
 
 
 def clear_highlight_cache() -> None:
-    """Clears the cache, because paints may have changed."""
+    """Clear the cache, because paints may have changed."""
     _highlight_piece.cache_clear()
 
 
 def pieces(code: str) -> Iterator[str]:
-    """Yields the pieces that are highlighted separately; joined they are the code."""
+    """Yield the pieces that are highlighted separately; joined they are the code."""
     start = place = lines = 0
     previous = ""
     for line in code.splitlines(keepends=True):
@@ -99,7 +99,7 @@ def pieces(code: str) -> Iterator[str]:
 
 
 def can_end(piece: str, last_line: str, next_line: str, lines: int) -> bool:
-    """Returns whether a piece can end between two lines: outside functions, strings, comments."""
+    """Return whether a piece can end between two lines: outside functions, strings, comments."""
     if lines >= _MAX_PIECE_LINES:
         return True
     if last_line.strip() or not next_line.strip() or next_line[0] in " \t})]":

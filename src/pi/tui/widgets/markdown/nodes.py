@@ -193,11 +193,11 @@ class CodeViews(Protocol):
     """Draws code of some languages as something else, such as diagrams."""
 
     def draws(self, language: str) -> bool:
-        """Returns whether it draws this language. Such code is shown when it is complete."""
+        """Return whether it draws this language. Such code is shown when it is complete."""
         ...
 
     def rows(self, language: str, text: str, width: int, *, is_open: bool) -> list[str] | None:
-        """Returns the rows; None if the source is shown.
+        """Return the rows; None if the source is shown.
 
         ``is_open`` if the text ended without the closing fence.
         """

@@ -43,7 +43,7 @@ _URL_BRACKETS = {")": "(", "]": "["}
 
 
 def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
-    """Converts bare URLs to links, as in GitHub's Markdown.
+    """Convert bare URLs to links, as in GitHub's Markdown.
 
     Nodes without URLs are returned unchanged.
     """
@@ -61,7 +61,7 @@ def _can_hold_urls(node: Inline) -> bool:
 
 
 def _split(text: str) -> Iterator[Inline]:
-    """Yields links and the text between them."""
+    """Yield links and the text between them."""
     at = 0
     for match in re.finditer(_ADDRESS, text):
         address = _trimmed(match[0])
@@ -74,7 +74,7 @@ def _split(text: str) -> Iterator[Inline]:
 
 
 def _trimmed(address: str) -> str:
-    """Removes punctuation and unmatched brackets, which belong to the sentence."""
+    """Remove punctuation and unmatched brackets, which belong to the sentence."""
     while True:
         last = address[-1]
         opening = _URL_BRACKETS.get(last)
@@ -127,7 +127,7 @@ def parse(
     draw_formulas: bool = False,
     draws: DrawsLanguage | None = None,
 ) -> list[PlacedBlock]:
-    """Returns the blocks of a source, from top to bottom.
+    """Return the blocks of a source, from top to bottom.
 
     ``definitions`` are links defined in other parts, by label in lower case. ``keep_backslashes``
     shows escaping backslashes, and ``draw_formulas`` converts LaTeX. ``draws`` returns whether a
@@ -152,7 +152,7 @@ def parse(
 
 
 def link_definitions(text: str) -> dict[str, str]:
-    """Returns the link definitions of a source, by label in lower case."""
+    """Return the link definitions of a source, by label in lower case."""
     found = pyromark.reference_definitions(text, options=_EXTENSIONS)
     return {label.casefold(): definition["dest"] for label, definition in found.items()}
 
@@ -245,7 +245,7 @@ class _Builder:
             self._found.append(PlacedBlock(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
-        """Returns the open item; in a loose list, a paragraph is open inside it."""
+        """Return the open item; in a loose list, a paragraph is open inside it."""
         return next(
             (frame for frame in reversed(self._stack) if frame.kind == "Item"), self._stack[-1]
         )
@@ -266,7 +266,7 @@ class _Builder:
         return ""  # an extension that is not enabled
 
     def _bracketed(self, text: str, start: int) -> bool:
-        """Returns whether a text ends a formula between escaped brackets, and draws it."""
+        """Return whether a text ends a formula between escaped brackets, and draw it."""
         if self._source[start - 1 : start] != b"\\":
             return False
         frame, sign = self._stack[-1], text[:1]
@@ -317,7 +317,7 @@ class _Builder:
                 return self._marked(_block(frame), frame)
 
     def _marked(self, block: Block, frame: _Frame) -> Block:
-        """Sets ``is_drawn`` and ``is_closed`` of code that a view draws; other blocks unchanged."""
+        """Set ``is_drawn`` and ``is_closed`` of code that a view draws; other blocks unchanged."""
         if self._draws is None or not isinstance(block, CodeBlock):
             return block
         if not self._draws(block.language):
@@ -344,11 +344,11 @@ class _Builder:
 
     @property
     def _is_first(self) -> bool:
-        """Returns whether the element that has just ended is the first child of its parent."""
+        """Return whether the element that has just ended is the first child of its parent."""
         return not (self._stack and self._stack[-1].children)
 
     def _is_apart(self, start: int) -> bool:
-        """Returns whether the line above the one of ``start`` is empty."""
+        """Return whether the line above the one of ``start`` is empty."""
         line = self._source.rfind(b"\n", 0, start)
         above = self._source.rfind(b"\n", 0, max(line, 0)) + 1
         return line >= 0 and not self._source[above:line].strip(_BLANK)
@@ -380,7 +380,7 @@ def _sanitised(formula: Formula) -> Formula:
 
 
 def _paragraph(nodes: Iterable[Inline]) -> Paragraph:
-    """Returns a paragraph in which the formulas with lines of their own are marked."""
+    """Return a paragraph in which the formulas with lines of their own are marked."""
     children = list(link_bare_urls(nodes))
     for place, node in enumerate(children):
         if not isinstance(node, Formula):
@@ -395,13 +395,13 @@ def _paragraph(nodes: Iterable[Inline]) -> Paragraph:
 
 
 def language_of(info: str) -> str:
-    """Returns the language in the info string of a fence, or an empty string."""
+    """Return the language in the info string of a fence, or an empty string."""
     words = one_line(info).replace(",", " ").replace("{", " ").split()
     return words[0].rstrip("}") if words else ""
 
 
 def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
-    """Returns the blocks in a frame and their positions.
+    """Return the blocks in a frame and their positions.
 
     Text without a block of its own (in a tight list) becomes a paragraph.
     """

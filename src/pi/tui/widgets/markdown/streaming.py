@@ -67,7 +67,7 @@ class Splitter:
         self._list: _OpenList | None = None
 
     def append(self, text: str) -> list[Block]:
-        """Adds source. Returns the blocks that have become final."""
+        """Add source. Returns the blocks that have become final."""
         self._tail += text
         final: list[Block] = []
         if "\n" in text:
@@ -76,7 +76,7 @@ class Splitter:
         return final
 
     def tail(self, *, is_last: bool) -> Tail:
-        """Returns the blocks after the final ones; unless ``is_last``, without ambiguous text."""
+        """Return the blocks after the final ones; unless ``is_last``, without ambiguous text."""
         if self._code is not None:
             rest = self._code.rest(self._tail, is_last=is_last)
             return Tail([rest if is_last else held(rest)], 0)
@@ -93,7 +93,7 @@ class Splitter:
         return Tail(blocks, closed)
 
     def _read_code(self, final: list[Block]) -> bool:
-        """Moves whole lines into the code. Returns True if the code ended and more may follow."""
+        """Move whole lines into the code. Returns True if the code ended and more may follow."""
         assert self._code is not None
         *lines, self._tail = self._tail.split("\n")
         for number, line in enumerate(lines):
@@ -106,7 +106,7 @@ class Splitter:
         return False
 
     def _read_text(self, final: list[Block]) -> bool:
-        """Moves blocks out of the tail. Returns True if code begins after them."""
+        """Move blocks out of the tail. Returns True if code begins after them."""
         whole = self._tail[: self._tail.rfind("\n") + 1]
         for fence in _FENCE.finditer(whole, self._fences_checked):
             self._fences_checked = fence.end()
@@ -127,21 +127,21 @@ class Splitter:
         return False
 
     def _cut(self, placed: list[PlacedBlock], end: int, final: list[Block]) -> None:
-        """Makes all blocks but the last final."""
+        """Make all blocks but the last final."""
         final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
         if len(placed) > 1:
             self._list = None
         self._drop(end)
 
     def _cut_list(self, block: List, end: int, final: list[Block]) -> None:
-        """Makes all items but the last final; ``end`` counts back from the last whole line."""
+        """Make all items but the last final; ``end`` counts back from the last whole line."""
         *items, last = _single_items(block)
         final += items
         self._list = _OpenList(last.first_number, is_apart=last.items[0].is_apart)
         self._drop(self._tail.rfind("\n") + 1 + end)
 
     def _drop(self, end: int) -> None:
-        """Continues after the final part."""
+        """Continue after the final part."""
         if "]:" in self._tail[:end]:
             self._definitions |= link_definitions(self._tail[:end])
         self._tail = self._tail[end:]
@@ -161,7 +161,7 @@ class Splitter:
 
 
 def held(block: Block) -> Block:
-    """Returns a growing block without the code at its end that a view draws when it is complete.
+    """Return a growing block without the code at its end that a view draws when it is complete.
 
     Code elsewhere in it is complete, also without a closing fence.
     """
@@ -184,14 +184,14 @@ class _OpenList(NamedTuple):
     is_apart: bool
 
     def continued(self, block: List) -> List:
-        """Returns the rest of the list, which was parsed separately, as its continuation."""
+        """Return the rest of the list, which was parsed separately, as its continuation."""
         first, *others = block.items
         first = replace(first, is_apart=self.is_apart)
         return List(items=(first, *others), first_number=self.number, is_continuation=True)
 
 
 def in_pieces(block: Block) -> list[Block]:
-    """Returns a list as one block for each item; other blocks unchanged."""
+    """Return a list as one block for each item; other blocks unchanged."""
     return [*_single_items(block)] if isinstance(block, List) else [block]
 
 
@@ -208,12 +208,12 @@ def _single_items(block: List) -> list[List]:
 
 
 def _is_apart(start: int, text: str) -> bool:
-    """Returns whether an empty line is above the line of a byte position."""
+    """Return whether an empty line is above the line of a byte position."""
     return text[: _line_of(start, text)].rstrip(" ").endswith("\n\n")
 
 
 def _line_of(start: int, text: str) -> int:
-    """Returns the start of the line of a byte position, in characters."""
+    """Return the start of the line of a byte position, in characters."""
     return text.encode()[:start].decode().rfind("\n") + 1
 
 
@@ -233,7 +233,7 @@ class _OpenCode:
         self._has_start = True
 
     def add(self, line: str) -> CodeBlock | None:
-        """Adds a whole line. Returns the code that has become final."""
+        """Add a whole line. Returns the code that has become final."""
         if self._closes(line):
             self.is_closed = True
             return self._block(self._piece, has_end=True)
@@ -249,7 +249,7 @@ class _OpenCode:
         return final
 
     def rest(self, growing: str, *, is_last: bool) -> CodeBlock:
-        """Returns the code that is not final. ``growing`` may become the closing fence."""
+        """Return the code that is not final. ``growing`` may become the closing fence."""
         if set(growing.strip(" ")) == {self._mark[0]} and (not is_last or self._closes(growing)):
             self.is_closed = is_last
             growing = ""
@@ -293,7 +293,7 @@ class StablePart(Record, kw_only=False):
 
 
 def stable_part(block: Block) -> StablePart | None:
-    """Returns the part of a growing block that will not change; None if nothing is certain.
+    """Return the part of a growing block that will not change; None if nothing is certain.
 
     A paragraph, a quote or a table can become higher than the window before it is complete. Its
     first rows must become history by then, otherwise they are neither on the screen nor above it.
@@ -327,7 +327,7 @@ def _settled_list(block: List) -> StablePart | None:
 
 
 def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
-    """Returns the stable part of several blocks, and how many of its last rows are uncertain."""
+    """Return the stable part of several blocks, and how many of its last rows are uncertain."""
     if not blocks:
         return (), 0
     *others, last = blocks
@@ -340,7 +340,7 @@ def _settled_blocks(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], int]:
 
 
 def _before_last_mark(nodes: Sequence[Inline]) -> Sequence[Inline]:
-    """Removes nodes that were closed by a mark at the very end.
+    """Remove nodes that were closed by a mark at the very end.
 
     The next character may change the meaning of the mark: `*a**` ends with one star too many, and
     these two close nothing once a letter follows.
@@ -357,7 +357,7 @@ def _is_mark(node: Inline) -> bool:
 
 
 def _first_open(nodes: Sequence[Inline]) -> int:
-    """Returns how many characters come before the first that may begin something else.
+    """Return how many characters come before the first that may begin something else.
 
     Marks that the parser did not use are in the text: a star without its partner, or a bracket that
     may become a link.
@@ -369,7 +369,7 @@ def _first_open(nodes: Sequence[Inline]) -> int:
 
 
 def _start_of_table(text: str) -> int:
-    """Returns where the head of a table may begin, which is text until the next line arrived."""
+    """Return where the head of a table may begin, which is text until the next line arrived."""
     *others, last = text.split("\n")
     if "|" not in last:
         return len(text)
@@ -377,7 +377,7 @@ def _start_of_table(text: str) -> int:
 
 
 def _mark_text(node: Inline) -> str:
-    """Returns the text of a node with dots for code; ends with a non-letter if the source does."""
+    """Return the text of a node with dots for code; ends with a non-letter if the source does."""
     match node:
         case Plain(may_dissolve=True) | Formula(may_dissolve=True):
             return "`" + "." * (len(node.text) - 1)  # open from its beginning
@@ -390,7 +390,7 @@ def _mark_text(node: Inline) -> str:
 
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:
-    """Returns the nodes before a character; the node around it is dropped unless it is plain."""
+    """Return the nodes before a character; the node around it is dropped unless it is plain."""
     kept: list[Inline] = []
     for node in nodes:
         length = len(plain_text((node,)))

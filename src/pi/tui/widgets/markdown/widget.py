@@ -73,29 +73,29 @@ class Markdown:
         return self._source
 
     def append(self, text: str) -> None:
-        """Appends text."""
+        """Append text."""
         self.set_text(self._source + text)
 
     def set_text(self, text: str) -> None:
-        """Sets the text. If it extends the previous text, only the new part is parsed."""
+        """Set the text. If it extends the previous text, only the new part is parsed."""
         if text != self._source:
             self._source = text
             self._show(may_extend=self._is_streaming)
 
     def finish(self, text: str = "") -> None:
-        """Appends the last text and ends the stream: all rows are final."""
+        """Append the last text and end the stream: all rows are final."""
         was_streaming, self._is_streaming = self._is_streaming, False
         self._source += text
         self._show(may_extend=was_streaming)
 
     def invalidate(self) -> None:
-        """Discards cached rows."""
+        """Discard cached rows."""
         clear_code_cache()
         self._drawn_code.clear()
         self._width = -1
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows."""
+        """Return the rows."""
         if width != self._width:
             self._width = width
             self._drawn_code.clear()
@@ -121,11 +121,11 @@ class Markdown:
         return self._with_margin(self._settled) if self._is_streaming else None
 
     def _with_margin(self, rows: int) -> int:
-        """Returns how many rows are sure; without text that stays, the margin may vanish, too."""
+        """Return how many rows are sure; without text that stays, the margin may vanish, too."""
         return self._pad_y + rows if rows else 0
 
     def _show(self, *, may_extend: bool) -> None:
-        """Applies the current source. With ``may_extend``, only new text is parsed if possible."""
+        """Apply the current source. With ``may_extend``, only new text is parsed if possible."""
         shown = self._transform(self._source)
         if may_extend and shown.startswith(self._shown):
             self._read(shown[len(self._shown) :])
@@ -171,7 +171,7 @@ class Markdown:
         return [*margin, *rows, *margin]
 
     def _settled_rows(self, block: Block, *, is_first: bool) -> int:
-        """Returns how many rows of a growing block will keep their text."""
+        """Return how many rows of a growing block will keep their text."""
         settled = stable_part(block)
         if settled is None:
             return 0
@@ -184,7 +184,7 @@ class Markdown:
         return self._padded(rows)
 
     def _code_rows(self, block: CodeBlock, width: int) -> list[str] | None:
-        """Returns the rows that a view draws for a block; None without any, or if too wide."""
+        """Return the rows that a view draws for a block; None without any, or if too wide."""
         assert self._code_views is not None
         key = (block, width)
         if key not in self._drawn_code:

@@ -44,7 +44,7 @@ _SEEN = ("Screen", "Terminal")
 
 
 async def edit_settings(ui: Ui) -> None:
-    """Shows all settings until the user closes the list; changes apply at once."""
+    """Show all settings until the user closes the list; changes apply at once."""
 
     def build(done: Callable[[None], None]) -> Component:
         return _Editing(ui, done).panel
@@ -91,7 +91,7 @@ class _Editing:
         return not setting.choices or len(setting.choices) > _MAX_CYCLED
 
     def _submenu(self, setting: Setting) -> Callable[[str, Done], Component]:
-        """Returns a function that opens a list of known values, or a field for others."""
+        """Return a function that opens a list of known values, or a field for others."""
 
         def ask(current: str, done: Done) -> Component:
             offers = self._offers(setting)
@@ -172,7 +172,7 @@ class _Editing:
             _preview(self._ui, stored if isinstance(stored, str) else None)
 
     def _offers(self, setting: Setting) -> list[Offer]:
-        """Returns the known values of a setting; empty if any text is valid."""
+        """Return the known values of a setting; empty if any text is valid."""
         models = self._ui.port.models
         match setting.name:
             case "theme":
@@ -204,7 +204,7 @@ class _Editing:
                 ]
 
     def _store_all(self, setting: Setting, value: str | None) -> None:
-        """Stores a value; with a default model, also its provider."""
+        """Store a value; with a default model, also its provider."""
         if setting.name == "defaultModel" and value is not None:
             provider, _, value = value.partition("/")
             self._store(self._rows["defaultProvider"], provider)
@@ -246,7 +246,7 @@ class _Editing:
             self._ui.refresh()
 
     def _check(self, name: str, value: object) -> None:
-        """Warns if a project or an option overrides the saved value."""
+        """Warn if a project or an option overrides the saved value."""
         if value is not None and value_at(self._ui.port.settings.raw, name.split(".")) != value:
             self._ui.notify(
                 f"Saved {name}, but project settings or an option override it.", "warning"
@@ -269,7 +269,7 @@ FOLLOW = PickedTheme(name=None)
 
 
 async def pick_theme(ui: Ui) -> PickedTheme | None:
-    """Returns the theme that the user chooses; on cancel the old one is restored."""
+    """Return the theme that the user chooses; on cancel the old one is restored."""
     before = ui.port.settings.values.theme
     offered = [FOLLOW, *(PickedTheme(name=name) for name in theme_names(ui))]
 
@@ -309,7 +309,7 @@ _SAMPLE_ROWS, _FOR_SAMPLE = 9, 30
 
 
 def theme_names(ui: Ui) -> list[str]:
-    """Returns all themes, the neutral ones first."""
+    """Return all themes, the neutral ones first."""
     return sorted(ui.themes.names, key=lambda name: (name not in _NEUTRAL, name))
 
 

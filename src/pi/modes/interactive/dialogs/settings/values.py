@@ -47,12 +47,12 @@ def format_scalar(value: object) -> str:
 
 
 def find_choice(setting: Setting, words: str) -> Value:
-    """Returns the choice with this label."""
+    """Return the choice with this label."""
     return next(each for each in setting.choices if format_scalar(each) == words)
 
 
 def parse_value(setting: Setting, text: str) -> object:
-    """Parses a value; empty text returns ``None``, which resets the setting.
+    """Parse a value; empty text returns ``None``, which resets the setting.
 
     Raises ``InvalidValue`` with the expected form.
     """
@@ -88,7 +88,7 @@ def _number(setting: Setting, text: str) -> int:
 
 
 def _list(setting: Setting, text: str) -> list[str]:
-    """Parses a JSON array, or words separated by commas."""
+    """Parse a JSON array, or words separated by commas."""
     if not text.startswith("["):
         return [word.strip() for word in text.split(",") if word.strip()]
     value = _json(setting, text)
@@ -190,21 +190,21 @@ class Replaceable:
         self._inside: ValueList | ValueField | None = None
 
     def show(self, inside: ValueList | ValueField) -> None:
-        """Replaces the component."""
+        """Replace the component."""
         self._inside = inside
 
     def handle_input(self, data: str) -> None:
-        """Passes the key on."""
+        """Pass the key on."""
         if self._inside is not None:
             self._inside.handle_input(data)
 
     def invalidate(self) -> None:
-        """Invalidates the cached rows."""
+        """Invalidate the cached rows."""
         if self._inside is not None:
             self._inside.invalidate()
 
     def render(self, width: int) -> list[str]:
-        """Returns the rows of the component."""
+        """Return the rows of the component."""
         return self._inside.render(width) if self._inside is not None else []
 
 
@@ -242,7 +242,7 @@ class ValueField:
         """Invalidates the cached rows."""
 
     def handle_input(self, data: str) -> None:
-        """Edits, accepts or cancels."""
+        """Edit, accepts or cancel."""
         self._problem = ""
         self._field.handle_input(data)
 

@@ -48,7 +48,7 @@ def draw_row(
 
 
 def fitted(lines: str, room: int) -> str:
-    """Limits connectors to ``room`` columns: those nearest to the entry are kept.
+    """Limit connectors to ``room`` columns: those nearest to the entry are kept.
 
     Only whole steps are removed, so that rows of one branch stay aligned.
     """
@@ -168,7 +168,7 @@ class TreeSelector:
         return self._label is not None
 
     def handle_input(self, data: str) -> None:
-        """Moves, filters, searches, folds, labels, chooses or closes."""
+        """Move, filter, search, fold, label, choose or close."""
         if self._label is not None:
             self._label.handle_input(data)
         elif (
@@ -311,7 +311,7 @@ class Summary(Record):
 
 
 async def walk_tree(ui: Ui) -> None:
-    """Shows the tree until the user goes to an entry or closes it.
+    """Show the tree until the user goes to an entry or closes it.
 
     Cancelling the question about a summary, or the summary itself, returns to the tree in its
     previous state; the session does not move.
@@ -333,7 +333,7 @@ async def walk_tree(ui: Ui) -> None:
 
 
 async def pick_entry(ui: Ui, view: TreeView) -> str | None:
-    """Returns the id of the entry that the user chooses; labels are saved at once."""
+    """Return the id of the entry that the user chooses; labels are saved at once."""
     port = ui.port
     async with TaskScope() as tasks:
 
@@ -363,7 +363,7 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
 
 
 def arrive(ui: Ui, text: str | None) -> None:
-    """Puts the message at the new position into the editor.
+    """Put the message at the new position into the editor.
 
     A draft is never overwritten.
     """
@@ -376,7 +376,7 @@ def arrive(ui: Ui, text: str | None) -> None:
 
 
 async def _ask_for_summary(ui: Ui) -> Summary | None:
-    """Asks whether to summarise; ``None`` returns to the tree."""
+    """Ask whether to summarise; ``None`` returns to the tree."""
     options = ui.port.settings.section(("branchSummary",), BranchSummaryOptions)
     if not options.asks:
         return Summary(is_requested=False)

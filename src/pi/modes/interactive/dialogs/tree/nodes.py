@@ -77,7 +77,7 @@ Calls: TypeAlias = Mapping[str, ToolCall]
 
 
 def describe(entry: Entry, calls: Calls) -> Description:
-    """Describes the entry for a list."""
+    """Describe the entry for a list."""
     match entry:
         case MessageEntry(message=message):
             return _message(message, calls)
@@ -164,7 +164,7 @@ def _bookkeeping(entry: Entry) -> Description:
 
 
 def snippet(call: ToolCall) -> str:
-    """Returns the main argument of a tool call."""
+    """Return the main argument of a tool call."""
     found = (call.arguments.get(name) for name in _MAIN_ARGUMENTS)
     text = next((value for value in found if isinstance(value, str) and value), "")
     return one_line(text)[:LONGEST]
@@ -220,13 +220,13 @@ class Tree:
         return frozenset(found)
 
     def place(self, id: str | None) -> int:
-        """Returns the number of an entry; ``ROOT`` if it is not in the tree."""
+        """Return the number of an entry; ``ROOT`` if it is not in the tree."""
         found = (place for place, node in enumerate(self.nodes) if node.id == id)
         return next(found, ROOT)
 
 
 def read_tree(port: SessionPort) -> Tree:
-    """Returns the current tree of a session."""
+    """Return the current tree of a session."""
     entries = [decoded(raw) for raw in port.info.entries()]
     parents, labels = _parents_and_labels(port.info.tree(), len(entries))
     nodes = tuple(
@@ -247,7 +247,7 @@ def read_tree(port: SessionPort) -> Tree:
 
 
 def decoded(raw: msgspec.Raw) -> Entry:
-    """Decodes an entry."""
+    """Decode an entry."""
     line = bytes(raw)
     known = read_outline(line)
     assert known is not None, "the log holds entries only"
@@ -257,7 +257,7 @@ def decoded(raw: msgspec.Raw) -> Entry:
 def _parents_and_labels(
     roots: Iterable[TreeNode], count: int
 ) -> tuple[list[int], dict[int, tuple[str, str]]]:
-    """Returns the parent of every entry, and the labels."""
+    """Return the parent of every entry, and the labels."""
     parents, labels = [ROOT] * count, {}
     waiting = list(roots)
     while waiting:
@@ -271,7 +271,7 @@ def _parents_and_labels(
 
 
 def _describe_all(entries: Iterable[Entry]) -> Iterator[Description]:
-    """Describes each entry; a result belongs to the last call with its id before it.
+    """Describe each entry; a result belongs to the last call with its id before it.
 
     Some servers restart the numbering of calls with every answer.
     """

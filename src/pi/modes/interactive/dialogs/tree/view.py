@@ -16,7 +16,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
-    """Returns for every node whether it is listed: by the mode and all words of the query."""
+    """Return for every node whether it is listed: by the mode and all words of the query."""
     words = query.lower().split()
     return [
         _fits(node, mode, is_leaf=place == tree.leaf) and (not words or _has(node, words))
@@ -25,7 +25,7 @@ def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
 
 
 def next_mode(mode: Mode, step: int) -> Mode:
-    """Returns the next or previous mode, cyclically."""
+    """Return the next or previous mode, cyclically."""
     return MODES[(MODES.index(mode) + step) % len(MODES)]
 
 
@@ -77,7 +77,7 @@ class Row:
 
 
 def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> list[Row]:
-    """Returns the rows from top to bottom."""
+    """Return the rows from top to bottom."""
     children = listed_children(tree, shown)
     rows: list[Row] = []
     waiting = _as_stack(children.get(ROOT, []), "", are_roots=True)
@@ -93,7 +93,7 @@ def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> 
 
 
 def listed_children(tree: Tree, shown: Sequence[bool]) -> dict[int, list[int]]:
-    """Returns the children of every listed node, and of ``ROOT``: older ones first."""
+    """Return the children of every listed node, and of ``ROOT``: older ones first."""
     above = _nearest_listed(tree, shown)
     children: dict[int, list[int]] = {}
     for place, is_shown in enumerate(shown):
@@ -105,7 +105,7 @@ def listed_children(tree: Tree, shown: Sequence[bool]) -> dict[int, list[int]]:
 
 
 def _nearest_listed(tree: Tree, shown: Sequence[bool]) -> list[int]:
-    """Returns for every node its nearest listed ancestor.
+    """Return for every node its nearest listed ancestor.
 
     Nodes may precede their parents in the file, so unknown ancestors are resolved on the way.
     """
@@ -130,7 +130,7 @@ _Waiting = tuple[int, str, str, bool]
 
 
 def _as_stack(siblings: Sequence[int], before: str, *, are_roots: bool = False) -> list[_Waiting]:
-    """Returns the siblings as a stack: the first one last."""
+    """Return the siblings as a stack: the first one last."""
     if len(siblings) == 1:
         return [(siblings[0], before, before, are_roots)]
     last = len(siblings) - 1
@@ -184,36 +184,36 @@ class TreeView:
         return place in self._path
 
     def replace(self, tree: Tree) -> None:
-        """Updates the tree; the selection stays on its entry."""
+        """Update the tree; the selection stays on its entry."""
         selected = self.selected
         self.tree, self._path = tree, tree.path()
         self._list(tree.place(selected.id if selected else None))
 
     def move(self, step: int) -> None:
-        """Moves up or down, cyclically."""
+        """Move up or down, cyclically."""
         if self.rows:
             self.index = (self.index + step) % len(self.rows)
 
     def jump(self, step: int) -> None:
-        """Moves up or down by many rows, without wrapping."""
+        """Move up or down by many rows, without wrapping."""
         self.index = max(0, min(self.index + step, len(self.rows) - 1))
 
     def search(self, query: str) -> None:
-        """Lists the entries with all words of the query."""
+        """List the entries with all words of the query."""
         self.query = query
         self._list(self._selected_place)
 
     def filter(self, mode: Mode) -> None:
-        """Sets the filter."""
+        """Set the filter."""
         self.mode = mode
         self._list(self._selected_place)
 
     def cycle_filter(self, step: int) -> None:
-        """Selects the next or previous filter."""
+        """Select the next or previous filter."""
         self.filter(next_mode(self.mode, step))
 
     def fold_or_up(self) -> None:
-        """Folds the branch that starts at the selected row, or goes to the start of its branch."""
+        """Fold the branch that starts at the selected row, or go to the start of its branch."""
         if not self.rows:
             return
         row = self.rows[self.index]

@@ -28,5 +28,5 @@ VIEWS: dict[str, View] = {
 
 
 def view_of(name: str) -> View:
-    """Returns the view of a tool."""
+    """Return the view of a tool."""
     return VIEWS.get(name, generic_view)

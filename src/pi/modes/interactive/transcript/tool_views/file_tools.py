@@ -68,7 +68,7 @@ def _line_count(call: ToolCallState) -> str:
 
 
 def language_of(path: str) -> str:
-    """Returns the language of a file for the highlighter; empty if unknown."""
+    """Return the language of a file for the highlighter; empty if unknown."""
     name = path.rpartition("/")[2].lower()
     if name in ("makefile", "dockerfile"):
         return {"makefile": "make", "dockerfile": "docker"}[name]
@@ -76,7 +76,7 @@ def language_of(path: str) -> str:
 
 
 def code_lines(text: str, path: str, look: TranscriptOptions) -> list[str]:
-    """Highlights source code by the language of its file."""
+    """Highlight source code by the language of its file."""
     language = language_of(path)
     if language:
         return highlight(text, language, look.theme.code)
@@ -244,7 +244,7 @@ class WordChange(NamedTuple):
 
 
 def changed_words(old: str, new: str) -> tuple[list[WordChange], list[WordChange]]:
-    """Splits both lines; if they have little in common, each is one part without differences."""
+    """Split both lines; if they have little in common, each is one part without differences."""
     before, after = _WORD.findall(old[: LONGEST + 1]), _WORD.findall(new[: LONGEST + 1])
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     if max(len(old), len(new)) > LONGEST or matcher.ratio() < MIN_ALIKE:
@@ -263,7 +263,7 @@ def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Ite
 
 
 def paired(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]]:
-    """Returns index pairs of a removed line and the added line that replaces it, in order.
+    """Return index pairs of a removed line and the added line that replaces it, in order.
 
     Other lines have no counterpart.
     """
@@ -314,7 +314,7 @@ _RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
 
 
 def read_diff(lines: Sequence[str]) -> list[DiffLine]:
-    """Parses the signed and numbered lines of an edit; old numbers of kept lines are updated."""
+    """Parse the signed and numbered lines of an edit; old numbers of kept lines are updated."""
     found: list[DiffLine] = []
     shift = 0
     for line in lines:
@@ -337,7 +337,7 @@ def read_diff(lines: Sequence[str]) -> list[DiffLine]:
 
 
 def with_words(lines: Sequence[DiffLine]) -> list[DiffLine]:
-    """Compares the words of lines that replace each other."""
+    """Compare the words of lines that replace each other."""
     signs = "".join(line.sign or " " for line in lines)
     found = [line._replace(text=expand_tabs(line.text)) for line in lines]
     for run in _RUN.finditer(signs):
@@ -375,7 +375,7 @@ _TOKENS = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
 def diff_rows(
     lines: Sequence[DiffLine], look: TranscriptOptions, width: int, *, language: str
 ) -> list[list[str]]:
-    """Returns the rows of each line: one, or several for a long line."""
+    """Return the rows of each line: one, or several for a long line."""
     theme = look.theme
     code = _highlighted(lines, look, language) if theme.has_backgrounds else None
     digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
@@ -423,7 +423,7 @@ def _look_of(sign: str, look: TranscriptOptions) -> _Look:
 def _highlighted(
     lines: Sequence[DiffLine], look: TranscriptOptions, language: str
 ) -> list[str] | None:
-    """Returns the lines in the colours of their language; ``None`` if it is unknown or too long.
+    """Return the lines in the colours of their language; ``None`` if it is unknown or too long.
 
     Both sides are highlighted separately.
     """
@@ -442,7 +442,7 @@ def _highlighted(
 
 
 def _with_words(text: str, words: Sequence[WordChange], paint: Paint) -> str:
-    """Marks the parts of a line that differ."""
+    """Mark the parts of a line that differ."""
     if not words:
         return text
     parts: list[str] = []

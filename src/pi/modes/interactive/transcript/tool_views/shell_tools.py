@@ -67,13 +67,13 @@ def _how(call: ToolCallState, look: TranscriptOptions) -> str:
 
 
 def _remark(text: str) -> tuple[str, str]:
-    """Splits the output and the truncation note."""
+    """Split the output and the truncation note."""
     found = _NOT_ALL.search(text)
     return (text[: found.start()], found[1]) if found else (text, "")
 
 
 def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
-    """Splits the output and the exit note, in short form."""
+    """Split the output and the exit note, in short form."""
     found = _ENDING.search(text)
     if found is None:
         return text, ""

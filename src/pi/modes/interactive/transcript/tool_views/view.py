@@ -95,7 +95,7 @@ _NODE_ERROR = re.compile(
 
 
 def readable_error(text: str) -> str:
-    """Returns an error of a file for users: ``No such file or directory '/a/b'``."""
+    """Return an error of a file for users: ``No such file or directory '/a/b'``."""
     found = _NODE_ERROR.match(text)
     if found is None:
         return text
@@ -127,7 +127,7 @@ def painted_output(text: str, look: TranscriptOptions) -> list[str]:
 
 
 def _without_tricks(sequence: re.Match[str]) -> str:
-    """Removes blinking and concealment, which would hide what a command wrote."""
+    """Remove blinking and concealment, which would hide what a command wrote."""
     parameters = _PARAMETER.findall(sequence[0][2:-1])
     kept = [each for each in parameters if each.lstrip("0") not in _TRICKS]
     if len(kept) == len(parameters):
@@ -141,7 +141,7 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 
 def wrapped(lines: Sequence[str], width: int) -> list[str]:
-    """Wraps lines and expands tabs."""
+    """Wrap lines and expand tabs."""
     rows: list[str] = []
     for line in map(expand_tabs, lines):
         # Most lines of an output fit, and checking that is far cheaper than wrapping a painted one.
