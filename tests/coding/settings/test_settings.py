@@ -153,5 +153,5 @@ def test_a_warning_is_reported_once_also_when_it_comes_late(agent_dir: Path) -> 
         settings.section(("retry",), Retry)
         settings.override({"quietStartup": True})
 
-    assert early == ['Ignored setting "outputPad": invalid enum value 5, got 5']
+    assert early == ['Ignored setting "outputPad": expected 0 or 1, got 5']
     assert reported[1:] == ['Ignored setting "retry.maxRetries": expected `int`, got "many"']

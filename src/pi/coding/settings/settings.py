@@ -6,10 +6,10 @@ Files are written under the lock of the original pi, so both programs can change
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -50,11 +50,11 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
     for field, written in names:
         if written in raw:
             name = f"{where}.{written}" if where else written
-            value = raw[written]
+            value, type_ = raw[written], _type_of(kind, field)
             try:
-                fields[field] = _value(_type_of(kind, field), value, warn, name)
+                fields[field] = _value(type_, value, warn, name)
             except msgspec.ValidationError as error:
-                warn(f'Ignored setting "{name}": {_reason(error)}, got {_shown(value)}')
+                warn(f'Ignored setting "{name}": {_reason(error, type_)}, got {_shown(value)}')
     return kind(**fields)
 
 
@@ -77,9 +77,20 @@ def _value(kind: Any, value: object, warn: Warn, name: str) -> object:
     return msgspec.convert(value, kind)
 
 
-def _reason(error: msgspec.ValidationError) -> str:
+def _reason(error: msgspec.ValidationError, kind: Any) -> str:
     text = str(error).split(" - at ")[0].split(", got ")[0]
+    if text.startswith("Invalid enum value"):  # msgspec names neither the enum nor its values
+        return f"expected {' or '.join(_choices(kind))}"
     return text[:1].lower() + text[1:]
+
+
+def _choices(kind: Any) -> Iterator[str]:
+    """Yield the values of a ``Literal``, also inside of a union or a container."""
+    if get_origin(kind) is Literal:
+        yield from map(str, get_args(kind))
+    else:
+        for part in get_args(kind):
+            yield from _choices(part)
 
 
 def _shown(value: object) -> str:
