@@ -14,7 +14,7 @@ import pytest
 from pi.ai.messages import Text
 from pi.batteries.github import client
 from pi.batteries.github.client import ApiReply, ApiRequest, explain, parse_included
-from pi.batteries.github.places import (
+from pi.batteries.github.repositories import (
     Repository,
     api_url,
     default_host,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
-from pi.batteries.permissions.paths import Places, rule_matches, touched
+from pi.batteries.permissions.paths import BaseFolders, rule_matches, touched
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
 from pi.extension import ToolApproval, ToolTier, replace
 
@@ -193,7 +193,7 @@ FILES = [
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> BaseFolders:
     home, cwd = tmp_path / "home", tmp_path / "home/project"
     for folder in (cwd / "sub", cwd / ".git/hooks", home / ".ssh"):
         folder.mkdir(parents=True)
@@ -203,7 +203,7 @@ def places(tmp_path: Path) -> Places:
     (cwd / "folder-link").symlink_to(home / ".ssh")
     (cwd / "etc-link").symlink_to("/etc")
     (cwd / "hooks-link").symlink_to(cwd / ".git/hooks")
-    return Places(cwd=str(cwd), home=str(home))
+    return BaseFolders(cwd=str(cwd), home=str(home))
 
 
 def rules(lists: dict[str, list[str]] | None = None) -> RuleSet:
@@ -212,7 +212,7 @@ def rules(lists: dict[str, list[str]] | None = None) -> RuleSet:
     return RuleSet(rules=found)
 
 
-def bash(command: str, places: Places, given: RuleSet, mode: Mode = "auto-edit") -> Decision:
+def bash(command: str, places: BaseFolders, given: RuleSet, mode: Mode = "auto-edit") -> Decision:
     request = ToolRequest(
         tool="bash", input={"command": command}, approval=ToolApproval(tier="exec")
     )
@@ -220,7 +220,7 @@ def bash(command: str, places: Places, given: RuleSet, mode: Mode = "auto-edit")
 
 
 def file(
-    tool: str, path: str, places: Places, given: RuleSet, mode: Mode = "auto-edit"
+    tool: str, path: str, places: BaseFolders, given: RuleSet, mode: Mode = "auto-edit"
 ) -> Decision:
     tier: ToolTier = "write" if tool in ("edit", "write") else "read"
     request = ToolRequest(tool=tool, input={"path": path}, approval=ToolApproval(tier=tier))
@@ -228,18 +228,18 @@ def file(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_gets_around_a_deny_rule(command: str, places: Places) -> None:
+def test_no_command_gets_around_a_deny_rule(command: str, places: BaseFolders) -> None:
     assert bash(command, places, rules()).action != "allow"
 
 
 @pytest.mark.parametrize(("tool", "path"), FILES)
-def test_no_path_gets_around_a_deny_rule(tool: str, path: str, places: Places) -> None:
+def test_no_path_gets_around_a_deny_rule(tool: str, path: str, places: BaseFolders) -> None:
     written = path.format(home=places.home, cwd=places.cwd)
 
     assert file(tool, written, places, rules()).action != "allow"
 
 
-def test_in_a_shell_that_keeps_its_folder_relative_paths_ask(places: Places) -> None:
+def test_in_a_shell_that_keeps_its_folder_relative_paths_ask(places: BaseFolders) -> None:
     kept = replace(places, keeps_folder=True)
 
     assert bash("cat id_rsa", places, rules()).action == "allow"
@@ -266,11 +266,11 @@ def test_there_are_enough_attempts() -> None:
         "LANG=C sort a.txt",
     ],
 )
-def test_what_no_rule_forbids_runs(command: str, places: Places) -> None:
+def test_what_no_rule_forbids_runs(command: str, places: BaseFolders) -> None:
     assert bash(command, places, rules()) == Decision(action="allow")
 
 
-def test_a_certain_match_is_refused_and_a_possible_one_asks(places: Places) -> None:
+def test_a_certain_match_is_refused_and_a_possible_one_asks(places: BaseFolders) -> None:
     assert bash("git push origin", places, rules()).action == "deny"
     assert bash("git -C . push", places, rules()).action == "ask"
     assert bash("cat ~/.ssh/id_rsa", places, rules()).action == "deny"
@@ -296,11 +296,13 @@ def test_a_certain_match_is_refused_and_a_possible_one_asks(places: Places) -> N
         ("bash", "ls", "allow"),
     ],
 )
-def test_every_part_must_be_allowed(allow: str, command: str, action: str, places: Places) -> None:
+def test_every_part_must_be_allowed(
+    allow: str, command: str, action: str, places: BaseFolders
+) -> None:
     assert bash(command, places, rules({"allow": [allow]}), "ask").action == action
 
 
-def test_deny_beats_ask_and_ask_beats_allow(places: Places) -> None:
+def test_deny_beats_ask_and_ask_beats_allow(places: BaseFolders) -> None:
     both = rules({"allow": ["Bash(ls:*)"], "ask": ["Bash(ls -a:*)"], "deny": ["Bash(ls -a x)"]})
 
     assert bash("ls x", places, both).action == "allow"
@@ -318,7 +320,7 @@ def test_deny_beats_ask_and_ask_beats_allow(places: Places) -> None:
     ],
 )
 def test_the_mode_decides_about_everything_else(
-    mode: Mode, read: str, write: str, outside: str, command: str, places: Places
+    mode: Mode, read: str, write: str, outside: str, command: str, places: BaseFolders
 ) -> None:
     none = RuleSet()
 
@@ -328,14 +330,14 @@ def test_the_mode_decides_about_everything_else(
     assert bash("make", places, none, mode).action == command
 
 
-def test_a_read_only_mode_lets_allowed_commands_run(places: Places) -> None:
+def test_a_read_only_mode_lets_allowed_commands_run(places: BaseFolders) -> None:
     log = rules({"allow": ["Bash(git log:*)"]})
 
     assert bash("git log -3", places, log, "read-only").action == "allow"
     assert bash("git log -3 > x", places, log, "read-only").action == "deny"
 
 
-def test_a_link_inside_the_project_does_not_lead_an_allow_rule_out(places: Places) -> None:
+def test_a_link_inside_the_project_does_not_lead_an_allow_rule_out(places: BaseFolders) -> None:
     allowed = rules({"allow": ["Edit(./**)"]})
     Path(places.cwd, "out").symlink_to("/tmp")
 
@@ -356,7 +358,7 @@ def test_a_link_inside_the_project_does_not_lead_an_allow_rule_out(places: Place
     ],
 )
 def test_rules_about_servers_addresses_and_tools(
-    rule: str, tool: str, given: dict[str, str], action: str, places: Places
+    rule: str, tool: str, given: dict[str, str], action: str, places: BaseFolders
 ) -> None:
     request = ToolRequest(tool=tool, input=given, approval=ToolApproval(tier="read"))
 
@@ -383,7 +385,7 @@ def test_rules_about_servers_addresses_and_tools(
     ],
 )
 def test_patterns_of_files_are_matched_in_linear_time(pattern: str, path: str, found: bool) -> None:
-    places = Places(cwd="/work", home="/home/me")
+    places = BaseFolders(cwd="/work", home="/home/me")
     rule = parse_rule(f"Read(./{pattern})", "deny")
 
     assert rule_matches(rule, touched(path, "/work", places), places) is found

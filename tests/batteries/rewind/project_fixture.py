@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.rewind.history import History, SessionOf
+from pi.batteries.rewind.history import History, SessionRef
 from pi.batteries.rewind.planning import Plan, make_plan
-from pi.batteries.rewind.restoring import learn_interrupted, restore
+from pi.batteries.rewind.restoring import record_interrupted, restore
 from pi.batteries.rewind.scan import refused_root
 from pi.batteries.rewind.scan_process import serve
 from pi.batteries.rewind.settings import StoreLimits
@@ -68,13 +68,13 @@ class ProjectFixture:
         self.history = History(
             self.store,
             self.root,
-            SessionOf(id=self.session),
+            SessionRef(id=self.session),
             refused=refused_root(self.root, self.home),
             step=self._step,
             ask_scanner=self.ask_scanner,
         )
         self.history.open()
-        learn_interrupted(self.history)
+        record_interrupted(self.history)
         return self.history
 
     def _step(self, name: str) -> None:

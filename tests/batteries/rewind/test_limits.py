@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.rewind.history import Coverage, History, SessionOf
+from pi.batteries.rewind.history import Coverage, History, SessionRef
 from pi.batteries.rewind.preview import coverage_text, files_text, size_text
 from pi.batteries.rewind.project_files import pack_files, records
 from pi.batteries.rewind.scan import refused_root
@@ -174,7 +174,7 @@ def test_the_oldest_sessions_of_other_projects_are_dropped_first(tmp_path: Path)
     for age, project in enumerate(others):
         (project.root / "a").write_bytes(noise(10_000))
         project.history.close()
-        history = History(store, project.root, SessionOf(id=project.session))
+        history = History(store, project.root, SessionRef(id=project.session))
         history.open()
         history.capture("outside")
         history.add_point("p", "x")

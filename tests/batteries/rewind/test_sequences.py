@@ -207,7 +207,7 @@ class UnreliableProcess:
         if chance < 0.02:
             raise ScannerLost("killed")
         if chance < 0.04 and "after" in request:
-            scan_process._Served.number = 0  # it was replaced by another process
+            scan_process._ScannerState.number = 0  # it was replaced by another process
         try:
             answer = ask_process(request)
         except AssertionError as error:

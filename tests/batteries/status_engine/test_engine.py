@@ -58,7 +58,7 @@ async def test_line_3_comes_with_a_later_tick_and_leaves_when_there_is_none() ->
     await script.done()
     assert engine.tick(0.1, 80) == StatusOutput(line2="gpt-5", line3="network ok")
     script.line = ""
-    engine.stir()
+    engine.mark_stale()
     engine.tick(0.3, 80)
     await script.done()
     assert engine.tick(0.4, 80) == StatusOutput(line2="gpt-5")
@@ -72,7 +72,7 @@ async def test_the_first_source_that_has_a_line_is_shown() -> None:
     await file.done()
     from_file = engine.tick(0.1, 80).line3
     command.line = "from the command"
-    engine.stir()
+    engine.mark_stale()
     engine.tick(0.4, 80)
     await command.done()
 

@@ -66,7 +66,7 @@ async def test_it_asks_at_most_every_300_ms_however_much_happens() -> None:
     kit = LineSourceFixture()
 
     for hundredth in range(100):
-        kit.source.stir()
+        kit.source.mark_stale()
         kit.poll(hundredth / 100)
         await kit.asks()
         if kit.is_asked:
@@ -81,7 +81,7 @@ async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> N
     await kit.asks()
 
     for now in (0.4, 0.8, 1.2):
-        kit.source.stir()
+        kit.source.mark_stale()
         kit.poll(now)
     assert await kit.asks() == [b"0"]
     await kit.answer("late")

@@ -123,10 +123,10 @@ async def test_blocking_code_outside_of_extensions_is_not_reported(
 ) -> None:
     asked = threading.Event()
 
-    def nobodys(module: str) -> None:
+    def unnamed(module: str) -> None:
         asked.set()
 
-    with watching(nobodys):
+    with watching(unnamed):
         assert asked.wait(AGES)
 
     assert caplog.records == []

@@ -251,7 +251,7 @@ class Asking:
             )
             chosen = [one] if isinstance(one, str) else one
         if chosen is _TIMED_OUT:
-            return self._late(question)
+            return self._timed_out_answer(question)
         if chosen is None:
             return None
         labels = tuple(label for label in chosen if label != other)
@@ -267,7 +267,7 @@ class Asking:
             title, style="prompt", timeout=timeout, on_timeout=_TIMED_OUT
         )
         if text is _TIMED_OUT:
-            return self._late(question)
+            return self._timed_out_answer(question)
         if text is None or not text.strip():
             # Back to the options: Escape in the editor must not lose the question.
             return await self._ask(question, title) if question.options else None
@@ -276,7 +276,7 @@ class Asking:
         )
 
     @staticmethod
-    def _late(question: AskQuestion) -> AskAnswer:
+    def _timed_out_answer(question: AskQuestion) -> AskAnswer:
         label = question.recommended_label
         return AskAnswer(
             id=question.id,

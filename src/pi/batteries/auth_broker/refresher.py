@@ -55,7 +55,7 @@ class Refresher:
         self._renew = renew
         self._clock = clock
         self._report = report
-        self._flights: dict[str, asyncio.Task[StoredAccount]] = {}
+        self._in_flight: dict[str, asyncio.Task[StoredAccount]] = {}
         self._closing = False
         self._failed: dict[str, tuple[float, str]] = {}
         """Time and reason of the last failed renewal, by account."""
@@ -69,14 +69,14 @@ class Refresher:
         account = self._usable(id)
         if not self._needs_renewal(account, seen):
             return account
-        flight = self._flights.get(id)
+        flight = self._in_flight.get(id)
         if flight is None:
             if self._closing:  # the result could not be stored any more
                 raise self._not_now(account, "the broker is ending")
             self._check_pause(account)
-            flight = asyncio.create_task(self._fly(id, seen), name=f"refresh {id}")
-            self._flights[id] = flight
-            flight.add_done_callback(lambda done: self._landed(id, done))
+            flight = asyncio.create_task(self._run_refresh(id, seen), name=f"refresh {id}")
+            self._in_flight[id] = flight
+            flight.add_done_callback(lambda done: self._refresh_done(id, done))
         return await asyncio.shield(flight)
 
     async def refresh_due(self) -> None:
@@ -95,15 +95,15 @@ class Refresher:
         A grant that was used must be stored before the program ends.
         """
         self._closing = True
-        if self._flights:
-            await asyncio.wait(list(self._flights.values()))
+        if self._in_flight:
+            await asyncio.wait(list(self._in_flight.values()))
 
-    def _landed(self, id: str, flight: asyncio.Task[StoredAccount]) -> None:
-        self._flights.pop(id, None)
+    def _refresh_done(self, id: str, flight: asyncio.Task[StoredAccount]) -> None:
+        self._in_flight.pop(id, None)
         if not flight.cancelled():
             flight.exception()  # mark it as retrieved: all clients may have disconnected
 
-    async def _fly(self, id: str, seen: int | None) -> StoredAccount:
+    async def _run_refresh(self, id: str, seen: int | None) -> StoredAccount:
         account = self._usable(id)
         if not self._needs_renewal(account, seen):
             return account

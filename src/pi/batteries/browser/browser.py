@@ -74,7 +74,7 @@ class Browser:
         tab = self._tab
         if tab is None or tab.crashed:
             return None
-        if not tab.doubtful:
+        if not tab.may_be_stuck:
             return tab
         try:
             if await tab.recover():

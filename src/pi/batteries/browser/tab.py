@@ -79,7 +79,7 @@ class Tab:
         self.session = session
         self.observed = Observed()
         self.crashed = False
-        self.doubtful = False
+        self.may_be_stuck = False
         """Whether an action is running or was interrupted: scripts of the page may be stuck."""
         self._devtools = devtools
         self._loaded = asyncio.Event()
@@ -303,7 +303,7 @@ class Tab:
                 async with asyncio.timeout(RESPONSE_SECONDS):
                     await self.stop_loading()
                     await self._call("Runtime.evaluate", expression="1")
-                self.doubtful = False
+                self.may_be_stuck = False
                 return True
             except TimeoutError:
                 # The only command that is answered while a script is busy.

@@ -16,7 +16,7 @@ from pi.batteries.github.client import (
     gh_environment,
 )
 from pi.batteries.github.operations import WRITES, GhParams, GitHubResult, Operations
-from pi.batteries.github.places import (
+from pi.batteries.github.repositories import (
     PUBLIC_TOKENS,
     TOKENS,
     Repository,

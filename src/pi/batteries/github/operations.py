@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pi.batteries.github import texts
 from pi.batteries.github.client import DIFF, ApiRequest, GitHubClient, words
-from pi.batteries.github.places import Repository
+from pi.batteries.github.repositories import Repository
 from pi.extension import Json, Meta, Record, ToolFailed, replace
 
 Action: TypeAlias = Literal[

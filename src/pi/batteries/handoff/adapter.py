@@ -32,7 +32,7 @@ matters about each); Next steps in order, beginning with the very next action; F
 to find again. Be exact with names, paths, commands and numbers, and brief with everything else. \
 Call no tools. Reply with the document alone."""
 FOCUS = "The user wants the next session to concentrate on this: {}"
-LEAST_MESSAGES = 2
+MIN_MESSAGES = 2
 """Minimum of messages; with fewer there is nothing to hand off."""
 LEAST_CHARACTERS = 40
 """Minimum length of a document; a shorter answer is a refusal or a remark."""
@@ -67,7 +67,7 @@ class HandOffStrategy:
         if work.reason == "overflow":
             return Declined(why="A hand-off would send the conversation that does not fit again.")
         messages = [item for item in work.items if item.role in ("user", "assistant", "custom")]
-        if len(messages) < LEAST_MESSAGES:
+        if len(messages) < MIN_MESSAGES:
             return Declined(why="There is nothing to hand off yet.")
         if place == "here" and work.preparation is None:
             return Declined(why=work.why_not, code="nothing_to_compact")
@@ -131,7 +131,7 @@ _OPTIONS = [NEW, HERE, CANCEL]
 
 def _has_messages(ctx: CommandContext) -> bool:
     shown = [m for m in ctx.next_request().messages if not isinstance(m, SystemMessage)]
-    return len(shown) >= LEAST_MESSAGES
+    return len(shown) >= MIN_MESSAGES
 
 
 # The document -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Limits(Record):
     pictures: int = 20
 
 
-class Shown(Record):
+class LimitedResult(Record):
     """A result within the limits."""
 
     blocks: tuple[Text | Image, ...]
@@ -30,7 +30,7 @@ class Shown(Record):
     """All texts, if something was left out; else ``None``."""
 
 
-def call_result(result: Json, limits: Limits) -> tuple[Shown, bool]:
+def call_result(result: Json, limits: Limits) -> tuple[LimitedResult, bool]:
     """The result of ``tools/call``, and whether it is an error."""
     blocks = [block for each in _list(result.get("content")) for block in content_blocks(each)]
     structured = result.get("structuredContent")
@@ -71,11 +71,11 @@ def resource_blocks(resource: Json) -> list[Text | Image]:
             return [Text(text=f"[{uri}: empty]")]
 
 
-def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
+def limited(blocks: list[Text | Image], limits: Limits) -> LimitedResult:
     """The blocks, truncated to the limits."""
     texts = [block.text for block in blocks if isinstance(block, Text)]
     if sum(map(len, texts)) <= limits.characters and len(blocks) - len(texts) <= limits.pictures:
-        return Shown(blocks=tuple(blocks) or (Text(text="(no content)"),))
+        return LimitedResult(blocks=tuple(blocks) or (Text(text="(no content)"),))
     remaining, pictures, shortened = limits.characters, 0, list[Text | Image]()
     for block in blocks:
         if isinstance(block, Image):
@@ -85,10 +85,12 @@ def limited(blocks: list[Text | Image], limits: Limits) -> Shown:
         elif remaining > 0:
             shortened.append(Text(text=block.text[:remaining]))
             remaining -= len(block.text)
-    return Shown(blocks=tuple(shortened), whole="\n".join(texts))
+    return LimitedResult(blocks=tuple(shortened), whole="\n".join(texts))
 
 
-def tool_result(shown: Shown, *, is_error: bool, stored_as: str, details: Json) -> ToolResult:
+def tool_result(
+    shown: LimitedResult, *, is_error: bool, stored_as: str, details: Json
+) -> ToolResult:
     """The result of a tool call; ``stored_as`` is the address of the whole text."""
     blocks = shown.blocks
     if shown.whole is not None:

@@ -368,11 +368,11 @@ class SseTransport(_Http):
         async for chunk in response.chunks():
             for name, data in reader.feed(chunk):
                 if name == "endpoint":
-                    self._found(data.decode("utf-8", "replace"))
+                    self._set_endpoint(data.decode("utf-8", "replace"))
                 else:
                     self.deliver(data)
 
-    def _found(self, path: str) -> None:
+    def _set_endpoint(self, path: str) -> None:
         """Use the address for POST. Raises ``BadMessage`` if it is on another server."""
         url = urljoin(self._link.url, path)
         if urlsplit(url)[:2] != urlsplit(self._link.url)[:2]:

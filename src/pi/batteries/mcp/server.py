@@ -357,7 +357,7 @@ class ServerUsers:
         """The working directories of the sessions: the roots of the server."""
         return tuple(dict.fromkeys(self._folders))
 
-    def are_only(self, user: ServerUser) -> bool:
+    def has_only(self, user: ServerUser) -> bool:
         """Whether no other session uses the server."""
         return all(each is user for each in self._attached)
 

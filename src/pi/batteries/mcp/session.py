@@ -303,7 +303,7 @@ class SessionMcp:
 
     async def shut_down(self) -> None:
         """End HTTP sessions that only this session uses, while requests are still possible."""
-        ending = [each for each in self.servers if each.is_remote and each.users.are_only(self)]
+        ending = [each for each in self.servers if each.is_remote and each.users.has_only(self)]
         await asyncio.gather(*(server.disconnect() for server in ending))
 
     # ServerUser -----------------------------------------------------------------------------------

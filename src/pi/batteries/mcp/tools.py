@@ -232,7 +232,7 @@ class SessionTools:
             return
 
         async def run(params: ToolSearchParams, ctx: ToolContext) -> ToolResult:
-            return self._found(params.query)
+            return self._activate_matches(params.query)
 
         search_tool = make_tool(
             name=SEARCH,
@@ -244,7 +244,7 @@ class SessionTools:
         )
         self._search = (description, self._pi.add_tool(search_tool, exposure="active"))
 
-    def _found(self, query: str) -> ToolResult:
+    def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
         known = {
             name: offer[:2] for name, (offer, _) in self._registered.items() if offer[3] != "hidden"

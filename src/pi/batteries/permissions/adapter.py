@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
-from pi.batteries.permissions.paths import Places, TouchedPath, is_protected, rule_matches
+from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_protected, rule_matches
 from pi.batteries.permissions.questions import (
     DENY_WITH_REASON,
     ONCE,
@@ -78,7 +78,7 @@ class Guard:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._switched: Mode | None = None
-        self._of_files: tuple[Rule, ...] | None = None
+        self._file_rules: tuple[Rule, ...] | None = None
         self._problems: tuple[str, ...] = ()
         self._granted: list[Rule] = []
         """Allow rules that the user granted for this session."""
@@ -144,7 +144,7 @@ class Guard:
         # Rules of a project can only restrict, never allow.
         project = self._pi.settings.get_project("permissions")
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
-        self._of_files, self._problems = (*rules, *found), (*problems, *invalid)
+        self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
             self._complain(f"A permission rule was not used. {problem}", ctx)
 
@@ -172,18 +172,18 @@ class Guard:
         own, problems = self._own()
         stored = {"allow": self._pi.store("global").get(self._project, [])}
         grants, _ = parse_rules(stored, "granted for this project")
-        everything = (*own, *(self._of_files or ()), *grants, *self._granted)
+        everything = (*own, *(self._file_rules or ()), *grants, *self._granted)
         return RuleSet(rules=everything, problems=(*problems, *self._problems))
 
     @property
     def _project(self) -> str:
         return str(self._pi.context.cwd.resolve())
 
-    def _places(self, ctx: ExtensionContext) -> Places:
+    def _places(self, ctx: ExtensionContext) -> BaseFolders:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
-        return Places(
+        return BaseFolders(
             cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
         )
 
@@ -193,7 +193,7 @@ class Guard:
         """Allow a call, ask the user, or refuse it with a ``Block``."""
         if self.mode == "off":
             return None
-        if self._of_files is None:
+        if self._file_rules is None:
             await self._load(ctx)
         request = ToolRequest(tool=event.tool_name, input=event.input, approval=event.approval)
         decision = decide(request, self.rules(), self.mode, self._places(ctx))
@@ -289,7 +289,7 @@ class Guard:
         elif word:
             ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
         else:
-            if self._of_files is None:
+            if self._file_rules is None:
                 await self._load(ctx)
             ctx.write("\n".join(self._report()) + "\n")
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pi.batteries.permissions import commands
 from pi.batteries.permissions.paths import (
+    BaseFolders,
     NamedFile,
-    Places,
     TouchedPath,
     covers_restricted,
     folders_of,
@@ -67,7 +67,7 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(member)
 
 
-def paths_of(request: ToolRequest, places: Places) -> tuple[TouchedPath, ...]:
+def paths_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
     """The files in the arguments of a file tool; the project for searches without a path."""
     found: list[str] = []
 
@@ -88,7 +88,7 @@ def paths_of(request: ToolRequest, places: Places) -> tuple[TouchedPath, ...]:
     return tuple(touched(text.removeprefix("@"), places.cwd, places) for text in found)
 
 
-def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: Places) -> Decision:
+def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
     """The decision about one call."""
     if mode == "off":
         return Decision(action="allow")
@@ -100,7 +100,9 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: Places) -> 
 class _Tool:
     """A call of any tool but ``bash``."""
 
-    def __init__(self, request: ToolRequest, rules: RuleSet, mode: Mode, places: Places) -> None:
+    def __init__(
+        self, request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
+    ) -> None:
         self._request = request
         self._rules = rules
         self._mode = mode
@@ -198,7 +200,9 @@ class _Tool:
 class _Command:
     """A call of ``bash``."""
 
-    def __init__(self, request: ToolRequest, rules: RuleSet, mode: Mode, places: Places) -> None:
+    def __init__(
+        self, request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
+    ) -> None:
         self._request = request
         self._rules = rules
         self._mode = mode

@@ -42,7 +42,7 @@ class TouchedPath(Record):
         return tuple(dict.fromkeys((self.lexical, self.real)))
 
 
-class Places(Record):
+class BaseFolders(Record):
     """Folders that patterns are relative to."""
 
     cwd: str
@@ -52,7 +52,7 @@ class Places(Record):
     """Whether commands start in the folder of the previous one, which is then unknown."""
 
 
-def touched(written: str, base: str, places: Places) -> TouchedPath:
+def touched(written: str, base: str, places: BaseFolders) -> TouchedPath:
     """The file that a text names, relative to a folder."""
     plain = written.removeprefix("file://")
     if plain == "~" or plain.startswith("~/"):
@@ -66,7 +66,7 @@ def is_below(path: str, folder: str) -> bool:
     return PurePath(path).is_relative_to(folder)
 
 
-def is_protected(path: TouchedPath, places: Places) -> bool:
+def is_protected(path: TouchedPath, places: BaseFolders) -> bool:
     """Whether a change of a file affects what runs later; ignores the case of its name."""
     for form in path.forms:
         parts = [part.casefold() for part in PurePath(form).parts]
@@ -83,7 +83,7 @@ def is_protected(path: TouchedPath, places: Places) -> bool:
 # Patterns -----------------------------------------------------------------------------------------
 
 
-def root_of(rule: Rule, places: Places) -> tuple[str, str]:
+def root_of(rule: Rule, places: BaseFolders) -> tuple[str, str]:
     """The folder that a pattern is relative to, and the rest of it.
 
     ``//x`` is absolute, ``~/x`` below the home folder, all others below the project. A name without
@@ -137,7 +137,7 @@ def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
     return compile_glob(glob, ignore_case=ignores_case)
 
 
-def rule_matches(rule: Rule, path: TouchedPath, places: Places) -> bool:
+def rule_matches(rule: Rule, path: TouchedPath, places: BaseFolders) -> bool:
     """Whether a rule matches a file.
 
     A rule that restricts needs to match one form of the path, ignoring case. A rule that allows
@@ -172,7 +172,7 @@ MAX_ENTRIES = 5000
 """Maximum of files below a folder that are compared with a pattern such as ``**/x``."""
 
 
-def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) -> Rule | None:
+def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
     """The first rule about a file that exists inside a folder, for calls that read the folder."""
     for rule in rules:
         if rule.specifier and any(_contains(form, rule, places) for form in path.forms):
@@ -180,7 +180,7 @@ def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: Places) 
     return None
 
 
-def _contains(folder: str, rule: Rule, places: Places) -> bool:
+def _contains(folder: str, rule: Rule, places: BaseFolders) -> bool:
     root, pattern = root_of(rule, places)
     # The part before the first wildcard is a fixed path.
     fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).parent
 PYTHON_RUNNER, JAVASCRIPT_RUNNER = FOLDER / "runner.py", FOLDER / "runner.js"
-LAST_WORDS = 1.0
+EXIT_SECONDS = 1.0
 """Maximum of seconds to wait for the exit and the last error output of a kernel that died."""
 MAX_ERRORS = 4000
 """Bytes kept of the end of an interpreter's error output about its own crash."""
@@ -270,7 +270,7 @@ class ProcessConnection:
         reason, stderr = "it has ended", b""
         if self._child is not None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LAST_WORDS):
+                async with asyncio.timeout(EXIT_SECONDS):
                     ended = await self._child.wait()
                     signal = ended.signal and f"signal {ended.signal}"
                     reason = signal or f"exit code {ended.exit_code}"

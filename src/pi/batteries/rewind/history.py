@@ -59,7 +59,7 @@ class Coverage(Record):
     """Why the project is not scanned: only files that tools write are covered."""
 
 
-class SessionOf(Record):
+class SessionRef(Record):
     """The session that a history belongs to."""
 
     id: str
@@ -73,7 +73,7 @@ class History:
         self,
         store: Store,
         root: Path,
-        session: SessionOf,
+        session: SessionRef,
         *,
         refused: str = "",
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,

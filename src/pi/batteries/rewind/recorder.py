@@ -103,13 +103,13 @@ class Recorder:
         return await asyncio.shield(loop.run_in_executor(self._thread, work, *arguments))
 
     def _make(self) -> History:
-        from pi.batteries.rewind.history import History, SessionOf
+        from pi.batteries.rewind.history import History, SessionRef
         from pi.batteries.rewind.scan import refused_root
 
         ctx = self._pi.context
         home = Path(ctx.environ.get("HOME") or Path.home())
         refused = "" if ctx.is_project_trusted() else UNTRUSTED
-        session = SessionOf(
+        session = SessionRef(
             id=ctx.session_manager.get_session_id(),
             file=ctx.session_manager.get_session_file() or "",
         )
@@ -138,10 +138,10 @@ class Recorder:
         return answers[0]
 
     def _open(self, history: History, parent: str) -> History:
-        from pi.batteries.rewind.restoring import learn_interrupted
+        from pi.batteries.rewind.restoring import record_interrupted
 
         history.open(copy_from=parent)
-        self.interrupted = learn_interrupted(history)
+        self.interrupted = record_interrupted(history)
         return history
 
     def _parent(self) -> str:

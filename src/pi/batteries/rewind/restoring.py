@@ -297,7 +297,7 @@ def _write_intent(history: History, intent: Interrupted) -> None:
     replace_file(history.folder.restore, json.dumps(fields).encode())
 
 
-def learn_interrupted(history: History) -> Interrupted | None:
+def record_interrupted(history: History) -> Interrupted | None:
     """Record the changes of an interrupted restoration as such, before a capture finds them.
 
     Returns the restoration, also that of another session; ``None`` without one.

@@ -154,7 +154,7 @@ class ProcessScanner:
 # Scanner process ----------------------------------------------------------------------------------
 
 
-class _Served:
+class _ScannerState:
     """The scanner of the process, and its last answer."""
 
     scanner: Scanner
@@ -167,33 +167,33 @@ def serve(request: dict[str, Any]) -> Iterator[Any]:
     """Answer a request of ``ProcessScanner``."""
     match request:
         case {"rows": int(start)}:
-            yield _Served.changed[start : start + ROWS]
+            yield _ScannerState.changed[start : start + ROWS]
         case {"covers": str(path)}:
-            yield _Served.scanner.covers(path)
+            yield _ScannerState.scanner.covers(path)
         case {"after": int(number)}:
             # Otherwise an answer was lost, or the process was replaced.
-            assert number == _Served.number
+            assert number == _ScannerState.number
             yield _scan()
         case {"root": str(root), "maxFiles": int(most), "ruleTexts": dict(texts)}:
-            _Served.scanner = Scanner(
+            _ScannerState.scanner = Scanner(
                 Path(root), max_files=most, rule_texts=texts, has_pauses=False
             )
-            _Served.scanner.left_out.update(request["leftOut"])
+            _ScannerState.scanner.left_out.update(request["leftOut"])
             yield _scan()
 
 
 def _scan() -> dict[str, Any]:
-    scanner = _Served.scanner
+    scanner = _ScannerState.scanner
     found = scanner.scan()
-    _Served.number += 1
-    _Served.changed = list(found.changed.items())
+    _ScannerState.number += 1
+    _ScannerState.changed = list(found.changed.items())
     # Includes paths that are not new: only the history can decide that.
     new = found.changed if found.rules_changed else ()
     return {
-        "number": _Served.number,
+        "number": _ScannerState.number,
         "isComplete": found.is_complete,
         "changed": len(found.changed),
-        "rows": _Served.changed[:ROWS],
+        "rows": _ScannerState.changed[:ROWS],
         "removed": found.removed,
         "leftOut": sorted(scanner.left_out),
         "wereIgnored": [path for path in new if scanner.was_ignored(path)],

@@ -26,14 +26,14 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
     ("rewind.keepDays", int, DEFAULTS.keep_days, "days that the points of a session are kept"),
     ("rewind.storeBytes", int, DEFAULTS.store_bytes, "bytes of all saved files of all projects"),
 )
-OF_THE_STORE = ("rewind.keepDays", "rewind.storeBytes")
+STORE_SETTINGS = ("rewind.keepDays", "rewind.storeBytes")
 
 
 def read_limits(pi: ExtensionAPI) -> StoreLimits:
     """The limits from the settings; negative numbers count as 0."""
     # Settings of a project must not decide what is kept of other projects.
     values = [
-        max(0, int(pi.settings.get(name, with_project=name not in OF_THE_STORE)))
+        max(0, int(pi.settings.get(name, with_project=name not in STORE_SETTINGS)))
         for name, kind, _, _ in SETTINGS
         if kind is int
     ]

@@ -308,7 +308,7 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
                 for info in infos:
                     if clean_name(info.name) == name and not info.isdir():
                         if not replaced:
-                            new.addfile(_succeeding(fresh, info), io.BytesIO(content))
+                            new.addfile(_with_metadata_of(fresh, info), io.BytesIO(content))
                             replaced = True
                         continue
                     source = old.extractfile(info) if info.isfile() else None
@@ -320,7 +320,7 @@ def _write_tar(data: bytes | None, kind: Kind, name: str, content: bytes, now: i
     return out.getvalue()
 
 
-def _succeeding(fresh: tarfile.TarInfo, old: tarfile.TarInfo) -> tarfile.TarInfo:
+def _with_metadata_of(fresh: tarfile.TarInfo, old: tarfile.TarInfo) -> tarfile.TarInfo:
     """``fresh`` with the name and, if that was a file, mode and owner of a replaced member."""
     fresh.name = old.name
     if old.isfile():

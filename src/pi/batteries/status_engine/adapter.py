@@ -302,9 +302,9 @@ class StatusLines:
     def handle_event(self, event: object) -> None:
         """Update the state after an event."""
         self._facts.handle_event(event)
-        self._git.stir()
+        self._git.mark_stale()
         if self._display is not None:
-            self._display.live.engine.stir()
+            self._display.live.engine.mark_stale()
         if isinstance(event, AgentStartEvent) and isinstance(self._display, Publication):
             self._display.repeat()
         self._refresh()

@@ -111,16 +111,16 @@ class StatusEngine:
             self._total_duration_ms = 0
         self._total_duration_ms = max(self._total_duration_ms, state.since_session_ms)
         if replace(before, since_session_ms=state.since_session_ms) != state:
-            self.stir()
+            self.mark_stale()
 
     def set_line2_selection(self, items: Sequence[StatusItem]) -> None:
         """Select the items of line 2, in order."""
         self._items = tuple(dict.fromkeys(items))
 
-    def stir(self) -> None:
+    def mark_stale(self) -> None:
         """Mark all sources as outdated."""
         for source in self._sources:
-            source.stir()
+            source.mark_stale()
 
     def tick(self, now: float, width: int) -> StatusOutput:
         """Return the lines for ``width`` columns; ``now`` is in seconds of a monotonic clock."""

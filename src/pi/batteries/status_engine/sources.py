@@ -33,7 +33,7 @@ _GIT = (
     # Ignores a bare repository that is embedded in the real one.
     *("-c", "safe.bareRepository=explicit"),
 )
-_BRINGING = ("filter", "include", "worktreeconfig")
+_UNSAFE_SECTIONS = ("filter", "include", "worktreeconfig")
 """Sections that define filters, or include further files that could define them."""
 _DIFF = ("diff", "--shortstat", "--no-ext-diff", "--no-textconv", "--ignore-submodules", "HEAD")
 _BRANCH = ("symbolic-ref", "--short", "--quiet", "HEAD")
@@ -59,8 +59,8 @@ Start: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
 class ThrottledSource:
     """Caches the last good line of a command or a file.
 
-    ``stir`` marks the line as outdated; ``poll`` requests a new one when it is due. Several
-    ``stir`` calls cause one request. ``on_line`` is called when the line has changed,
+    ``mark_stale`` marks the line as outdated; ``poll`` requests a new one when it is due. Several
+    ``mark_stale`` calls cause one request. ``on_line`` is called when the line has changed,
     ``on_error`` only for the first of several failures, because a failing command usually fails
     again.
     """
@@ -80,26 +80,26 @@ class ThrottledSource:
         self._on_line = on_line
         self._on_error = on_error
         self._refresh = refresh
-        """Seconds after which the line is requested again without ``stir``; 0 turns it off."""
-        self._is_stirred = True
-        self._is_asking = False
+        """Seconds after which the line is requested again even if it is not stale; 0 disables that."""
+        self._is_stale = True
+        self._is_requesting = False
         self._requested_at: float | None = None
         self._failures = 0
         """Consecutive failures."""
         self._has_reported = False
 
-    def stir(self) -> None:
+    def mark_stale(self) -> None:
         """Mark the line as outdated."""
-        self._is_stirred = True
+        self._is_stale = True
 
     def poll(self, now: float, payload: Callable[[], bytes]) -> None:
         """Request the line if it is due; ``now`` is in seconds of a monotonic clock.
 
         Returns at once.
         """
-        if self._is_asking or not self._is_due(now):
+        if self._is_requesting or not self._is_due(now):
             return
-        self._is_asking, self._is_stirred, self._requested_at = True, False, now
+        self._is_requesting, self._is_stale, self._requested_at = True, False, now
         self._start(self._answer(payload()))
 
     def _is_due(self, now: float) -> bool:
@@ -107,7 +107,7 @@ class ThrottledSource:
             return True
         passed = now - self._requested_at
         return passed >= THROTTLE * 2 ** min(self._failures, MAX_DOUBLINGS) and (
-            self._is_stirred or (self._refresh > 0 and passed >= self._refresh)
+            self._is_stale or (self._refresh > 0 and passed >= self._refresh)
         )
 
     async def _answer(self, payload: bytes) -> None:
@@ -117,7 +117,7 @@ class ThrottledSource:
             self._fail(str(error))
             return
         finally:
-            self._is_asking = False
+            self._is_requesting = False
         self._failures = 0
         if line != self.line:
             self.line = line
@@ -254,7 +254,7 @@ async def is_safe_repository(files: Files, git_dir: Path) -> bool:
     common = await read_small(files, str(git_dir / "commondir"))
     shared = git_dir if common is None else git_dir / common.strip()
     config = await read_small(files, str(shared / "config"))
-    return config is not None and not any(word in config.lower() for word in _BRINGING)
+    return config is not None and not any(word in config.lower() for word in _UNSAFE_SECTIONS)
 
 
 async def read_branch(run: RunGit) -> str:
@@ -352,34 +352,34 @@ class GitPoller:
         self._may_run = may_run
         self._start = start
         self._on_change = on_change
-        self._is_stirred = False
+        self._is_stale = False
         self._is_looking = False
         self._looked: float | None = None
         self._timed_out_at: float | None = None
 
-    def stir(self) -> None:
+    def mark_stale(self) -> None:
         """Poll again soon, after an event."""
-        self._is_stirred = True
+        self._is_stale = True
 
     def poll(self, now: float) -> None:
         """Start a poll if one is due; ``now`` is in seconds of a monotonic clock."""
         if self._is_looking or not self._is_due(now):
             return
-        self._is_looking, self._is_stirred, self._looked = True, False, now
+        self._is_looking, self._is_stale, self._looked = True, False, now
         self._start(self._look(now))
 
     def _is_due(self, now: float) -> bool:
         if self._looked is None:
             return True
-        return now - self._looked >= (BUSY if self._is_stirred else IDLE)
+        return now - self._looked >= (BUSY if self._is_stale else IDLE)
 
     async def _look(self, now: float) -> None:
         try:
             head = await find_head(self._files, self._cwd())
             if head is None:
-                self._know(GitState())
+                self._set_state(GitState())
                 return
-            self._know(replace(self.state, branch=head.branch or self.state.branch))
+            self._set_state(replace(self.state, branch=head.branch or self.state.branch))
             if self._may_run() and await is_safe_repository(self._files, head.git_dir):
                 await self._ask_git(head, now)
         finally:
@@ -395,9 +395,9 @@ class GitPoller:
             self._timed_out_at = now
             counts, branch = None, head.branch
         added, removed = counts or (None, None)
-        self._know(GitState(branch=branch, added=added, removed=removed))
+        self._set_state(GitState(branch=branch, added=added, removed=removed))
 
-    def _know(self, state: GitState) -> None:
+    def _set_state(self, state: GitState) -> None:
         if state != self.state:
             self.state = state
             self._on_change()

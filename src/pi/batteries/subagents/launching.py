@@ -29,7 +29,7 @@ from pi.extension import (
 )
 
 TASK, HUB = "task", "hub"
-OWN = (TASK, HUB, "yield")
+PER_AGENT_TOOLS = (TASK, HUB, "yield")
 """Tools that are made for each agent, and never inherited from its caller."""
 NO_LIMIT = 16
 """Depth limit if ``task.maxRecursionDepth`` is negative."""
@@ -103,7 +103,7 @@ def max_depth(pi: ExtensionAPI) -> int:
 def tools_of(definition: AgentDefinition, available: Sequence[str]) -> tuple[str, ...]:
     """The tools of an agent: those of its definition that its caller has, too."""
     names = available if definition.tools is None else definition.tools
-    refused = {*definition.without, *OWN}
+    refused = {*definition.without, *PER_AGENT_TOOLS}
     return tuple(name for name in names if name in available and name not in refused)
 
 

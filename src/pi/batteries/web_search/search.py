@@ -316,7 +316,7 @@ class Accounts:
             found = Account(kind="anonymous", options={"requestId": _identifier()})
         if found is None and explicit and name == "exa":
             found = Account(kind="anonymous")
-        return found if found is None else self._placed(name, found)
+        return found if found is None else self._with_base_url(name, found)
 
     async def _account(self, name: str) -> Account | None:
         key = KEYS[name]
@@ -349,7 +349,7 @@ class Accounts:
             options=options,
         )
 
-    def _placed(self, name: str, account: Account) -> Account:
+    def _with_base_url(self, name: str, account: Account) -> Account:
         """The account with the base URL and the model from variables and settings."""
         bases: Mapping[str, str] = self._pi.settings.get("webSearchBaseUrls")
         base = bases.get(name, "") or account.base_url

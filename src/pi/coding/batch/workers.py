@@ -231,7 +231,7 @@ class WorkerPool:
         seconds = settings.limits.seconds
         self._watchdog = None if seconds is None else seconds + OVERTIME_SECONDS
         self._budget = budget
-        self._places: list[_Worker | None] = [None] * workers
+        self._slots: list[_Worker | None] = [None] * workers
         self._cwd = cwd
         self._environ = environ
         self._starting = asyncio.Lock()
@@ -252,18 +252,18 @@ class WorkerPool:
 
     async def close(self) -> None:
         """End all workers and their child processes."""
-        workers = [worker for worker in self._places if worker is not None]
-        self._places = [None] * len(self._places)
+        workers = [worker for worker in self._slots if worker is not None]
+        self._slots = [None] * len(self._slots)
         await asyncio.gather(*(worker.close() for worker in workers))
 
     async def _free(self) -> _Worker:
         """Return the least busy worker; starts it if it does not run."""
-        for place, worker in enumerate(self._places):
+        for place, worker in enumerate(self._slots):
             if worker is not None and worker.is_lost:
-                self._places[place] = None
+                self._slots[place] = None
                 await worker.close()
-        place = min(range(len(self._places)), key=self._load)
-        if (worker := self._places[place]) is not None:
+        place = min(range(len(self._slots)), key=self._load)
+        if (worker := self._slots[place]) is not None:
             return worker
         for _ in range(MAX_FAILED_STARTS):
             child = await spawn(
@@ -273,18 +273,18 @@ class WorkerPool:
                 stdin="pipe",
                 errors="separate",
             )
-            self._places[place] = started = _Worker(child, self._budget)
+            self._slots[place] = started = _Worker(child, self._budget)
             try:
                 await started.begin(self._settings)
                 return started
             except WorkerLost as lost:
-                self._places[place] = None
+                self._slots[place] = None
                 await started.close()
                 reason = str(lost)
         raise BatchProblem(f"Worker processes cannot start. {reason}")
 
     def _load(self, place: int) -> int:
-        worker = self._places[place]
+        worker = self._slots[place]
         return 0 if worker is None else worker.load
 
 

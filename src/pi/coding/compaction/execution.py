@@ -44,7 +44,7 @@ from pi.coding.session.entries import Compaction, ContextEdit, Custom, Entry
 from pi.coding.session.log import SessionLog
 
 SUMMARY, SHAKE = "context-full", "shake"
-BEGIN = 80
+MAX_PREVIEW_CHARACTERS = 80
 """Maximum characters of a message in a preview."""
 
 
@@ -52,7 +52,7 @@ def _begin(item: CompactionItem) -> str:
     """Return the beginning of a message, without the tag around it."""
     lines = "\n".join(serialise([item])).split("\n")
     text = " ".join(" ".join(lines[1:-1]).split())
-    return text if len(text) <= BEGIN else f"{text[: BEGIN - 1]}…"
+    return text if len(text) <= MAX_PREVIEW_CHARACTERS else f"{text[: MAX_PREVIEW_CHARACTERS - 1]}…"
 
 
 class CompactionRun:

@@ -46,7 +46,7 @@ MAX_FILES = 50_000
 MAX_BYTES = 2 * 1024**3
 """Limits of a plain copy, so that a home folder is not copied by accident."""
 MAX_PATCH = 32 * 1024**2
-_LABEL = "state.json"
+_STATE_FILE = "state.json"
 
 
 class Patch(Record):
@@ -360,7 +360,7 @@ async def make_working_copy(
         kind=copy.kind, source=str(copy.source), base=copy.base, branch=copy.branch,
         pid=os.getpid(), below=copy.below, git_dir=copy.git_dir,
     )  # fmt: skip
-    replace_file(folder / _LABEL, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
+    replace_file(folder / _STATE_FILE, json.dumps({n: getattr(state, n) for n in _FIELDS}).encode())
     return copy
 
 
@@ -376,7 +376,7 @@ async def sweep_working_copies(
     """
     closed: list[ClosedCopy] = []
     environ = without_repository(environ)
-    for label in sorted(root.glob(f"*/{_LABEL}")):
+    for label in sorted(root.glob(f"*/{_STATE_FILE}")):
         try:
             state = _State(**json.loads(label.read_bytes()))
         except (OSError, ValueError, TypeError):

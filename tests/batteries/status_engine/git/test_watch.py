@@ -116,7 +116,7 @@ async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
 
     for now, happens in ((0, True), (1, True), (BUSY, True), (BUSY + 14, False), (17, False)):
         if happens:
-            yard.watch.stir()
+            yard.watch.mark_stale()
         await yard.look(now)
         looks.append(yard.looks)
 

@@ -50,11 +50,11 @@ class UndoStack:
 
     def undo(self, buffer: Buffer) -> bool:
         """Revert the last step. Returns whether there was one."""
-        return _moved_cursor(self._done, self._undone, buffer)
+        return _apply_step(self._done, self._undone, buffer)
 
     def redo(self, buffer: Buffer) -> bool:
         """Repeat the last reverted step. Returns whether there was one."""
-        return _moved_cursor(self._undone, self._done, buffer)
+        return _apply_step(self._undone, self._done, buffer)
 
     @property
     def depth(self) -> int:
@@ -73,7 +73,7 @@ class UndoStack:
         self._undone.clear()
 
 
-def _moved_cursor(source: list[list[Edit]], target: list[list[Edit]], buffer: Buffer) -> bool:
+def _apply_step(source: list[list[Edit]], target: list[list[Edit]], buffer: Buffer) -> bool:
     if not source:
         return False
     step = source.pop()
