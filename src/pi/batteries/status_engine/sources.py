@@ -80,7 +80,7 @@ class ThrottledSource:
         self._on_line = on_line
         self._on_error = on_error
         self._refresh = refresh
-        """Seconds after which the line is requested again even if it is not stale; 0 disables that."""
+        """Seconds after which even a line that is not stale is requested again; 0 disables that."""
         self._is_stale = True
         self._is_requesting = False
         self._requested_at: float | None = None
