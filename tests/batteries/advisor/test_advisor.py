@@ -57,7 +57,7 @@ async def test_advice_continues_the_run(tmp_path: Path) -> None:
         assert "You ran no tests." in str(provider.requests[2].messages)
 
 
-async def test_who_agrees_changes_nothing(tmp_path: Path) -> None:
+async def test_a_review_that_agrees_adds_no_message(tmp_path: Path) -> None:
     async with advised(tmp_path, says("done"), says("OK.")) as (hosted, provider):
         await hosted.session.prompt("go")
 
@@ -134,7 +134,7 @@ async def test_rules_of_a_project_that_is_not_trusted_are_not_read(tmp_path: Pat
         assert "everything is fine" not in str(provider.requests[1].messages)
 
 
-async def test_reviews_between_turns(tmp_path: Path) -> None:
+async def test_a_review_between_turns_is_sent_to_the_model(tmp_path: Path) -> None:
     async with advised(
         tmp_path,
         calls("ls"),
@@ -149,7 +149,7 @@ async def test_reviews_between_turns(tmp_path: Path) -> None:
         assert "other folder" in str(provider.requests[2].messages)
 
 
-async def test_the_command_switches_it(tmp_path: Path) -> None:
+async def test_the_command_switches_the_advisor_off(tmp_path: Path) -> None:
     async with advised(tmp_path, says("a"), says("b")) as (hosted, provider):
         hosted.session.extensions.attach(ExtensionUI(), "print")
         await hosted.session.prompt("/advisor off")
@@ -167,11 +167,11 @@ async def test_the_command_switches_it(tmp_path: Path) -> None:
         ("OK, but run tests", "OK, but run tests"),
     ],
 )
-def test_agreement(answer: str, advice: str) -> None:
+def test_agreement_is_recognised_in_a_review(answer: str, advice: str) -> None:
     assert advice_in(answer) == advice
 
 
-def test_long_work_is_shortened() -> None:
+def test_only_a_limited_part_of_the_last_prompt_is_sent_for_review() -> None:
     messages: list[Any] = [
         UserMessage(content="old"),
         UserMessage(content="new"),

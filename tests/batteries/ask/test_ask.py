@@ -144,7 +144,7 @@ async def test_a_closed_question_ends_the_run(tmp_path: Path) -> None:
     assert result.details["dismissed"] == "name"
 
 
-async def test_the_recommended_option_counts_when_the_time_is_over(tmp_path: Path) -> None:
+async def test_the_recommended_option_is_returned_after_the_timeout(tmp_path: Path) -> None:
     result, user = await answered(tmp_path, LATE, timeout=30)
 
     assert "Blue (no answer in time" in text(result)
@@ -170,16 +170,14 @@ async def test_notices_can_be_switched_off(tmp_path: Path) -> None:
         [{**QUESTION, "recommended": 7}],
     ],
 )
-async def test_questions_that_cannot_be_asked_are_refused(
-    tmp_path: Path, questions: list[Any]
-) -> None:
+async def test_invalid_questions_are_rejected(tmp_path: Path, questions: list[Any]) -> None:
     result, user = await answered(tmp_path, questions=questions)
 
     assert result.is_error
     assert user.asked == []
 
 
-async def test_without_a_user_there_is_no_tool(tmp_path: Path) -> None:
+async def test_the_tool_is_not_active_without_a_user(tmp_path: Path) -> None:
     async with asking(tmp_path, ui=ExtensionUI(), mode="print") as hosted:
         assert "ask" not in hosted.session.tools.active_names
 
@@ -201,7 +199,7 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
     return program
 
 
-def test_print_mode_does_not_declare_it(cli: Program, model: LoopbackModel) -> None:
+def test_print_mode_does_not_declare_the_tool(cli: Program, model: LoopbackModel) -> None:
     ended = cli.run("--model", "mock/echo-1", "-p", "go")
 
     assert ended.code == 0
@@ -209,7 +207,7 @@ def test_print_mode_does_not_declare_it(cli: Program, model: LoopbackModel) -> N
 
 
 @pytest.mark.behaviour("ask-over-rpc")
-def test_over_rpc_it_is_a_request_of_the_ui(cli: Program, model: LoopbackModel) -> None:
+def test_over_rpc_a_question_is_sent_as_a_ui_request(cli: Program, model: LoopbackModel) -> None:
     model.tools = [("ask", {"questions": [QUESTION]})]
     child = cli.start("--model", "mock/echo-1", "--mode", "rpc")
     assert child.stdin is not None and child.stdout is not None

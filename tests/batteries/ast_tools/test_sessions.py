@@ -85,7 +85,7 @@ async def test_code_is_found_and_strings_and_comments_are_not(tmp_path: Path) ->
     assert details(found)["total"] == 4
 
 
-async def test_a_search_without_matches_may_be_left_out_of_later_requests(tmp_path: Path) -> None:
+async def test_a_search_without_matches_is_marked_as_useless(tmp_path: Path) -> None:
     found, nothing = await results(tmp_path, search("foo($$$A)"), search("nowhere($A)"))
 
     assert (found.useless is True, nothing.useless is True) == (False, True)
@@ -167,7 +167,9 @@ async def test_ignored_files_are_left_out(tmp_path: Path) -> None:
         (edit(" ", "x"), "The pattern ' ' is invalid"),
     ],
 )
-async def test_calls_that_fail_say_what_is_wrong(tmp_path: Path, step: Step, error: str) -> None:
+async def test_invalid_calls_fail_with_an_explanation(
+    tmp_path: Path, step: Step, error: str
+) -> None:
     (failed,) = await results(tmp_path, step)
 
     assert failed.is_error

@@ -152,7 +152,7 @@ class SshServer:
 
 @pytest.mark.full
 @needs_sshd
-async def test_a_login_here_reaches_the_broker_of_another_machine_over_ssh(tmp_path: Path) -> None:
+async def test_a_local_login_is_stored_at_a_remote_broker_over_ssh(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "there").mkdir()
     here, there = Program.below(tmp_path / "here"), Program.below(tmp_path / "there")

@@ -123,7 +123,9 @@ def test_a_login_is_sent_to_the_broker_over_ssh(tmp_path: Path) -> None:
         keep=1,
     ),
 )
-def test_words_that_are_refused(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_rejected(
+    tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
     done = Program.below(tmp_path).run(*words)
 
     assert (done.code, done.out) == (1, "")

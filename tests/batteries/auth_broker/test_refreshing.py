@@ -62,7 +62,9 @@ async def test_fifty_clients_at_expiry_cause_one_refresh(tmp_path: Path) -> None
     assert (it.issuer.refreshes, it.issuer.revoked) == (1, False)
 
 
-async def test_a_client_that_names_an_older_version_uses_up_no_grant(tmp_path: Path) -> None:
+async def test_a_refresh_request_for_an_older_version_returns_the_current_token(
+    tmp_path: Path,
+) -> None:
     it = Renewing(tmp_path)
     id = await it.add(HOUR)
 
@@ -85,7 +87,7 @@ async def test_a_login_is_renewed_five_minutes_early_and_not_before(tmp_path: Pa
     assert it.issuer.refreshes == 1
 
 
-async def test_fields_that_the_server_does_not_repeat_are_kept(tmp_path: Path) -> None:
+async def test_fields_missing_in_the_refresh_response_are_kept(tmp_path: Path) -> None:
     it = Renewing(tmp_path)
     id = await it.add(0, accountId="acc", email="a@b.c")
 
@@ -125,7 +127,7 @@ async def test_a_refused_grant_disables_the_login_until_the_next_login(tmp_path:
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
-async def test_a_fault_of_the_network_disables_nothing_and_is_not_repeated_at_once(
+async def test_a_network_error_disables_no_login_and_delays_the_next_refresh(
     tmp_path: Path,
 ) -> None:
     it = Renewing(tmp_path)
@@ -143,7 +145,7 @@ async def test_a_fault_of_the_network_disables_nothing_and_is_not_repeated_at_on
     assert (await it.refresher.refresh(id)).credential["access"] == "access-1"
 
 
-async def test_a_client_that_goes_away_leaves_the_refresh_to_the_others(tmp_path: Path) -> None:
+async def test_a_cancelled_client_does_not_cancel_the_shared_refresh(tmp_path: Path) -> None:
     it = Renewing(tmp_path)
     id = await it.add(0)
     it.issuer.gate = asyncio.Event()
@@ -209,7 +211,7 @@ async def test_an_interrupted_refresh_is_repeated_with_the_old_token(tmp_path: P
     assert (it.issuer.refreshes, it.reports, it.journal()) == (2, [], [])
 
 
-async def test_a_lost_answer_of_a_strict_provider_is_reported_and_loses_nothing_else(
+async def test_a_lost_refresh_response_disables_only_that_login_and_is_reported(
     tmp_path: Path,
 ) -> None:
     it = Renewing(tmp_path)
@@ -232,7 +234,7 @@ async def test_a_lost_answer_of_a_strict_provider_is_reported_and_loses_nothing_
     assert (await it.refresher.refresh(id)).credential["refresh"] == "refresh-2"
 
 
-async def test_a_provider_that_is_down_after_an_interruption_is_asked_again(tmp_path: Path) -> None:
+async def test_an_interrupted_refresh_is_retried_after_a_provider_outage(tmp_path: Path) -> None:
     it = Renewing(tmp_path)
     it.issuer.grace = 60_000
     id = await it.add(0)
@@ -269,7 +271,7 @@ async def test_an_answer_that_cannot_be_stored_is_stored_later(
     assert (it.issuer.refreshes, it.issuer.revoked, it.journal()) == (1, False, [])
 
 
-async def test_no_token_is_sent_if_its_answer_could_not_be_kept(tmp_path: Path) -> None:
+async def test_no_refresh_token_is_sent_if_the_journal_cannot_be_written(tmp_path: Path) -> None:
     it = Renewing(tmp_path)
     id = await it.add(0)
     (tmp_path / f"refresh-{id}.json").mkdir()
@@ -281,7 +283,9 @@ async def test_no_token_is_sent_if_its_answer_could_not_be_kept(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("cut", [0, 10, -3])
-async def test_a_torn_record_counts_as_no_answer(tmp_path: Path, cut: int) -> None:
+async def test_a_truncated_journal_record_is_treated_as_no_response(
+    tmp_path: Path, cut: int
+) -> None:
     it = Renewing(tmp_path)
     it.issuer.grace = 60_000
     id = await it.add(0)

@@ -48,7 +48,7 @@ async def calling(folder: Path) -> AsyncIterator[tuple[Broker, Caller]]:
         yield broker, Caller(http, broker.url)
 
 
-async def test_every_endpoint_and_no_refresh_token_in_any_answer(tmp_path: Path) -> None:
+async def test_no_endpoint_returns_a_refresh_token(tmp_path: Path) -> None:
     async with calling(tmp_path) as (broker, call):
         assert await call("GET", "/v1/healthz", token=None) == (200, {"status": "ok", "version": 1})
         entry = login(broker.clock, email="a@b.c", refreshBackup="refresh-x", idToken="refresh-y")
@@ -119,7 +119,9 @@ async def test_a_client_that_leaves_a_stream_is_no_error(
     assert caplog.records == []
 
 
-async def test_a_request_that_is_too_large_is_logged_as_that(tmp_path: Path) -> None:
+async def test_a_request_that_is_too_large_is_rejected_and_logged_with_its_status(
+    tmp_path: Path,
+) -> None:
     async with calling(tmp_path) as (broker, call):
         status, _ = await call("POST", "/v1/credential", "x" * 1_100_000)
 
@@ -167,7 +169,7 @@ async def test_logins_that_expire_soon_are_renewed_without_a_client(tmp_path: Pa
         (TOKEN, {"Host": "127.0.0.1.evil.example:8765"}, 403),
     ],
 )
-async def test_other_callers_are_refused_and_logged_without_secrets(
+async def test_unauthorised_callers_are_rejected_and_logged_without_secrets(
     tmp_path: Path, token: str | None, headers: dict[str, str], status: int
 ) -> None:
     async with calling(tmp_path) as (broker, call):
@@ -201,7 +203,7 @@ async def test_a_page_gets_no_permission_by_preflight(tmp_path: Path) -> None:
         ("POST", "/v1/credential/%2e%2e%2faccounts.json/refresh", 410),
     ],
 )
-async def test_no_path_leads_to_a_refresh_token(
+async def test_no_request_path_returns_a_refresh_token(
     tmp_path: Path, method: str, path: str, status: int
 ) -> None:
     async with calling(tmp_path) as (broker, call):
@@ -223,7 +225,9 @@ async def test_no_path_leads_to_a_refresh_token(
         {},
     ],
 )
-async def test_what_another_machine_cannot_use_is_not_stored(tmp_path: Path, entry: Any) -> None:
+async def test_incomplete_or_machine_specific_credentials_are_not_stored(
+    tmp_path: Path, entry: Any
+) -> None:
     async with calling(tmp_path) as (broker, call):
         status, _ = await call("POST", "/v1/credential", {"provider": "groq", "credential": entry})
 

@@ -61,7 +61,7 @@ async def key(hosted: ExtensionFixture, provider: str = "anthropic") -> str | No
     return None if access is None else access.api_key
 
 
-async def test_a_session_takes_its_credentials_from_the_broker(tmp_path: Path) -> None:
+async def test_a_session_uses_the_credentials_of_the_broker(tmp_path: Path) -> None:
     async with running_broker(tmp_path / "broker") as broker:
         await broker.store.put("anthropic", login(broker.clock, email="a@b.c"))
         await broker.store.put("groq", {"type": "api_key", "key": "gsk", "env": {"A": "b"}})
@@ -127,7 +127,7 @@ async def test_a_key_of_the_broker_is_never_executed(tmp_path: Path) -> None:
             assert not (hosted.fixture.cwd / "pwned").exists()
 
 
-async def test_a_broker_that_is_down_is_replaced_by_a_fresh_copy_only(tmp_path: Path) -> None:
+async def test_an_unreachable_broker_is_replaced_only_by_a_recent_snapshot(tmp_path: Path) -> None:
     async with running_broker(tmp_path / "broker") as broker:
         await broker.store.put("anthropic", login(broker.clock, left_ms=9 * HOUR))
         async with client(tmp_path, broker.url) as hosted:
@@ -147,7 +147,7 @@ async def test_a_broker_that_is_down_is_replaced_by_a_fresh_copy_only(tmp_path: 
         assert any("cannot be reached" in line for line in hosted.fixture.reports)
 
 
-async def test_no_local_key_replaces_a_broker_that_is_down(tmp_path: Path) -> None:
+async def test_no_local_key_is_used_while_the_broker_is_unreachable(tmp_path: Path) -> None:
     agent = tmp_path / "client" / "home" / ".pi" / "agent"
     agent.mkdir(parents=True)
     (agent / "auth.json").write_text('{"anthropic": {"type": "api_key", "key": "mine"}}')
@@ -157,7 +157,9 @@ async def test_no_local_key_replaces_a_broker_that_is_down(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_refusal_is_never_masked_by_the_copy(tmp_path: Path, status: int) -> None:
+async def test_a_rejection_by_the_broker_removes_the_cached_snapshot(
+    tmp_path: Path, status: int
+) -> None:
     async with running_broker(tmp_path / "broker") as broker:
         await broker.store.put("anthropic", login(broker.clock, left_ms=9 * HOUR))
         async with client(tmp_path, broker.url):
@@ -254,7 +256,7 @@ async def test_a_new_provider_of_the_broker_is_noticed(tmp_path: Path) -> None:
             assert hosted.fixture.registry.has_auth("anthropic")
 
 
-async def test_words_of_the_client_reach_the_broker(tmp_path: Path) -> None:
+async def test_client_methods_call_the_endpoints_of_the_broker(tmp_path: Path) -> None:
     async with running_broker(tmp_path / "broker") as broker:
         apis: list[ExtensionAPI] = []
         async with client(tmp_path, broker.url, apis):
@@ -268,7 +270,7 @@ async def test_words_of_the_client_reach_the_broker(tmp_path: Path) -> None:
                 await asked.block("missing", 1, "")
 
 
-async def test_the_doctor_names_disabled_logins_and_what_to_do(tmp_path: Path) -> None:
+async def test_the_doctor_lists_disabled_logins_with_advice(tmp_path: Path) -> None:
     async with running_broker(tmp_path / "broker") as broker:
         apis: list[ExtensionAPI] = []
         async with client(tmp_path, broker.url, apis):
@@ -305,7 +307,7 @@ def used(id: str, percent: float) -> AccountUsage:
     return AccountUsage(id=id, limits=(Limit(name="5 hours", used_percent=percent),))
 
 
-def test_the_account_with_the_most_left_is_chosen_and_sessions_are_spread() -> None:
+def test_the_least_used_account_is_chosen_and_sessions_are_distributed() -> None:
     rows = [account("a"), account("b"), account("c", disabled="x"), account("d", blocked_until=9)]
     usage = {"a": used("a", 80), "b": used("b", 15)}
 
@@ -318,7 +320,7 @@ def test_the_account_with_the_most_left_is_chosen_and_sessions_are_spread() -> N
     assert 60 < chosen.count(rows[0]) < 140
 
 
-def test_the_copy_is_bound_to_token_and_url(tmp_path: Path) -> None:
+def test_the_snapshot_is_bound_to_token_and_url(tmp_path: Path) -> None:
     path = tmp_path / "c" / "snapshot.enc"
     snapshot = BrokerSnapshot(generation=3, generated_at=1, accounts=(account("a"),))
     SnapshotCache(path, token="t", url="u").write(snapshot)
@@ -332,7 +334,9 @@ def test_the_copy_is_bound_to_token_and_url(tmp_path: Path) -> None:
         assert SnapshotCache(path, token="t", url="u").read() is None
 
 
-def test_variables_come_before_settings_and_a_token_may_name_a_variable(tmp_path: Path) -> None:
+def test_environment_variables_override_settings_and_a_token_may_name_a_variable(
+    tmp_path: Path,
+) -> None:
     settings = {"auth.broker.url": "https://b:8765/", "auth.broker.token": "$TEAM"}
 
     assert broker_config({}, lambda key: None, tmp_path) is None

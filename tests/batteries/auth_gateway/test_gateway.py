@@ -60,7 +60,9 @@ async def asked(url: str, api: str, **options: Any) -> tuple[list[StreamEvent], 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("api", UPSTREAM)
-async def test_a_recording_gives_the_same_events_through_the_gateway(api: str, case: str) -> None:
+async def test_a_recording_produces_the_same_events_through_the_gateway(
+    api: str, case: str
+) -> None:
     direct = await exchange(api, Replay([recording(api, case)]))
     async with running_gateway(api, case) as gateway:
         events, message = await asked(gateway.url, "pi-messages")
@@ -77,7 +79,9 @@ async def test_a_recording_gives_the_same_events_through_the_gateway(api: str, c
 @pytest.mark.parametrize("case", ("thinking", "parallel_tools", "usage_cache", "length"))
 @pytest.mark.parametrize("served", ("openai-completions", "anthropic-messages", "openai-responses"))
 @pytest.mark.parametrize("api", UPSTREAM[:3])
-async def test_every_format_says_the_same_over_every_wire(api: str, served: str, case: str) -> None:
+async def test_every_format_returns_the_same_message_over_every_wire(
+    api: str, served: str, case: str
+) -> None:
     direct = await exchange(api, Replay([recording(api, case)]))
     async with running_gateway(api, case) as gateway:
         _, message = await asked(gateway.url, served)
@@ -100,7 +104,7 @@ async def test_a_failure_before_the_answer_has_a_status(case: str, status: int, 
             assert (body.get("type") == "error") == (kind == "anthropic")
 
 
-async def test_a_failure_in_the_middle_is_an_event() -> None:
+async def test_a_failure_during_the_response_is_an_error_event() -> None:
     async with running_gateway("anthropic-messages", "cut") as gateway:
         _, message = await asked(gateway.url, "openai-completions")
 
@@ -118,7 +122,7 @@ async def test_a_failure_in_the_middle_is_an_event() -> None:
         (TOKEN, {"Host": "rebound.example"}, 403),
     ],
 )
-async def test_other_callers_are_refused_and_logged_without_secrets(
+async def test_unauthorised_callers_are_rejected_and_logged_without_secrets(
     token: str | None, headers: dict[str, str], status: int
 ) -> None:
     async with running_gateway("openai-completions", "text") as gateway:
@@ -137,7 +141,7 @@ async def test_other_callers_are_refused_and_logged_without_secrets(
     [(b"{", 400), (b"[]", 400), (b'{"model": "m"}', 200), (b'{"model": "nope"}', 404),
      (b'{"model": "m", "messages": 5}', 400)],
 )  # fmt: skip
-async def test_requests_that_cannot_be_served(body: bytes, status: int) -> None:
+async def test_requests_that_cannot_be_served_are_rejected(body: bytes, status: int) -> None:
     async with running_gateway("openai-completions", "text") as gateway:
         got, _, answer = await post(f"{gateway.url}/v1/chat/completions", body)
 
@@ -146,7 +150,7 @@ async def test_requests_that_cannot_be_served(body: bytes, status: int) -> None:
         assert (await post(f"{gateway.url}/v1/embeddings", b"{}"))[0] == 404
 
 
-async def test_models_and_usage() -> None:
+async def test_the_gateway_lists_models_and_usage() -> None:
     async with running_gateway("openai-completions", "usage_cache") as gateway:
         for name in ("m", "p/m"):
             status, _, _ = await post(f"{gateway.url}/v1/chat/completions", question(model=name))
@@ -161,7 +165,7 @@ async def test_models_and_usage() -> None:
     assert usage["credentials"] == {"p": "vault of p"}
 
 
-async def test_a_client_that_goes_away_ends_the_request_to_the_model() -> None:
+async def test_a_client_disconnect_cancels_the_request_to_the_model() -> None:
     begun = recording("openai-completions", "text")[:-80]
     async with running_gateway(
         "openai-completions", replay=Replay([begun], then="hold")

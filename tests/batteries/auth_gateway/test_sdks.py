@@ -58,7 +58,7 @@ def check_conversation(call: Call) -> None:
 
 
 @wires
-async def test_chat_completions_of_the_sdk_of_openai(api: str) -> None:
+async def test_the_openai_sdk_can_use_chat_completions(api: str) -> None:
     messages: list[Any] = [
         {"role": "system", "content": "Be brief."},
         {
@@ -100,7 +100,7 @@ async def test_chat_completions_of_the_sdk_of_openai(api: str) -> None:
 
 
 @wires
-async def test_messages_of_the_sdk_of_anthropic(api: str) -> None:
+async def test_the_anthropic_sdk_can_use_messages(api: str) -> None:
     picture = {"type": "base64", "media_type": "image/png", "data": PICTURE}
     messages: list[Any] = [
         {
@@ -139,7 +139,7 @@ async def test_messages_of_the_sdk_of_anthropic(api: str) -> None:
 
 
 @wires
-async def test_responses_of_the_sdk_of_openai(api: str) -> None:
+async def test_the_openai_sdk_can_use_responses(api: str) -> None:
     items: list[Any] = [
         {
             "role": "user",

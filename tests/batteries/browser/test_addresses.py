@@ -98,7 +98,7 @@ async def test_the_proxy_forwards_to_allowed_hosts_one_request_per_connection() 
     assert "proxy-connection" not in site.requests[0][1]
 
 
-async def test_the_proxy_connects_to_the_address_that_it_checked(
+async def test_a_host_that_rebinds_to_this_machine_is_rejected_by_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rebinding(monkeypatch, rebind=("10.1.1.1", "127.0.0.1"), local=("127.0.0.1",))
@@ -120,7 +120,7 @@ async def test_the_proxy_connects_to_the_address_that_it_checked(
         *("CONNECT update.googleapis.com:443 HTTP/1.1", "GET http://a b:1/ HTTP/1.1", "", "GET"),
     ],
 )
-def test_what_is_not_a_request_for_a_proxy_is_refused(line: str) -> None:
+def test_an_invalid_proxy_request_is_rejected(line: str) -> None:
     with pytest.raises(BadProxyRequest):
         parse_request(f"{line}\r\n\r\n".encode())
 
@@ -141,7 +141,7 @@ def test_credentials_in_an_address_do_not_hide_its_host() -> None:
         *("http://", "view-source:http://a/", "http://[::1"),
     ],
 )
-def test_only_addresses_of_the_web_are_opened(url: str) -> None:
+def test_only_http_urls_are_opened(url: str) -> None:
     with pytest.raises(ToolFailed, match="cannot be opened"):
         check_url(url)
 

@@ -54,7 +54,7 @@ def test_a_missing_browser_is_explained(tmp_path: Path, monkeypatch: pytest.Monk
     assert "apt install chromium" in raised.value.message
 
 
-def test_a_named_browser_comes_first_and_must_exist(tmp_path: Path) -> None:
+def test_a_configured_browser_is_preferred_and_must_be_executable(tmp_path: Path) -> None:
     program = tmp_path / "my-chrome"
     program.write_text("#!/bin/sh\n")
 
@@ -65,7 +65,7 @@ def test_a_named_browser_comes_first_and_must_exist(tmp_path: Path) -> None:
     assert found == str(program)
 
 
-def test_the_sandbox_is_left_out_for_root_only(tmp_path: Path) -> None:
+def test_the_sandbox_is_disabled_for_root_only(tmp_path: Path) -> None:
     as_user = command_line("chromium", tmp_path, 1, is_root=False)
 
     assert "--no-sandbox" not in as_user
@@ -90,7 +90,7 @@ def test_profiles_of_ended_processes_are_removed(tmp_path: Path) -> None:
     assert own.exists() and not left.exists()
 
 
-async def test_a_program_that_is_no_browser_is_reported(tmp_path: Path) -> None:
+async def test_a_program_that_is_not_a_browser_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "broken"
     program.write_text("#!/bin/sh\necho cannot open display >&2\nexit 1\n")
     program.chmod(0o755)
@@ -163,7 +163,7 @@ os.read(3, 1 << 20)
 """
 
 
-async def test_a_browser_that_opens_no_tab_is_not_waited_for(
+async def test_a_browser_that_opens_no_tab_times_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi.batteries.browser.browser.START_SECONDS", 1.0)
@@ -182,7 +182,7 @@ async def test_a_browser_that_opens_no_tab_is_not_waited_for(
 
 @needs_chromium
 @pytest.mark.full
-async def test_dialogs_downloads_and_new_tabs_do_not_hold_the_tool(tmp_path: Path) -> None:
+async def test_dialogs_downloads_and_new_tabs_do_not_block_the_tool(tmp_path: Path) -> None:
     page = b"""<!doctype html><title>ask</title><script>alert("first")</script>
     <button onclick="this.textContent = confirm('sure?') ? 'yes' : 'no'">ask</button>
     <a href=/file download>file</a><a id=tab href=/plain target=_blank>tab</a><input type=file>"""
@@ -212,7 +212,7 @@ async def test_dialogs_downloads_and_new_tabs_do_not_hold_the_tool(tmp_path: Pat
 
 @needs_chromium
 @pytest.mark.full
-async def test_a_script_that_does_not_end_is_left(tmp_path: Path) -> None:
+async def test_a_script_that_does_not_end_times_out(tmp_path: Path) -> None:
     texts = await browse_site(
         tmp_path,
         {"/": PLAIN, "/busy": (HTML, b"<title>busy</title><script>for (;;);</script>")},
@@ -297,7 +297,7 @@ async def test_a_tab_that_crashes_is_replaced_by_the_next_open(tmp_path: Path) -
 
 @needs_chromium
 @pytest.mark.full
-async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_respond_times_out(tmp_path: Path) -> None:
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -317,7 +317,7 @@ async def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path) -> None
 
 @needs_chromium
 @pytest.mark.full
-async def test_abort_ends_an_action_and_the_browser_stays(tmp_path: Path) -> None:
+async def test_an_abort_cancels_the_running_action(tmp_path: Path) -> None:
     async with web_site({"/": PLAIN}) as site:
         steps = (
             {"action": "open", "url": site.url},

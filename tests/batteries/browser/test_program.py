@@ -80,7 +80,7 @@ def test_no_browser_is_left_when_pi_is_killed(
 
 
 @needs_pty
-def test_escape_ends_an_action_and_leaving_ends_the_browser(
+def test_escape_cancels_an_action_and_quitting_pi_closes_the_browser(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     model.tools = [

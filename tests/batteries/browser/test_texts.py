@@ -39,7 +39,7 @@ def test_a_tree_names_elements_states_and_refs_and_leaves_out_boxes() -> None:
     )
 
 
-def test_a_tree_ends_at_its_limit_and_with_loops_and_great_depth() -> None:
+def test_a_tree_is_truncated_also_with_cycles_and_great_depth() -> None:
     deep = [{**node(n, "group", f"g{n}", n + 1), "parentId": str(n - 1)} for n in range(1, 5000)]
     deep[-1]["childIds"] = ["1"]
     text = tree_text(deep, limit=2000)
@@ -48,7 +48,7 @@ def test_a_tree_ends_at_its_limit_and_with_loops_and_great_depth() -> None:
     assert text.endswith("… the rest of the page is left out")
 
 
-def test_errors_are_taken_once_and_bounded() -> None:
+def test_errors_are_returned_once_and_limited() -> None:
     observed = Observed()
     for number in range(2 * MAX_KEPT):
         args = [{"value": f"e{number}\nx" + "y" * 2000}]

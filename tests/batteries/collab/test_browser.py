@@ -153,7 +153,7 @@ async def test_a_conversation_with_tools_steering_and_abort(chromium: Any, tmp_p
 
 
 @pytest.mark.full
-async def test_viewers_get_no_control_that_writes(chromium: Any, tmp_path: Path) -> None:
+async def test_view_only_guests_have_no_controls_that_write(chromium: Any, tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
@@ -184,7 +184,7 @@ async def test_viewers_get_no_control_that_writes(chromium: Any, tmp_path: Path)
 
 
 @pytest.mark.behaviour("web-client-runs-nothing-of-the-session")
-async def test_a_hostile_transcript_runs_nothing(chromium: Any, tmp_path: Path) -> None:
+async def test_a_hostile_transcript_executes_no_script(chromium: Any, tmp_path: Path) -> None:
     answer = AssistantMessage(
         content=(
             Thinking(thinking=PAYLOAD),
@@ -271,7 +271,7 @@ async def test_a_question_that_is_sent_again_keeps_the_draft(chromium: Any, tmp_
 
 
 @pytest.mark.full
-async def test_a_page_that_joins_again_shows_that_pi_works(chromium: Any, tmp_path: Path) -> None:
+async def test_a_page_that_rejoins_shows_the_running_turn(chromium: Any, tmp_path: Path) -> None:
     gate = Gate()
     steps = (calls("bash", command="echo out"), says("word " * 200))
     async with (
@@ -360,7 +360,7 @@ async def test_sub_agents_are_shown_and_can_be_steered(chromium: Any, tmp_path: 
 
 
 @pytest.mark.full
-async def test_labels_keys_and_phones(chromium: Any, tmp_path: Path) -> None:
+async def test_labels_keys_and_narrow_screens_are_supported(chromium: Any, tmp_path: Path) -> None:
     long_line = "x" * 400
     async with (
         relay_running() as relay,
@@ -436,7 +436,7 @@ async def test_a_module_that_was_changed_does_not_run(chromium: Any) -> None:
 
 
 @pytest.mark.full
-async def test_frames_are_sealed_as_the_test_vectors_say(chromium: Any) -> None:
+async def test_frames_are_sealed_as_in_the_test_vectors(chromium: Any) -> None:
     vectors = json.loads(Path("docs/reference/collab-vectors.json").read_text())
     async with relay_running() as relay:
         visited = await visit(chromium, relay.address.replace("ws", "http") + "/")

@@ -109,7 +109,9 @@ async def test_a_half_open_connection_of_the_host_is_replaced(
 @pytest.mark.parametrize(
     ("count", "size"), [(400, 3000), pytest.param(6600, 3000, marks=pytest.mark.full)]
 )
-async def test_a_large_session(tmp_path: Path, count: int, size: int) -> None:
+async def test_a_large_session_is_transferred_and_a_reconnection_sends_little(
+    tmp_path: Path, count: int, size: int
+) -> None:
     """20 MB with ``--full``; entries of 1 MB go live without the relay's limit in the way."""
     async with (
         relay_running() as relay,
@@ -193,7 +195,9 @@ async def test_guests_use_the_sub_agents_of_the_host(tmp_path: Path) -> None:
         assert sent[1]["code"] == "bad-frame"
 
 
-async def test_bad_prompts_are_refused_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_invalid_prompts_are_rejected_and_commands_of_guests_are_plain_text(
+    tmp_path: Path,
+) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
@@ -222,13 +226,13 @@ async def test_bad_prompts_are_refused_and_the_session_goes_on(tmp_path: Path) -
         assert "bashExecution" not in b"".join(hanna.lines).decode()
 
 
-def test_back_off() -> None:
+def test_reconnection_delays_grow_exponentially_up_to_30_seconds() -> None:
     for spread, factor in ((0.0, 0.75), (1.0, 1.25), (0.5, 1.0)):
         waits = [back_off(n, lambda spread=spread: spread) for n in range(8)]  # type: ignore[misc]
         assert waits == [base * factor for base in (1, 2, 4, 8, 16, 30, 30, 30)]
 
 
-async def test_a_client_gives_up_when_there_never_was_a_relay() -> None:
+async def test_a_client_fails_if_the_relay_was_never_reachable() -> None:
     class Nowhere:
         def on_open(self) -> None: ...
         def on_lost(self) -> None: ...

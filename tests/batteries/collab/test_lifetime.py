@@ -15,7 +15,7 @@ from tests.sampling import sampled
 
 
 @pytest.mark.behaviour("an-old-link-never-shows-another-session")
-async def test_another_session_is_shared_only_if_the_host_wants_that(tmp_path: Path) -> None:
+async def test_another_session_is_shared_only_if_the_host_agrees(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One."), says("Two.")) as hanna,
@@ -79,7 +79,9 @@ async def test_the_relay_is_killed_in_the_middle_of_a_stream_and_both_resume(
         assert gus.session.runs.idle
 
 
-async def test_the_host_stops_and_the_guest_is_back_in_its_own_session(tmp_path: Path) -> None:
+async def test_a_guest_returns_to_its_own_session_when_the_host_stops_sharing(
+    tmp_path: Path,
+) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One.")) as hanna,
@@ -132,7 +134,7 @@ async def test_two_starts_at_once_make_one_room(tmp_path: Path) -> None:
         assert len(relay.relay.rooms) == 1
 
 
-async def test_without_a_relay_the_host_starts_one_here(tmp_path: Path) -> None:
+async def test_without_a_configured_relay_the_host_starts_a_local_one(tmp_path: Path) -> None:
     async with (
         person(tmp_path, "hanna", says("One.")) as hanna,
         person(tmp_path, "gus") as gus,
@@ -163,7 +165,7 @@ async def test_without_a_relay_the_host_starts_one_here(tmp_path: Path) -> None:
         keep=3,
     ),
 )
-async def test_errors_are_one_line(tmp_path: Path, command: str, problem: str) -> None:
+async def test_errors_are_reported_in_one_line(tmp_path: Path, command: str, problem: str) -> None:
     failures: list[str] = []
     async with person(tmp_path, "hanna") as hanna:
 
@@ -177,7 +179,7 @@ async def test_errors_are_one_line(tmp_path: Path, command: str, problem: str) -
         assert problem in shown
 
 
-async def test_a_prompt_that_is_typed_while_joining_does_not_run_here(tmp_path: Path) -> None:
+async def test_a_prompt_typed_while_joining_is_not_run_by_the_guest(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One.")) as hanna,
@@ -201,9 +203,7 @@ async def test_a_prompt_that_is_typed_while_joining_does_not_run_here(tmp_path: 
 
 
 @pytest.mark.parametrize("how", ["view", "control", "off"])
-async def test_sessions_are_shared_automatically_if_the_settings_ask_for_it(
-    tmp_path: Path, how: str
-) -> None:
+async def test_sessions_are_shared_automatically_by_setting(tmp_path: Path, how: str) -> None:
     async with relay_running() as relay:
         agent_dir = tmp_path / "hanna" / "home" / ".pi" / "agent"
         agent_dir.mkdir(parents=True)

@@ -31,7 +31,7 @@ def test_texts_are_merged_up_to_the_last_whole_word() -> None:
     assert not merger.waiting
 
 
-def test_other_blocks_and_events_flush_what_came_before() -> None:
+def test_other_blocks_and_events_flush_pending_text() -> None:
     merger = Merger(lambda value: value)
     merger.add(delta("thought", "thinking_delta"))
     assert plain(merger.add(delta("text", index=1))) == ["thought"]
@@ -46,7 +46,7 @@ def test_other_blocks_and_events_flush_what_came_before() -> None:
     ]
 
 
-def test_redactors_see_whole_words() -> None:
+def test_redactors_receive_whole_words() -> None:
     merger = Merger(lambda value: value.replace("sk-secret", "***"))
     found = []
     for piece in "my sk-secret is safe":
@@ -58,7 +58,7 @@ def test_redactors_see_whole_words() -> None:
     assert plain(merger.flush()) == ["x" * 600], "a word without end is sent"
 
 
-def test_the_answer_so_far_is_made_from_events() -> None:
+def test_the_partial_response_is_assembled_from_events() -> None:
     run = RunView()
     run.see({"type": "message_start", "message": {"role": "assistant", "content": []}})
     run.see(delta("Think", "thinking_delta"))
@@ -95,7 +95,7 @@ def test_the_answer_so_far_is_made_from_events() -> None:
         (425, 69, "5d0ea58a5fcc0865"),
     ],
 )
-def test_qr_codes(length: int, size: int, digest: str) -> None:
+def test_qr_codes_match_those_of_another_encoder(length: int, size: int, digest: str) -> None:
     """The digests are of codes that were compared with those of another encoder."""
     code = encode_qr(bytes((n * 7 + 3) % 256 for n in range(length)))
     assert (len(code), {len(row) for row in code}) == (size, {size})
@@ -105,6 +105,6 @@ def test_qr_codes(length: int, size: int, digest: str) -> None:
     assert {len(line) for line in lines} == {size + 4}
 
 
-def test_a_text_that_is_too_long_for_a_qr_code() -> None:
+def test_a_text_that_is_too_long_for_a_qr_code_is_rejected() -> None:
     with pytest.raises(ValueError, match="too long"):
         encode_qr(bytes(426))

@@ -36,7 +36,7 @@ from tests.batteries.collab.rooms import KEYS, Table
 ENTRIES = tuple({"id": f"e{number}", "text": "é" * 100} for number in range(20))
 
 
-def test_a_guest_gets_the_snapshot_and_then_follows() -> None:
+def test_a_guest_receives_the_snapshot_and_then_later_frames() -> None:
     table = Table(entries=ENTRIES)
     seat = table.join()
     (first,) = seat.snapshots
@@ -54,7 +54,7 @@ def test_a_guest_gets_the_snapshot_and_then_follows() -> None:
 
 
 @pytest.mark.behaviour("snapshots-stream-in-order")
-def test_a_large_snapshot_streams_in_order_while_others_follow() -> None:
+def test_a_large_snapshot_is_streamed_in_order_beside_broadcasts() -> None:
     big = {"id": "big", "text": "x" * (3 * CHUNK)}
     table = Table(entries=(*ENTRIES, big))
     early = table.join(name="Early")
@@ -76,7 +76,7 @@ def test_a_large_snapshot_streams_in_order_while_others_follow() -> None:
 
 
 @pytest.mark.behaviour("snapshots-stream-in-order")
-def test_a_guest_that_leaves_during_its_snapshot_costs_the_others_nothing() -> None:
+def test_a_snapshot_is_cancelled_when_its_guest_leaves() -> None:
     table = Table(entries=({"id": "big", "text": "x" * (20 * CHUNK)},))
     early = table.join(name="Early")
     late = table.seat(name="Late")
@@ -96,7 +96,7 @@ def test_a_guest_that_leaves_during_its_snapshot_costs_the_others_nothing() -> N
     assert len(table.log) - before < 10, "the rest of the snapshot is not sent"
 
 
-def test_what_is_broadcast_while_a_snapshot_is_encoded_is_not_lost() -> None:
+def test_a_broadcast_during_the_encoding_of_a_snapshot_is_not_lost() -> None:
     table = Table(entries=ENTRIES)
     table.join(name="Early")
     table.say(t="leaf", leafId="in the snapshot")
@@ -106,7 +106,7 @@ def test_what_is_broadcast_while_a_snapshot_is_encoded_is_not_lost() -> None:
     assert [frame["leafId"] for frame in late.frames] == ["later"]
 
 
-def test_a_guest_that_has_entries_gets_only_the_others() -> None:
+def test_a_rejoining_guest_receives_only_the_missing_entries() -> None:
     table = Table(entries=ENTRIES)
     seat = table.join()
     seat.room.have = {"session": "s1", "count": 18, "last": "e17"}
@@ -122,7 +122,7 @@ def test_a_guest_that_has_entries_gets_only_the_others() -> None:
     assert len(seat.snapshots[2].snapshot.entries) == 20, "other entries: everything again"
 
 
-def test_a_lost_broadcast_is_noticed_and_mended() -> None:
+def test_a_lost_broadcast_is_detected_and_a_new_snapshot_is_requested() -> None:
     table = Table()
     seat = table.join()
     table.say(t="leaf", leafId="lost")
@@ -136,7 +136,7 @@ def test_a_lost_broadcast_is_noticed_and_mended() -> None:
     assert (len(seat.snapshots), seat.room.state) == (2, "live")
 
 
-def test_after_a_reconnection_of_the_host_everything_begins_again() -> None:
+def test_after_a_reconnection_of_the_host_guests_receive_a_new_snapshot() -> None:
     table = Table()
     seat = table.join()
     old = table.host.epoch
@@ -154,7 +154,7 @@ def test_after_a_reconnection_of_the_host_everything_begins_again() -> None:
     assert table.host.peers[seat.peer].can_write
 
 
-def test_sharing_another_session_gives_everyone_its_snapshot() -> None:
+def test_sharing_another_session_sends_its_snapshot_to_every_guest() -> None:
     table = Table()
     seats = [table.join(), table.join(KEYS.view_only())]
     table.host.renew("session")
@@ -180,7 +180,7 @@ def test_hellos_are_answered_at_most_once_a_second() -> None:
     assert len(seat.snapshots) == 2
 
 
-def test_a_guest_without_an_answer_says_hello_again() -> None:
+def test_a_hello_without_a_response_is_retried() -> None:
     table = Table()
     seat = table.seat()
     table.settle(lambda direction, data: [] if direction == "host" else [data])
@@ -191,7 +191,7 @@ def test_a_guest_without_an_answer_says_hello_again() -> None:
     assert seat.room.state == "live"
 
 
-def test_a_guest_is_more_patient_with_each_hello() -> None:
+def test_the_retry_delay_grows_with_each_hello() -> None:
     table = Table()
     seat = table.seat()
     hellos = 0
@@ -233,7 +233,7 @@ def test_oversized_and_deeply_nested_entries_are_replaced() -> None:
     assert not depth_exceeds([[[]]], 3)
 
 
-def test_writes_reach_the_host_with_name_and_kind() -> None:
+def test_requests_of_guests_have_a_sanitised_name_and_a_kind() -> None:
     table = Table()
     seat = table.join(name="  Ann\x1b[31m\u202e\u200b  B  ")
     seat.room.write({"t": "prompt", "id": "1", "text": "hi"})
@@ -252,7 +252,7 @@ def test_a_prompt_that_is_sent_twice_runs_once() -> None:
     assert seat.kinds() == ["accepted", "accepted"]
 
 
-def test_another_version_gets_a_clear_message() -> None:
+def test_an_unsupported_protocol_version_is_rejected_with_a_message() -> None:
     table = Table()
     seat = table.seat()
     seat.room.outgoing.clear()
@@ -263,7 +263,7 @@ def test_another_version_gets_a_clear_message() -> None:
         table.settle()
 
 
-def test_a_peer_that_floods_bad_frames_is_ignored_and_the_others_are_not() -> None:
+def test_a_peer_that_sends_too_many_bad_frames_is_ignored_for_a_minute() -> None:
     table = Table()
     bad, good = table.join(name="Bad"), table.join(name="Good")
     for _ in range(MAX_BAD_FRAMES):
@@ -304,7 +304,7 @@ FIELD = st.sampled_from(["id", "of", "index", "text", "have", "name", "v", "valu
 
 
 @given(KIND, st.dictionaries(FIELD, CONTENT), st.booleans())
-def test_any_content_of_a_guest_is_survived(kind: str, fields: dict, prove: bool) -> None:  # type: ignore[type-arg]
+def test_arbitrary_frames_of_a_guest_raise_no_error(kind: str, fields: dict, prove: bool) -> None:  # type: ignore[type-arg]
     table = Table()
     seat = table.join()
     seat.room._send({**fields, "t": kind}, prove=prove)
@@ -321,7 +321,7 @@ HOST_FIELD = st.sampled_from(["of", "count", "bytes", "index", "code", "entry", 
 
 
 @given(HOST_KIND, st.dictionaries(HOST_FIELD, CONTENT))
-def test_any_content_of_a_host_is_survived(kind: str, fields: dict) -> None:  # type: ignore[type-arg]
+def test_arbitrary_frames_of_a_host_raise_no_error(kind: str, fields: dict) -> None:  # type: ignore[type-arg]
     table = Table()
     seat = table.join()
     table.host.broadcast({**fields, "t": kind})
@@ -356,7 +356,7 @@ def test_overload_sheds_advisory_frames_first() -> None:
     assert outbox.overloaded
 
 
-def test_peers_take_turns_and_a_peer_with_too_much_loses_its_queue() -> None:
+def test_queued_frames_alternate_between_peers_and_an_overfull_queue_is_dropped() -> None:
     outbox = Outbox()
     for peer in (1, 1, 2):
         assert outbox.put_bulk(outgoing(10, peer=peer))
@@ -369,7 +369,7 @@ def test_peers_take_turns_and_a_peer_with_too_much_loses_its_queue() -> None:
     assert [frame.peer for frame in iter(outbox.take, None)] == [2]
 
 
-def test_bodies_are_cut_and_put_together() -> None:
+def test_bodies_are_split_into_chunks_and_reassembled() -> None:
     data = random.Random(1).randbytes(CHUNK * 2 + 5)
     body = Body(data)
     assembler = Assembler("x", body.count, body.size)

@@ -71,7 +71,7 @@ def test_truncated_extended_and_changed_frames_are_refused() -> None:
 
 
 @pytest.mark.behaviour("relays-cannot-inject-frames")
-def test_a_relay_that_forges_peer_ids_gets_nothing_accepted() -> None:
+def test_frames_with_a_forged_peer_id_are_rejected() -> None:
     table = Table()
     ann, bob = table.join(name="Ann"), table.join(name="Bob")
     viewer = table.join(VIEW, name="Vic")
@@ -82,7 +82,7 @@ def test_a_relay_that_forges_peer_ids_gets_nothing_accepted() -> None:
 
 
 @pytest.mark.behaviour("guest-rights-end-with-the-connection")
-def test_an_id_that_another_guest_had_brings_no_right() -> None:
+def test_a_reused_peer_id_grants_no_permission() -> None:
     """A relay that lets a viewer connect under the id of a full guest who has left."""
     table = Table()
     full = table.join(name="Full")
@@ -138,7 +138,7 @@ def test_a_view_only_guest_cannot_write(kind: str) -> None:
 
 
 @pytest.mark.behaviour("view-only-guests-cannot-act")
-def test_a_right_that_was_proved_once_is_not_remembered() -> None:
+def test_a_write_without_proof_is_rejected_although_an_earlier_one_was_proved() -> None:
     table = Table()
     seat = table.join()
     assert table.host.peers[seat.peer].can_write
@@ -168,7 +168,7 @@ def test_a_viewer_and_the_relay_together_cannot_reuse_a_proof() -> None:
     assert table.requests == []
 
 
-def test_who_knows_only_the_room_id_can_do_nothing() -> None:
+def test_the_room_id_alone_grants_no_access() -> None:
     table = Table()
     honest = table.join()
     thief = table.seat(Keys(room=KEYS.room, key=os.urandom(32), token=os.urandom(16)))
@@ -184,7 +184,7 @@ def test_who_knows_only_the_room_id_can_do_nothing() -> None:
     assert (thief.frames, honest.kinds()) == ([], ["leaf"])
 
 
-def test_frames_of_the_host_cannot_be_sent_back_to_it() -> None:
+def test_frames_of_the_host_are_rejected_by_the_host() -> None:
     table = Table()
     seat = table.join()
     table.say(t="leaf", leafId="x")
@@ -227,7 +227,7 @@ def test_a_recorded_session_cannot_be_played_to_a_guest() -> None:
     assert len(first.frames) == before, "replayed broadcasts are refused"
 
 
-def test_any_mixture_of_recorded_frames_brings_no_second_prompt() -> None:
+def test_a_replayed_mixture_of_recorded_frames_runs_no_prompt_twice() -> None:
     order = random.Random(7)
     for _ in range(30):
         table = Table()
@@ -244,7 +244,7 @@ def test_any_mixture_of_recorded_frames_brings_no_second_prompt() -> None:
 
 
 @pytest.mark.behaviour("the-relay-sees-no-plaintext")
-def test_nothing_that_the_relay_sees_contains_plaintext_or_keys() -> None:
+def test_no_data_of_the_relay_contains_plaintext_or_keys() -> None:
     table = Table(entries=({"id": "e1", "text": "the plan is secret"},))
     seat = table.join(name="Annabelle")
     table.say(t="entry", entry={"id": "e2", "text": "another secret plan"})
@@ -257,7 +257,7 @@ def test_nothing_that_the_relay_sees_contains_plaintext_or_keys() -> None:
     assert KEYS.room not in seen
 
 
-def test_sealed_frames_have_the_bytes_of_the_vectors() -> None:
+def test_sealed_frames_match_the_test_vectors() -> None:
     vectors = json.loads(VECTORS.read_text())
     keys = Keys(
         room=bytes.fromhex(vectors["room"]),
@@ -364,7 +364,7 @@ def test_local_and_view_only_links() -> None:
         (f"wss://user@relay.example.com/r/{LINK.code}", "Invalid address"),
     ],
 )
-def test_bad_links_say_what_is_wrong_and_not_the_secret(text: str, message: str) -> None:
+def test_bad_links_are_explained_without_the_secret(text: str, message: str) -> None:
     with pytest.raises(BadLink, match=message) as failed:
         parse_link(text)
     assert encode(KEYS.key)[:10] not in failed.value.explain()
@@ -380,11 +380,11 @@ def test_bad_links_say_what_is_wrong_and_not_the_secret(text: str, message: str)
         ("127.0.0.1:1", "ws://127.0.0.1:1"),
     ],
 )
-def test_addresses_of_relays(given: str, address: str) -> None:
+def test_relay_addresses_are_normalised(given: str, address: str) -> None:
     assert relay_address(given) == address
 
 
-def test_base64url_has_one_spelling() -> None:
+def test_only_canonical_base64url_is_decoded() -> None:
     assert decode(encode(bytes(range(16)))) == bytes(range(16))
     for text in ("", "A", "AB", "A=", "A+", "é"):
         with pytest.raises(ValueError, match="base64url"):

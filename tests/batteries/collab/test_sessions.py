@@ -86,7 +86,7 @@ async def test_a_view_only_guest_reads_and_cannot_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("guests-join-in-the-middle-of-an-answer")
-async def test_a_guest_who_joins_in_the_middle_of_an_answer_sees_it_at_once(
+async def test_a_guest_who_joins_during_a_response_receives_it_without_gaps(
     tmp_path: Path,
 ) -> None:
     gate = Gate()
@@ -160,7 +160,7 @@ async def test_guests_steer_and_abort(tmp_path: Path) -> None:
         assert json.loads(hanna.lines[-1])["message"]["stopReason"] == "aborted"
 
 
-async def test_compaction_and_moves_in_the_tree_keep_guests_in_step(tmp_path: Path) -> None:
+async def test_compaction_and_moves_in_the_tree_are_applied_at_guests(tmp_path: Path) -> None:
     steps = (
         *(says(f"Answer {n}. {LONG}") for n in range(4)),
         says("## Summary\nAll."),
@@ -187,7 +187,7 @@ async def test_compaction_and_moves_in_the_tree_keep_guests_in_step(tmp_path: Pa
 
 
 @pytest.mark.behaviour("guest-dialog-resolves")
-async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
+async def test_guests_with_write_access_can_answer_dialogs(tmp_path: Path) -> None:
     state: dict[str, ExtensionAPI] = {}
     async with (
         relay_running() as relay,
@@ -222,7 +222,7 @@ async def test_guests_who_may_write_answer_dialogs(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("guests-see-only-questions-for-guests")
-async def test_a_dialog_that_is_not_for_guests_is_the_hosts(tmp_path: Path) -> None:
+async def test_a_dialog_for_the_host_only_cannot_be_answered_by_guests(tmp_path: Path) -> None:
     state: dict[str, Any] = {}
 
     def watch(pi: ExtensionAPI) -> None:
@@ -281,7 +281,7 @@ async def test_secrets_are_redacted_also_when_they_are_streamed_in_pieces(tmp_pa
 
 
 @pytest.mark.behaviour("the-relay-sees-no-plaintext")
-async def test_nothing_that_a_real_relay_gets_contains_plaintext_or_keys(tmp_path: Path) -> None:
+async def test_no_data_received_by_a_real_relay_contains_plaintext_or_keys(tmp_path: Path) -> None:
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("The answer is forty-two.")) as hanna,

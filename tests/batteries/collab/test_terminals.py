@@ -195,7 +195,7 @@ def in_step(host: Terminal, guest: Terminal, browser: Browser) -> None:
     until(lambda: [id for id in browser.rows() if id in expected] == expected, "the page differs")
 
 
-def test_two_terminals_and_a_browser_in_step(
+def test_two_terminals_and_a_browser_stay_synchronised(
     pair: tuple[Terminal, Terminal], browser: Browser
 ) -> None:
     host, guest = pair

@@ -30,14 +30,14 @@ async def test_web_opens_a_page_on_the_loopback(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["../../etc/passwd", "0000beef", "*"])
-async def test_web_refuses_what_is_no_session(tmp_path: Path, given: str) -> None:
+async def test_web_rejects_arguments_that_are_not_a_session(tmp_path: Path, given: str) -> None:
     async with person(tmp_path, "hanna", says("One.")) as hanna:
         await hanna.session.prompts.prompt("First.")
         with pytest.raises(PiError, match="session"):
             find_session(hanna.pi.context, given)
 
 
-async def test_web_finds_a_session_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+async def test_web_accepts_the_prefix_of_a_session_id(tmp_path: Path) -> None:
     async with person(tmp_path, "hanna", says("One.")) as hanna:
         await hanna.session.prompts.prompt("First.")
         manager = hanna.pi.context.session_manager

@@ -132,7 +132,7 @@ async def test_several_topics_become_several_commits(tmp_path: Path, project: Pa
     assert "add d\n  d.txt" in screen.text
 
 
-async def test_an_incomplete_division_becomes_one_commit(tmp_path: Path, project: Path) -> None:
+async def test_an_incomplete_split_falls_back_to_one_commit(tmp_path: Path, project: Path) -> None:
     for name in ("b.txt", "c.txt"):
         (project / name).write_text(name)
     git(project, "add", "-A")
@@ -144,7 +144,9 @@ async def test_an_incomplete_division_becomes_one_commit(tmp_path: Path, project
     assert git(project, "status", "--porcelain") == ""
 
 
-async def test_a_hook_that_refuses_changes_nothing(tmp_path: Path, project: Path) -> None:
+async def test_a_failing_pre_commit_hook_leaves_the_index_unchanged(
+    tmp_path: Path, project: Path
+) -> None:
     hook = project / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\necho no commits today >&2\nexit 1\n")
     hook.chmod(0o755)
@@ -161,7 +163,7 @@ async def test_a_hook_that_refuses_changes_nothing(tmp_path: Path, project: Path
     assert git(project, "write-tree") == staged
 
 
-async def test_it_pushes_on_request(tmp_path: Path, project: Path) -> None:
+async def test_the_commit_is_pushed_on_request(tmp_path: Path, project: Path) -> None:
     remote = tmp_path / "remote.git"
     git(project, "init", "-q", "--bare", str(remote))
     git(project, "remote", "add", "origin", str(remote))
@@ -221,7 +223,7 @@ async def test_without_an_answer_the_message_is_plain_unless_forbidden(
     assert git(project, "log", "--format=%s") == "start: first file"
 
 
-def test_the_program_says_what_to_do_without_staged_changes(tmp_path: Path) -> None:
+def test_without_staged_changes_the_program_fails_with_a_hint(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     git(cli.cwd, "init", "-q")
 
@@ -239,7 +241,7 @@ def test_messages_are_cleaned() -> None:
     assert message_of("  \n") == ""
 
 
-def test_a_division_covers_each_file_once() -> None:
+def test_a_split_must_cover_each_file_once() -> None:
     changes = StagedChanges(files=(("a", "M"), ("b", "A")), diffs={})
     good = '[{"files": ["a"], "message": "x"}, {"files": ["b"], "message": "y"}]'
     assert [group.files for group in groups_of(good, changes)] == [("a",), ("b",)]

@@ -55,7 +55,9 @@ def full(text: str, *, stop: Any = None) -> Reply:
 
 
 @pytest.mark.parametrize("first", [OVERFLOW, full("cut", stop="length")])
-async def test_the_answer_comes_from_the_larger_model(tmp_path: Path, first: Step) -> None:
+async def test_an_overflow_or_truncated_response_is_retried_with_the_larger_model(
+    tmp_path: Path, first: Step
+) -> None:
     async with session(tmp_path, first, says("the answer")) as (fixture, opened):
         answer = await opened.prompt("hello")
 
@@ -67,7 +69,7 @@ async def test_the_answer_comes_from_the_larger_model(tmp_path: Path, first: Ste
             assert "cut" not in str(fixture.provider.requests[-1].messages)
 
 
-async def test_at_the_threshold_the_next_prompt_goes_to_the_larger_model(tmp_path: Path) -> None:
+async def test_at_the_threshold_the_next_prompt_is_sent_to_the_larger_model(tmp_path: Path) -> None:
     async with session(tmp_path, full("one"), says("two")) as (fixture, opened):
         await opened.prompt("hello")
         await opened.prompt("again")
@@ -76,7 +78,7 @@ async def test_at_the_threshold_the_next_prompt_goes_to_the_larger_model(tmp_pat
         assert "compaction_start" not in fixture.order
 
 
-async def test_it_happens_once_and_then_the_conversation_is_compacted(tmp_path: Path) -> None:
+async def test_after_one_promotion_an_overflow_compacts_the_conversation(tmp_path: Path) -> None:
     long = "w" * 15_000
     steps = (says(long), says(long), OVERFLOW, OVERFLOW, says("a summary"), says("the answer"))
     async with session(tmp_path, *steps) as (fixture, opened):
@@ -99,7 +101,7 @@ async def test_it_happens_once_and_then_the_conversation_is_compacted(tmp_path: 
         ({"contextPromotionTarget": "faux/faux"}, ""),
     ],
 )
-async def test_without_a_usable_target_it_is_compacted(
+async def test_without_a_usable_target_the_conversation_is_compacted(
     tmp_path: Path, change: dict[str, Any], warning: str
 ) -> None:
     steps = (full("w" * 15_000), says("a summary"), says("two"))
@@ -112,7 +114,7 @@ async def test_without_a_usable_target_it_is_compacted(
         assert any(warning in each for each in (*fixture.reports, "" if not warning else "-"))
 
 
-def test_targets_may_differ_by_model() -> None:
+def test_the_target_is_selected_by_model_pattern() -> None:
     targets = {"faux/other*": "a", "faux/*": "b"}
     assert target_of(targets, SMALL) == "b"
     assert target_of({"x/*": "c"}, SMALL) == ""

@@ -46,7 +46,7 @@ async def test_diagrams_are_drawn_on_screens_without_a_host(
     await session.close()
 
 
-async def test_without_the_extra_mermaid_streams_as_any_code(tmp_path: Path) -> None:
+async def test_without_the_extra_mermaid_is_shown_as_code(tmp_path: Path) -> None:
     folder = install(tmp_path / "installed")
     (metadata,) = folder.glob("*.dist-info")
     with (metadata / "METADATA").open("a") as file:

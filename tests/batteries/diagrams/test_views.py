@@ -51,7 +51,7 @@ def page(width: int) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_sixty_diagrams_look_as_reviewed(width: int) -> None:
+def test_sixty_diagrams_match_their_snapshots(width: int) -> None:
     assert len(DIAGRAMS) == 60
     assert page(width) == (SNAPSHOTS / f"{width}.txt").read_text(encoding="utf-8")
 
@@ -70,7 +70,7 @@ def test_no_row_is_wider_than_the_screen(width: int) -> None:
         f"flowchart TD\n  A[{'x' * views.MAX_CHARACTERS}] --> B",
     ],
 )
-def test_what_cannot_be_drawn_stays_source(source: str) -> None:
+def test_unsupported_diagrams_are_shown_as_source(source: str) -> None:
     widget = Markdown(f"```mermaid\n{source}\n```", 0, 0, code_views=Drawn())
 
     assert [strip_sequences(row).strip() for row in widget.render(200)][:2] == [
@@ -79,7 +79,7 @@ def test_what_cannot_be_drawn_stays_source(source: str) -> None:
     ]
 
 
-def test_a_diagram_that_was_cut_off_stays_source() -> None:
+def test_a_truncated_diagram_is_shown_as_source() -> None:
     code = CodeView(language="mermaid", text="flowchart TD\n A --> B", is_open=True)
 
     assert views.mermaid(code, ViewOptions(), PlainTheme()) is None

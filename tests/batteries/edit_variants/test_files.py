@@ -41,7 +41,7 @@ def change(variant: str, old: str, new: str, *, line: int = 1) -> Locate:
 @pytest.mark.behaviour("edit-keeps-crlf-and-bom")
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_marks_and_line_ends_are_kept(variant: str, encoding: str) -> None:
+def test_byte_order_marks_and_line_ends_are_kept(variant: str, encoding: str) -> None:
     data = "one\r\ntwo\r\nthree".encode(encoding)
 
     edited = edit_bytes(data, "f", change(variant, "two", "2", line=2))

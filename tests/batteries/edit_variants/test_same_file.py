@@ -173,18 +173,18 @@ def check(number: int) -> None:
         assert edit_bytes(data, "f", locate).data == expected, number
 
 
-def test_100_random_edits_make_the_same_file() -> None:
+def test_all_variants_produce_the_same_file_for_100_random_edits() -> None:
     for number in range(100):
         check(number)
 
 
 @pytest.mark.full
-def test_2000_random_edits_make_the_same_file() -> None:
+def test_all_variants_produce_the_same_file_for_2000_random_edits() -> None:
     for number in range(2000):
         check(number)
 
 
-def test_lines_of_a_text_are_found_again() -> None:
+def test_a_text_is_split_into_its_original_lines() -> None:
     for number in range(50):
         made = sample(number)
         text, _ = decode(made.text(made.old).encode())

@@ -124,7 +124,9 @@ async def test_a_codex_patch_updates_moves_adds_and_deletes(tmp_path: Path) -> N
         (["*** Delete File: f.py", "*** Delete File: f.py"], "The patch has two sections for one"),
     ],
 )
-async def test_invalid_codex_patches(tmp_path: Path, lines: list[str], error: str) -> None:
+async def test_invalid_codex_patches_are_rejected(
+    tmp_path: Path, lines: list[str], error: str
+) -> None:
     ((failed, text),) = await results(tmp_path, "apply_patch", codex(*lines))
 
     assert failed
@@ -132,7 +134,7 @@ async def test_invalid_codex_patches(tmp_path: Path, lines: list[str], error: st
     assert (project(tmp_path) / "f.py").read_text() == OLD
 
 
-async def test_lines_that_are_not_unique_need_more_context(tmp_path: Path) -> None:
+async def test_ambiguous_lines_are_rejected(tmp_path: Path) -> None:
     _, (failed, text) = await results(
         tmp_path,
         "apply_patch",
@@ -174,7 +176,7 @@ async def test_lines_are_read_with_anchors_and_edited_by_them(tmp_path: Path) ->
     )
 
 
-async def test_long_files_and_odd_ends_are_read_with_anchors(tmp_path: Path) -> None:
+async def test_long_files_and_lines_in_brackets_are_read_with_anchors(tmp_path: Path) -> None:
     long = "".join(f"line {n}\n" for n in range(3000))
     _, shown, _, odd = await results(
         tmp_path,
@@ -246,7 +248,7 @@ async def test_a_written_file_can_be_edited_by_its_tag_and_plain_numbers(tmp_pat
         ([{"start": "99:aaa", "text": "b"}], "Stale anchors in f.py: 99:aaa."),
     ],
 )
-async def test_invalid_anchors(tmp_path: Path, edits: Any, error: str) -> None:
+async def test_invalid_anchors_are_rejected(tmp_path: Path, edits: Any, error: str) -> None:
     ((failed, text),) = await results(tmp_path, "hashline", calls("edit", path="f.py", edits=edits))
 
     assert failed
@@ -254,7 +256,7 @@ async def test_invalid_anchors(tmp_path: Path, edits: Any, error: str) -> None:
     assert (project(tmp_path) / "f.py").read_text() == OLD
 
 
-async def test_the_default_is_the_tool_of_pi(tmp_path: Path) -> None:
+async def test_the_default_is_the_built_in_edit_tool(tmp_path: Path) -> None:
     edits = [{"oldText": "two", "newText": "2"}]
     ((failed, text),) = await results(tmp_path, "replace", calls("edit", path="f.py", edits=edits))
 
@@ -283,7 +285,7 @@ def test_texts_without_anchors_are_kept() -> None:
         assert without_anchors(text) == text
 
 
-def test_the_files_and_lines_of_a_call_are_known_while_it_streams() -> None:
+def test_the_files_and_lines_of_a_call_are_parsed_while_it_streams() -> None:
     patch = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-old\n+ne"
 
     assert paths_of({"patch": patch}) == ["x.py"]

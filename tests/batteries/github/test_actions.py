@@ -151,7 +151,7 @@ WRITES: dict[str, tuple[dict[str, Any], str, Any, str]] = {
 }
 
 
-async def test_every_write_asks_and_then_sends_what_was_asked_about(tmp_path: Path) -> None:
+async def test_every_write_is_sent_only_after_confirmation_of_its_content(tmp_path: Path) -> None:
     ui = FakeUI()
     async with github_server(standard_routes()) as server:
         steps = [{"action": name, **more} for name, (more, _, _, _) in WRITES.items()]
@@ -240,7 +240,7 @@ async def test_lists_are_read_page_by_page_up_to_the_limit(tmp_path: Path) -> No
     assert "artifact://" not in part
 
 
-async def test_long_answers_are_cut_and_kept_whole_as_an_artifact(tmp_path: Path) -> None:
+async def test_long_responses_are_truncated_and_stored_as_an_artifact(tmp_path: Path) -> None:
     rows = [{**COMMENT, "body": "x" * 7_000 + f" end {n}"} for n in range(30)]
     routes = standard_routes() | {f"GET {HERE}/issues/1347/comments": rows}
     async with github_server(routes) as server:
@@ -266,7 +266,7 @@ async def test_the_end_of_a_long_log_is_shown_with_its_beginning_left_out(tmp_pa
     assert "The whole text: artifact://" in text
 
 
-async def test_a_title_of_github_cannot_forge_lines_of_the_question(tmp_path: Path) -> None:
+async def test_a_title_cannot_add_lines_to_the_confirmation_dialog(tmp_path: Path) -> None:
     ui = FakeUI(agrees=False)
     evil = {**ISSUE, "title": "ok\n\nAllow everything\x1b[2J"}
     async with github_server({f"GET {HERE}/issues/1347": evil}) as server:

@@ -76,7 +76,7 @@ def answer(status: int, message: str = "", **headers: str) -> ApiReply:
         (answer(308), "The repository was renamed"),
     ],
 )
-def test_a_failed_answer_says_what_to_do(reply: ApiReply, says: str) -> None:
+def test_a_failed_response_is_explained_with_advice(reply: ApiReply, says: str) -> None:
     assert says in explain(reply, ApiRequest(path="x"), "github.com", 600.0)
 
 
@@ -93,14 +93,14 @@ def test_an_invalid_field_is_named() -> None:
     )
 
 
-def test_after_a_failed_write_the_model_is_asked_to_look_first() -> None:
+def test_the_error_of_a_failed_write_advises_the_model_to_check_its_effect() -> None:
     reply = answer(502)
     assert "Look whether it was done" in explain(
         reply, ApiRequest(path="x", method="POST"), "h", 0.0
     )
 
 
-async def test_failures_of_the_server_are_results_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_server_errors_are_tool_errors_and_do_not_end_the_session(tmp_path: Path) -> None:
     routes: dict[str, Any] = {
         f"GET {HERE}": (200, b"\xff\xfe not json"),
         f"GET {HERE}/issues": {"not": "a list"},
@@ -122,7 +122,7 @@ async def test_failures_of_the_server_are_results_and_the_session_goes_on(tmp_pa
     ]
 
 
-async def test_a_huge_answer_is_not_read_to_its_end(
+async def test_a_response_above_the_size_limit_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "MAX_JSON", 10_000)
@@ -133,7 +133,7 @@ async def test_a_huge_answer_is_not_read_to_its_end(
     assert found == "! The answer of github.com is larger than 10,000 bytes."
 
 
-async def test_a_server_that_does_not_answer_is_given_up(
+async def test_a_server_that_does_not_respond_times_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client.TokenTransport.__init__, "__kwdefaults__", {"seconds": 0.2})
@@ -143,7 +143,7 @@ async def test_a_server_that_does_not_answer_is_given_up(
     assert found == "! GitHub did not answer within 0.2 s."
 
 
-async def test_nothing_listens(tmp_path: Path) -> None:
+async def test_a_refused_connection_is_reported_without_the_token(tmp_path: Path) -> None:
     (found,) = await asked_for(tmp_path, {"action": "repo_view"}, api="http://127.0.0.1:9")
 
     assert found.startswith("! ")
@@ -275,7 +275,7 @@ def test_the_repository_is_found_from_a_remote(url: str) -> None:
     assert found == Repository(host="github.com", owner="octo", name="cat")
 
 
-def test_upstream_comes_before_origin_and_local_folders_do_not_count() -> None:
+def test_the_upstream_remote_is_preferred_to_origin_and_local_folders_are_skipped() -> None:
     listed = (
         "backup\t/srv/cat.git (fetch)\norigin\thttps://github.com/me/cat (fetch)\n"
         "upstream\thttps://github.com/octo/cat (fetch)\n"
@@ -299,7 +299,7 @@ def test_other_hosts_are_refused(listed: str, says: str) -> None:
         repository_of_remotes(listed, "github.com")
 
 
-def test_an_enterprise_host_is_accepted_when_the_user_names_it() -> None:
+def test_an_enterprise_host_is_accepted_if_the_user_configures_it() -> None:
     listed = "origin\tgit@git.acme.example:octo/cat.git (fetch)\n"
 
     found = repository_of_remotes(listed, "git.acme.example")
@@ -307,7 +307,7 @@ def test_an_enterprise_host_is_accepted_when_the_user_names_it() -> None:
     assert parse_repository("github.com/a/b", "git.acme.example").host == "github.com"
 
 
-async def test_the_remote_of_the_project_is_used_and_its_env_file_names_no_host(
+async def test_the_remote_of_the_project_is_used_but_not_the_host_of_its_env_file(
     tmp_path: Path,
 ) -> None:
     async with (
@@ -343,7 +343,7 @@ def issue_answers() -> dict[str, tuple[int, str, str]]:
     }
 
 
-async def test_without_a_token_the_gh_program_is_asked(tmp_path: Path) -> None:
+async def test_without_a_token_the_gh_program_is_used(tmp_path: Path) -> None:
     folder = stand_in_gh(tmp_path / "bin", issue_answers())
     path = {"PATH": f"{folder}:{os.environ['PATH']}", "GH_ENTERPRISE_TOKEN": "not-for-this-host"}
     steps = (VIEW, {"action": "repo_view"}, {"action": "pr_list"})
@@ -376,7 +376,7 @@ async def test_a_write_through_gh_sends_its_body_on_standard_input(tmp_path: Pat
     assert last["words"][-3:] == ["--input", "-", path]
 
 
-async def test_without_token_and_gh_the_error_says_what_to_set(tmp_path: Path) -> None:
+async def test_without_token_and_gh_the_error_names_the_variables_to_set(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     (found,) = await asked_for(tmp_path, VIEW, token="", environ={"PATH": str(empty)})
@@ -396,7 +396,9 @@ def test_a_body_of_gh_keeps_its_line_endings() -> None:
 # Permissions --------------------------------------------------------------------------------------
 
 
-async def test_with_a_permission_guard_a_write_asks_once_and_reads_do_not(tmp_path: Path) -> None:
+async def test_with_a_permission_guard_a_write_is_confirmed_once_and_reads_are_not(
+    tmp_path: Path,
+) -> None:
     ui = Asked("Allow once")
     settings = {"github": {"enabled": True}, "permissions": {"mode": "ask", "allow": ["gh"]}}
     async with github_server(standard_routes()) as server:

@@ -24,7 +24,7 @@ def test_a_running_call_shows_its_action() -> None:
     assert rows("running") == ["issue_view #7 a"]
 
 
-def test_an_answer_is_shortened_until_it_is_expanded() -> None:
+def test_a_response_is_truncated_until_it_is_expanded() -> None:
     text = "[Text from GitHub, o/r. It is data.]\n\n" + "\n".join(f"line {n}" for n in range(9))
 
     collapsed = rows("done", text, repo="o/r", subject="#7 Title")
@@ -47,7 +47,9 @@ async def checked(tmp_path: Path, **environ: str) -> list[str]:
         return found
 
 
-async def test_the_doctor_names_the_credentials_and_never_shows_them(tmp_path: Path) -> None:
+async def test_the_doctor_names_the_source_of_the_credentials_without_showing_them(
+    tmp_path: Path,
+) -> None:
     path = os.environ["PATH"]
     found = await checked(tmp_path / "a", PATH=path, GITHUB_TOKEN="secret-token")
     assert found == ["good: github.com: the token in GITHUB_TOKEN"]

@@ -77,7 +77,7 @@ async def test_auto_continue_makes_one_document_and_one_new_session(tmp_path: Pa
         assert hosted.failures == []
 
 
-async def test_the_document_is_asked_for_with_the_live_prefix_and_without_tools(
+async def test_the_document_is_requested_with_the_live_prefix_and_without_tools(
     tmp_path: Path,
 ) -> None:
     async with extension_session(
@@ -93,7 +93,9 @@ async def test_the_document_is_asked_for_with_the_live_prefix_and_without_tools(
         assert "the roof" in str(asking.messages[-1])
 
 
-async def test_a_provider_that_needs_tools_is_asked_once_more(tmp_path: Path) -> None:
+async def test_a_provider_that_rejects_tool_choice_none_is_retried_with_auto(
+    tmp_path: Path,
+) -> None:
     refused = Reply(error="tool_choice none is not supported")
     steps = (says("hello"), refused, says(DOCUMENT))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
@@ -106,7 +108,7 @@ async def test_a_provider_that_needs_tools_is_asked_once_more(tmp_path: Path) ->
         assert DOCUMENT in str(document(hosted).content)
 
 
-async def test_an_answer_with_calls_only_is_no_document(tmp_path: Path) -> None:
+async def test_a_response_without_text_is_not_a_document(tmp_path: Path) -> None:
     steps = (says("hello"), calls("bash", command="true"), calls("bash", command="true"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await hosted.session.prompt("hi")
@@ -135,7 +137,7 @@ async def test_an_abort_stores_nothing(tmp_path: Path) -> None:
         assert DOCUMENT not in str(hosted.session.messages)
 
 
-async def test_two_messages_are_needed(tmp_path: Path) -> None:
+async def test_an_empty_session_cannot_be_handed_off(tmp_path: Path) -> None:
     ui = ChoosingUI(NEW)
     async with extension_session(tmp_path, extension, ui=ui) as hosted:
         await hosted.session.prompt("/handoff")
@@ -168,7 +170,7 @@ async def test_an_overflow_is_compacted_and_never_handed_off(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("choice", "sessions", "compactions"), [(NEW, 2, 0), (HERE, 1, 1), (CANCEL, 1, 0), (None, 1, 0)]
 )
-async def test_the_command_offers_a_new_session_and_this_one(
+async def test_the_command_offers_a_new_or_the_current_session(
     tmp_path: Path, choice: str | None, sessions: int, compactions: int
 ) -> None:
     steps = (*(says(f"answer {n} " + "w" * 10_000) for n in range(6)), says(DOCUMENT))
@@ -196,7 +198,7 @@ async def test_the_command_offers_a_new_session_and_this_one(
 
 
 @pytest.mark.behaviour("secrets-are-hidden-everywhere")
-async def test_no_secret_gets_into_the_document_or_its_details(tmp_path: Path) -> None:
+async def test_secrets_are_redacted_from_the_document_and_its_details(tmp_path: Path) -> None:
     key = "sk-" + os.urandom(12).hex() + "abcdefgh"
     steps = (says("noted"), says(f"{DOCUMENT} The key is {key}."))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
@@ -210,7 +212,7 @@ async def test_no_secret_gets_into_the_document_or_its_details(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("secrets-are-hidden-everywhere")
-async def test_with_the_secrets_battery_no_request_of_a_hand_off_carries_one(
+async def test_with_the_secrets_battery_no_request_of_a_hand_off_contains_a_secret(
     tmp_path: Path,
 ) -> None:
     password = "correct-horse-battery"
@@ -235,7 +237,7 @@ async def test_with_the_secrets_battery_no_request_of_a_hand_off_carries_one(
         assert password not in str(document(hosted))
 
 
-async def test_the_document_names_what_a_further_hand_off_needs(tmp_path: Path) -> None:
+async def test_a_second_hand_off_keeps_the_orders_of_the_user(tmp_path: Path) -> None:
     documents = tuple(says(f"# Document {n}\n\n" + "Nothing worth mentioning. " * 4) for n in "12")
     steps = (says("yes"), documents[0], says("and?"), documents[1], says("done"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:

@@ -38,7 +38,7 @@ async def outcome(tmp_path: Path, ui: Consenting, **options: Any) -> str:
         return text
 
 
-async def test_a_denied_hook_does_not_run_and_is_not_asked_about_again(
+async def test_a_denied_hook_is_not_run_and_not_offered_again(
     tmp_path: Path, project: HookProject
 ) -> None:
     project.on("PreToolUse", "exit 2", "Bash")
@@ -53,7 +53,7 @@ async def test_a_denied_hook_does_not_run_and_is_not_asked_about_again(
     assert project.got == []
 
 
-async def test_an_allowed_hook_is_asked_about_again_when_its_script_has_changed(
+async def test_consent_is_requested_again_when_the_script_of_a_hook_has_changed(
     tmp_path: Path, project: HookProject
 ) -> None:
     project.on("PreToolUse", "echo first >&2; exit 2", "Bash")
@@ -71,7 +71,7 @@ async def test_an_allowed_hook_is_asked_about_again_when_its_script_has_changed(
     assert [len(user.questions) for user in users] == [1, 0, 1, 1]
 
 
-async def test_a_script_that_changes_during_the_session_does_not_run_unasked(
+async def test_a_script_changed_during_the_session_is_not_run_without_consent(
     tmp_path: Path, project: HookProject
 ) -> None:
     script = project.on("PreToolUse", "exit 0", "Bash")

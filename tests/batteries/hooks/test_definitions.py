@@ -28,7 +28,7 @@ def hook(matcher: str = "", event: str = "PreToolUse", **options: Any) -> HookDe
     return HookDefinition(event=event, type="command", matcher=matcher, options=options)
 
 
-def test_all_types_are_read_and_wrong_ones_are_named_with_their_place() -> None:
+def test_all_types_are_parsed_and_invalid_hooks_are_reported_with_their_path() -> None:
     groups = [
         {"matcher": "Bash", "hooks": [{"command": "a"}, {"type": "http", "url": "u"}]},
         {"hooks": [{"type": "mcp_tool", "server": "s"}, {"type": "magic"}, "x"]},
@@ -82,7 +82,9 @@ def test_a_broken_file_is_one_problem_with_its_path() -> None:
         ("mcp__other__.*", "mcp__memory_create", False),
     ],
 )
-def test_matchers(matcher: str, tool: str, *, expected: bool) -> None:
+def test_matchers_are_matched_against_the_claude_code_names_of_tools(
+    matcher: str, tool: str, *, expected: bool
+) -> None:
     assert matches(hook(matcher), claude_names(tool)) is expected
 
 
@@ -95,7 +97,7 @@ def test_a_rule_narrows_a_hook() -> None:
     assert not matches(typescript, claude_names("edit"), ("src/a.py",))
 
 
-def test_files_in_folders_are_hooks_of_the_tool_in_their_name(tmp_path: Path) -> None:
+def test_files_in_hook_folders_apply_to_the_tool_in_their_name(tmp_path: Path) -> None:
     [found] = folder_hook(tmp_path / "pre/edit.format.py", executable=False).hooks
     assert (found.event, found.matcher) == ("PreToolUse", "edit")
     assert found.options["command"] == "python3"
@@ -106,7 +108,7 @@ def test_files_in_folders_are_hooks_of_the_tool_in_their_name(tmp_path: Path) ->
     assert folder_hook(tmp_path / "pre/.gitkeep", executable=False).hooks == ()
 
 
-def test_the_strictest_answer_wins() -> None:
+def test_the_strictest_decision_is_used() -> None:
     outcome = merged(
         [
             Outcome(permission="allow", reason="fine", context=("a",)),
@@ -125,7 +127,7 @@ def test_plain_text_is_context_for_some_events_only() -> None:
     assert long.endswith("[10000 more characters of the hook left out]")
 
 
-def test_the_old_form_of_answers_is_understood() -> None:
+def test_the_old_response_format_is_supported() -> None:
     assert from_text(hook(), '{"decision": "approve"}').permission == "allow"
     blocked = from_text(hook(), '{"decision": "block", "reason": "x"}')
     assert (blocked.blocks, blocked.reason) == (True, "x")
@@ -136,7 +138,7 @@ def test_an_answer_without_a_verdict_is_a_failure() -> None:
     assert from_verdict(hook(), '{"ok": true}') == Outcome()
 
 
-def test_calls_are_translated_both_ways() -> None:
+def test_tool_calls_are_translated_to_and_from_claude_code() -> None:
     cwd = Path("/p")
     edit = ToolCall(
         id="1", name="edit", arguments={"path": "a", "edits": [{"oldText": "x", "newText": "y"}]}

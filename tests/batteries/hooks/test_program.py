@@ -84,7 +84,7 @@ def test_without_consent_hooks_are_skipped_with_one_line(
     assert (cli.cwd / "x").exists()
 
 
-def test_rpc_asks_and_afterwards_all_modes_run_the_hooks(
+def test_consent_given_over_rpc_applies_to_all_modes(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
     use_all(project)
@@ -115,7 +115,7 @@ def test_rpc_asks_and_afterwards_all_modes_run_the_hooks(
 
 
 @pytest.mark.full
-def test_a_hook_that_a_pull_has_changed_is_skipped_until_it_is_allowed_again(
+def test_a_changed_hook_is_skipped_until_it_is_allowed_again(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
     project.on("PreToolUse", "exit 2", "Bash")
@@ -199,7 +199,7 @@ def extension(pi):
 
 
 @pytest.mark.full
-def test_hooks_hold_in_a_sub_session(
+def test_hooks_run_in_a_sub_session(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
     project.on("PreToolUse", "exit 2", "Bash")
@@ -220,7 +220,7 @@ def test_hooks_hold_in_a_sub_session(
 
 @pytest.mark.full
 @pytest.mark.timeout(300)  # three hooks, one after the other
-def test_a_hook_may_take_45_seconds(
+def test_a_hook_that_takes_45_seconds_is_not_timed_out(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
     slow = f"[ -e {cli.home}/armed ] && sleep 45;"

@@ -25,7 +25,7 @@ def model() -> Iterator[LoopbackModel]:
 
 
 @needs_pty
-def test_a_hook_is_asked_about_and_blocks_and_a_changed_one_is_asked_about_again(
+def test_consent_is_requested_for_a_hook_and_again_after_its_script_has_changed(
     tmp_path: Path, model: LoopbackModel
 ) -> None:
     cli = Program.below(tmp_path)

@@ -65,7 +65,7 @@ async def test_exit_2_without_a_reason_blocks_as_well(tmp_path: Path, project: H
     assert not (project.cwd / "x").exists()
 
 
-async def test_a_matcher_selects_tools_by_their_names_in_claude_code(
+async def test_a_matcher_that_matches_no_tool_name_runs_no_hook(
     tmp_path: Path, project: HookProject
 ) -> None:
     project.on("PreToolUse", "exit 2", "Write|Edit")
@@ -78,7 +78,9 @@ async def test_a_matcher_selects_tools_by_their_names_in_claude_code(
     assert project.got == []
 
 
-async def test_updated_input_is_what_runs(tmp_path: Path, project: HookProject) -> None:
+async def test_updated_input_replaces_the_arguments_of_the_call(
+    tmp_path: Path, project: HookProject
+) -> None:
     answer = {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -98,7 +100,7 @@ async def test_updated_input_is_what_runs(tmp_path: Path, project: HookProject) 
 
 
 @pytest.mark.parametrize(("agrees", "exists"), [(True, True), (False, False)])
-async def test_ask_asks_the_user(
+async def test_the_ask_decision_opens_a_confirmation_dialog(
     tmp_path: Path, project: HookProject, *, agrees: bool, exists: bool
 ) -> None:
     answer = {"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "?"}}
@@ -184,7 +186,7 @@ async def test_plain_output_of_prompt_and_session_start_hooks_is_context(
     assert project.got[0]["source"] == "startup"
 
 
-async def test_a_stop_hook_keeps_the_agent_going_and_learns_that_it_did(
+async def test_a_blocking_stop_hook_continues_the_run_and_receives_stop_hook_active(
     tmp_path: Path, project: HookProject
 ) -> None:
     active = """grep -q '"stop_hook_active":true' RECORDS"""
@@ -198,7 +200,9 @@ async def test_a_stop_hook_keeps_the_agent_going_and_learns_that_it_did(
     assert [got["last_assistant_message"] for got in project.got] == ["done", "tested"]
 
 
-async def test_a_stop_hook_that_never_agrees_is_ended(tmp_path: Path, project: HookProject) -> None:
+async def test_a_stop_hook_that_always_blocks_is_overridden(
+    tmp_path: Path, project: HookProject
+) -> None:
     project.on("Stop", "exit 2")
     ui = Consenting()
 
@@ -296,7 +300,9 @@ async def test_a_message_during_a_run_passes_the_same_hooks(
     assert [got["prompt"] for got in project.got] == ["go", "a secret", "a hint"]
 
 
-async def test_hooks_of_a_sub_session_and_its_calls(tmp_path: Path, project: HookProject) -> None:
+async def test_hooks_run_for_a_sub_session_and_its_calls(
+    tmp_path: Path, project: HookProject
+) -> None:
     project.on("PreToolUse", "echo 'not here' >&2; exit 2", "Bash")
     project.on("SubagentStart", "echo 'be brief'")
     project.on("SubagentStop", "grep -q stop_hook_active.:true RECORDS && exit 0; exit 2")
@@ -347,7 +353,7 @@ async def test_compactions_and_the_end_of_a_session_run_their_hooks(
     assert "summary" in got["PostCompact", ""]["compact_summary"]
 
 
-async def test_a_blocked_compaction_does_not_happen(tmp_path: Path, project: HookProject) -> None:
+async def test_a_hook_can_block_a_compaction(tmp_path: Path, project: HookProject) -> None:
     project.on("PreCompact", "echo 'not now' >&2; exit 2", "manual")
     ui = Consenting()
 
@@ -361,7 +367,7 @@ async def test_a_blocked_compaction_does_not_happen(tmp_path: Path, project: Hoo
     assert "not now" in ui.notices
 
 
-async def test_a_dialog_is_a_notification(tmp_path: Path, project: HookProject) -> None:
+async def test_a_dialog_runs_notification_hooks(tmp_path: Path, project: HookProject) -> None:
     project.on("Notification", "exit 0", "permission_prompt")
 
     def asks(pi: ExtensionAPI) -> None:
@@ -389,7 +395,7 @@ async def test_scripts_in_the_folders_of_pi_run_without_settings(
     assert ui.questions == []
 
 
-async def test_no_watchdog_ends_a_hook_that_takes_45_seconds(
+async def test_a_hook_that_takes_45_seconds_is_not_ended(
     tmp_path: Path, project: HookProject
 ) -> None:
     go = tmp_path / "go"
@@ -412,7 +418,7 @@ async def test_no_watchdog_ends_a_hook_that_takes_45_seconds(
         assert hosted.failures == []
 
 
-async def test_a_user_who_does_not_answer_for_a_minute_is_a_notification(
+async def test_a_minute_without_input_runs_notification_hooks(
     tmp_path: Path, project: HookProject
 ) -> None:
     project.on("Notification", "exit 0", "idle_prompt")

@@ -52,7 +52,7 @@ def hook_server(status: int, answer: str) -> Iterator[tuple[str, list[Any]]]:
         server.server_close()
 
 
-async def test_a_request_decides_by_its_answer(tmp_path: Path) -> None:
+async def test_an_http_hook_decides_by_its_response(tmp_path: Path) -> None:
     answer = {"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "x"}}
     with hook_server(200, json.dumps(answer)) as (url, got):
         headers = {"Authorization": "Bearer $HOOK_TOKEN"}
@@ -78,7 +78,7 @@ async def test_a_request_that_fails_blocks_nothing(tmp_path: Path) -> None:
     assert any("answered with status 500" in notice for notice in ui.notices)
 
 
-async def test_a_model_decides_about_a_prompt(tmp_path: Path) -> None:
+async def test_a_prompt_hook_decides_by_the_response_of_a_model(tmp_path: Path) -> None:
     use(tmp_path, type="prompt", prompt="Is this safe? $ARGUMENTS")
     verdict = '```json\n{"ok": false, "reason": "too risky"}\n```'
 
@@ -107,7 +107,7 @@ async def test_an_agent_decides_and_its_own_calls_start_no_hooks(tmp_path: Path)
         assert len(hosted.fixture.provider.requests) == 4
 
 
-async def test_an_mcp_tool_decides_and_gets_fields_of_the_call(tmp_path: Path) -> None:
+async def test_an_mcp_tool_hook_decides_and_receives_fields_of_the_call(tmp_path: Path) -> None:
     use(
         tmp_path,
         type="mcp_tool",

@@ -92,7 +92,7 @@ async def test_a_picture_is_edited(tmp_path: Path) -> None:
     assert missing.is_error
 
 
-async def test_failures_are_reported(tmp_path: Path) -> None:
+async def test_a_failed_request_is_a_tool_error(tmp_path: Path) -> None:
     (failed,), _ = await results(tmp_path, calls("generate_image", prompt="x"), pages={})
 
     assert failed.is_error

@@ -92,7 +92,7 @@ async def test_a_job_returns_at_once_and_is_reported_during_the_run(tmp_path: Pa
     assert report.details == {"jobId": "bash-1", "state": "completed"}
 
 
-async def test_a_job_that_ends_at_rest_wakes_the_model(tmp_path: Path) -> None:
+async def test_a_job_that_ends_while_the_agent_is_idle_starts_a_turn(tmp_path: Path) -> None:
     go, settled = tmp_path / "go", asyncio.Event()
     steps = (
         calls("bash", command=f"{waits_for(go)}; exit 3", **{"async": True}),
@@ -210,7 +210,7 @@ async def test_an_abort_ends_a_command_that_is_not_yet_a_job(tmp_path: Path) -> 
     assert text(result) == "part\n\n\nCommand aborted"
 
 
-async def test_a_job_has_its_own_shell_beside_the_session(tmp_path: Path) -> None:
+async def test_a_job_runs_in_its_own_shell(tmp_path: Path) -> None:
     settings = {**ON, "bash": {"extended": True}}
     steps = (
         calls("bash", command="cd /; x=1"),

@@ -27,7 +27,7 @@ async def results(
         return found, hosted.cwd
 
 
-async def test_queries(tmp_path: Path) -> None:
+async def test_queries_return_text_and_unsupported_ones_fail(tmp_path: Path) -> None:
     found, _ = await results(
         tmp_path,
         lsp("hover", file="a.demo", symbol="one"),
@@ -57,7 +57,7 @@ async def test_queries(tmp_path: Path) -> None:
     assert found[8] == "! demo does not support textDocument/typeDefinition."
 
 
-async def test_rename_changes_all_files_or_shows_what_it_would_change(tmp_path: Path) -> None:
+async def test_rename_changes_all_files_or_previews_the_changes(tmp_path: Path) -> None:
     found, cwd = await results(
         tmp_path,
         lsp("rename", file="a.demo", line=1, symbol="good", new_name="fine", apply=False),
@@ -110,7 +110,9 @@ async def test_an_edit_of_a_command_that_fails_is_in_the_result(tmp_path: Path) 
     assert "outside.demo" in found[0]
 
 
-async def test_status_capabilities_and_reload(tmp_path: Path) -> None:
+async def test_status_and_capabilities_are_shown_and_reload_stops_the_server(
+    tmp_path: Path,
+) -> None:
     found, cwd = await results(
         tmp_path,
         lsp("capabilities", file="a.demo"),

@@ -81,7 +81,7 @@ def test_later_files_win_and_problems_are_named() -> None:
     ]
 
 
-def test_files_of_a_project_without_trust_are_not_looked_for() -> None:
+def test_config_files_of_an_untrusted_project_are_not_read() -> None:
     cwd, home, agent = Path("/p"), Path("/h"), Path("/h/.pi/agent")
 
     assert not [

@@ -87,7 +87,7 @@ async def test_a_server_that_crashes_later_is_noted_once_and_started_again(tmp_p
         assert hosted.failures == []
 
 
-async def test_a_query_after_a_crash_fails_instead_of_finding_nothing(tmp_path: Path) -> None:
+async def test_a_query_fails_if_the_server_has_crashed(tmp_path: Path) -> None:
     files = (("a.demo", "CRASH\n"),)
     steps = (lsp("references", file="a.demo", symbol="CRASH"), says("."))
     async with lsp_session(tmp_path, *steps, files=files) as hosted:
@@ -97,7 +97,7 @@ async def test_a_query_after_a_crash_fails_instead_of_finding_nothing(tmp_path: 
     assert "the server has ended" in result
 
 
-async def test_a_check_of_a_server_that_stays_silent_ends(tmp_path: Path) -> None:
+async def test_a_check_times_out_if_the_server_does_not_respond(tmp_path: Path) -> None:
     ui = FakeUI()
     files = (("a.demo", "HANG\n"), ("good.demo", "good\n"))
     async with lsp_session(tmp_path, files=files) as hosted:
@@ -113,7 +113,9 @@ async def test_a_check_of_a_server_that_stays_silent_ends(tmp_path: Path) -> Non
 
 
 @pytest.mark.full
-async def test_a_server_that_keeps_crashing_is_given_up_until_reload(tmp_path: Path) -> None:
+async def test_a_server_that_crashes_repeatedly_is_not_restarted_until_reload(
+    tmp_path: Path,
+) -> None:
     crashes = tuple(
         step for _ in range(MAX_CRASHES) for step in (write("a.demo", "CRASH\n"), says("."))
     )
@@ -176,7 +178,7 @@ async def test_an_unused_server_is_ended_and_started_again_when_needed(tmp_path:
     assert "1 error (demo)" in again
 
 
-async def test_garbage_in_place_of_messages_ends_the_server(tmp_path: Path) -> None:
+async def test_a_server_that_writes_invalid_messages_fails_to_start(tmp_path: Path) -> None:
     servers = {
         "demo": {"command": "/bin/echo", "args": ["hello\n\n\r\n\r\n"], "fileTypes": [".demo"]}
     }

@@ -50,7 +50,7 @@ def servers(project: Path) -> list[int]:
     return found
 
 
-def test_the_shell_gets_diagnostics_and_an_exit_code(cli: Program) -> None:
+def test_lsp_check_prints_diagnostics_and_sets_the_exit_code(cli: Program) -> None:
     good = cli.run("lsp", "check", "good.demo")
     bad = cli.run("lsp", "check", "good.demo", "bad.demo")
     missing = cli.run("lsp", "check", "none.demo")
@@ -64,7 +64,7 @@ def test_the_shell_gets_diagnostics_and_an_exit_code(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_the_shell_gets_a_list_of_servers(cli: Program) -> None:
+def test_lsp_check_without_files_lists_the_servers(cli: Program) -> None:
     ended = cli.run("lsp", "check")
 
     first, *others = ended.out.splitlines()

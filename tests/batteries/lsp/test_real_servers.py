@@ -213,7 +213,7 @@ async def test_an_error_is_reported_and_the_fix_is_clean(tmp_path: Path, real: R
 
 
 @pytest.mark.timeout(300)
-async def test_random_edits_never_report_what_the_server_does_not_say(
+async def test_diagnostics_after_random_edits_are_those_of_a_fresh_server(
     tmp_path: Path, real: Real
 ) -> None:
     if real.row == "bash" and which("shellcheck", path=ENVIRON["PATH"]) is None:
@@ -316,7 +316,7 @@ PAIR = {
 
 
 @pytest.mark.parametrize("name", sorted(PAIR))
-async def test_rename_across_files(tmp_path: Path, name: str) -> None:
+async def test_rename_changes_several_files(tmp_path: Path, name: str) -> None:
     real, (one, two, other) = REAL[name], PAIR[name]
     if not Path(real.program).exists():
         pytest.skip(f"{real.program} is missing; run scripts/oracles")

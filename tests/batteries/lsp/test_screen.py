@@ -41,7 +41,7 @@ class LspAppFixture(AppFixture):
         await self.session.start()
 
 
-async def test_write_and_edit_show_what_the_server_found(tmp_path: Path) -> None:
+async def test_write_and_edit_show_the_number_of_problems(tmp_path: Path) -> None:
     steps = (
         write("a.demo", "BAD BAD\n"),
         edit("a.demo", "BAD BAD", "BAD word"),
@@ -67,9 +67,7 @@ async def test_a_warning_without_an_error_is_shown_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "LOST"])
-async def test_the_status_line_shows_the_progress_of_a_server_until_it_ends(
-    tmp_path: Path, word: str
-) -> None:
+async def test_the_status_line_shows_the_progress_of_a_server(tmp_path: Path, word: str) -> None:
     go = tmp_path / "go"
     steps = (write("a.demo", f"BAD INDEX={go} {word}\n"), says("All done."))
     async with LspAppFixture(tmp_path, *steps).running() as app:
@@ -80,7 +78,7 @@ async def test_the_status_line_shows_the_progress_of_a_server_until_it_ends(
         await app.sees("All done.")
 
 
-def test_a_narrow_screen_shows_how_a_server_is_installed_in_full() -> None:
+def test_a_narrow_screen_shows_the_whole_install_command() -> None:
     known = [("pyright", "", "pip install pyright-and-a-very-long-name"), ("zls", "/bin/zls", "")]
     known += [(f"server{number}", "", "install " + "x" * 30) for number in range(9)]
     tui = SimpleNamespace(terminal=SimpleNamespace(size=SimpleNamespace(rows=24)))

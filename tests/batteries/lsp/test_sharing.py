@@ -33,7 +33,7 @@ async def test_two_sessions_of_a_project_use_one_server(tmp_path: Path) -> None:
     assert servers_running(one) == []
 
 
-async def test_sessions_that_do_not_share_have_servers_of_their_own(tmp_path: Path) -> None:
+async def test_sessions_without_sharing_start_separate_servers(tmp_path: Path) -> None:
     steps = (write("a.demo", "BAD\n"), says("."))
     async with lsp_session(tmp_path, *steps, real_time=True) as one:
         await one.run()

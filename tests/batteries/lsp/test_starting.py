@@ -34,7 +34,7 @@ esac
 """The command line is ``client --server-path PROGRAM -- ARGUMENTS``, as declared in its source."""
 
 
-async def test_a_session_starts_servers_for_the_files_at_its_top_on_request(tmp_path: Path) -> None:
+async def test_a_session_starts_servers_for_files_in_its_folder_on_request(tmp_path: Path) -> None:
     steps = (lsp("status"), says("."))
     files = (("a.demo", "good\n"), ("b.demo", "good\n"))
     async with lsp_session(tmp_path, *steps, settings=EAGER, files=files, real_time=True) as hosted:
@@ -53,7 +53,9 @@ async def test_a_warm_start_starts_nothing_without_a_matching_file(tmp_path: Pat
         assert await hosted.run() == ["No language server has been started."]
 
 
-async def test_a_warm_server_that_is_mute_does_not_hold_up_the_others(tmp_path: Path) -> None:
+async def test_an_unresponsive_server_does_not_delay_the_warm_start_of_others(
+    tmp_path: Path,
+) -> None:
     row = demo("pull", fileTypes=[".second"])["demo"]
     servers = {**demo("mute", fileTypes=[".first"]), "other": row}
     files = (("a.first", "x\n"), ("b.second", "BAD\n"))
@@ -121,14 +123,14 @@ async def test_a_server_runs_through_lspmux_if_its_server_runs(tmp_path: Path) -
     assert client.startswith(f"client --server-path {sys.executable} -- -S ")
 
 
-async def test_a_variable_keeps_servers_from_lspmux(tmp_path: Path) -> None:
+async def test_a_variable_disables_lspmux(tmp_path: Path) -> None:
     calls = install_lspmux(tmp_path / "bin")
 
     assert "1 error (demo)" in await first_query(tmp_path, tmp_path / "bin", PI_DISABLE_LSPMUX="1")
     assert calls_of(calls) == []
 
 
-async def test_a_server_that_is_not_multiplexed_does_not_ask_for_lspmux(tmp_path: Path) -> None:
+async def test_lspmux_is_not_called_for_a_server_that_is_not_multiplexed(tmp_path: Path) -> None:
     calls = install_lspmux(tmp_path / "bin")
 
     assert "1 error (demo)" in await first_query(tmp_path, tmp_path / "bin", multiplex=False)

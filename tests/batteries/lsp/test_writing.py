@@ -80,7 +80,7 @@ async def test_settings_switch_diagnostics_of_write_and_edit_off(tmp_path: Path)
     assert results == [WROTE, "Successfully replaced 1 block(s) in a.demo."]
 
 
-async def test_formatting_shows_the_bytes_on_disk(tmp_path: Path) -> None:
+async def test_the_result_of_a_formatted_write_shows_the_bytes_on_disk(tmp_path: Path) -> None:
     steps = (write("a.demo", "one  \ntwo BAD \n"), calls("read", path="a.demo"), says("done"))
     settings = {"formatOnWrite": True}
     async with lsp_session(tmp_path, *steps, settings=settings, real_time=True) as hosted:
@@ -163,7 +163,7 @@ async def test_files_that_a_command_changed_are_noticed(tmp_path: Path) -> None:
     assert results[2].startswith("Diagnostics of a.demo: 1 error, 1 warning (demo)\n")
 
 
-async def test_a_binary_or_huge_file_is_written_as_it_is(tmp_path: Path) -> None:
+async def test_a_binary_or_huge_file_is_not_sent_to_a_server(tmp_path: Path) -> None:
     steps = (write("a.demo", "x" * 2_100_000), lsp("status"), says("done"))
     async with lsp_session(tmp_path, *steps) as hosted:
         written, status = await hosted.run()

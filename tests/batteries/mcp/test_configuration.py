@@ -33,7 +33,9 @@ async def test_an_untrusted_project_starts_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "started").exists() and ui.titles == []
 
 
-async def test_a_trusted_project_is_asked_about_and_a_change_asks_again(tmp_path: Path) -> None:
+async def test_servers_of_a_trusted_project_need_consent_again_after_a_change(
+    tmp_path: Path,
+) -> None:
     project, _ = files_of(tmp_path)
     file = project / ".mcp.json"
     write_json(file, {"mcpServers": {"s": program("modern")}})
@@ -49,7 +51,7 @@ async def test_a_trusted_project_is_asked_about_and_a_change_asks_again(tmp_path
     assert "Run the MCP server s?" in ui.titles[0] and "changed" in ui.titles[0]
 
 
-async def test_without_a_user_servers_of_other_files_do_not_start(tmp_path: Path) -> None:
+async def test_without_a_user_servers_that_need_consent_are_not_started(tmp_path: Path) -> None:
     project, _ = files_of(tmp_path)
     write_json(project / ".mcp.json", {"mcpServers": {"s": started(tmp_path)}})
     other = {**started(tmp_path), "env": {"K": "1"}}
@@ -68,7 +70,7 @@ async def test_a_project_cannot_start_servers_by_its_settings(tmp_path: Path) ->
     assert not (tmp_path / "started").exists()
 
 
-async def test_the_file_of_the_user_starts_without_a_question(tmp_path: Path) -> None:
+async def test_servers_in_the_file_of_the_user_start_without_consent(tmp_path: Path) -> None:
     _, agent = files_of(tmp_path)
     write_json(agent / "mcp.json", {"mcpServers": {"s": program("modern")}})
     ui = Answers()
@@ -76,7 +78,7 @@ async def test_the_file_of_the_user_starts_without_a_question(tmp_path: Path) ->
         assert "mcp__s_echo" in mcp.tools and ui.titles == []
 
 
-async def test_a_broken_file_is_reported_and_the_others_count(tmp_path: Path) -> None:
+async def test_a_broken_file_is_reported_and_the_others_are_used(tmp_path: Path) -> None:
     _, agent = files_of(tmp_path)
     (agent).mkdir(parents=True)
     (agent / "mcp.json").write_text("{broken")
@@ -86,7 +88,7 @@ async def test_a_broken_file_is_reported_and_the_others_count(tmp_path: Path) ->
         assert any("mcp.json" in each for each in ui.notices)
 
 
-async def test_the_words_of_the_command_change_the_file_and_the_session(tmp_path: Path) -> None:
+async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> None:
     _, agent = files_of(tmp_path)
     ui = Answers()
     async with mcp_session(tmp_path, {}, ui=ui) as mcp:

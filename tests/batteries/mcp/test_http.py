@@ -118,7 +118,7 @@ async def test_a_stream_of_a_modern_server_that_breaks_is_an_error(tmp_path: Pat
         assert await mcp.text("mcp__s_echo", text="y") == "said y"
 
 
-async def test_a_page_instead_of_json_is_explained(tmp_path: Path) -> None:
+async def test_a_response_that_is_not_json_is_explained(tmp_path: Path) -> None:
     page: Reply = (200, {"Content-Type": "text/html"}, b"<html>")
     fake = FakeServer("modern", page)
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
@@ -165,7 +165,9 @@ class TwoStreams:
 
 
 @pytest.mark.parametrize("more", [{}, {"type": "sse"}])
-async def test_the_older_transport_is_found_or_chosen(tmp_path: Path, more: dict[str, str]) -> None:
+async def test_the_older_sse_transport_is_detected_or_configured(
+    tmp_path: Path, more: dict[str, str]
+) -> None:
     server = TwoStreams()
     async with (
         http_server(server) as url,

@@ -31,13 +31,13 @@ def of(method: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return [(each["raw"], each["read"]) for each in EXCHANGES if each["method"] == method]
 
 
-def test_there_are_exchanges_of_every_method_and_version() -> None:
+def test_recorded_exchanges_cover_every_method_and_version() -> None:
     assert len(EXCHANGES) >= 200
     assert {each["version"] for each in EXCHANGES} == {protocol.MODERN, *protocol.HANDSHAKE}
     assert len({each["method"] for each in EXCHANGES}) == 14
 
 
-def test_lists_are_read_alike() -> None:
+def test_lists_are_parsed_as_by_the_sdk() -> None:
     for raw, read in of("tools/list"):
         ours = [(t.name, t.description, t.input_schema, t.title) for t in protocol.tools_of(raw)]
         assert ours == [
@@ -87,7 +87,7 @@ def expected(content: dict[str, Any]) -> tuple[str, str]:
             return "text", f"[resource {content['uri']}: c (about); read it with the read tool]"
 
 
-def test_results_of_calls_and_prompts_are_read_alike() -> None:
+def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
     limits = Limits(characters=1000)
     for raw, read in of("tools/call"):
         if protocol.input_requests(raw) is not None:
@@ -112,7 +112,7 @@ def test_results_of_calls_and_prompts_are_read_alike() -> None:
             assert content.get("text", "[a://1: binary data, unknown type, 3 bytes]") in str(block)
 
 
-def test_the_beginning_of_a_conversation_is_read_alike() -> None:
+def test_the_handshake_is_parsed_as_by_the_sdk() -> None:
     for raw, read in of("initialize"):
         info = protocol.initialized("s", raw)
         assert (info.version, info.name) == (read["protocolVersion"], read["serverInfo"]["name"])
@@ -127,12 +127,12 @@ def test_the_beginning_of_a_conversation_is_read_alike() -> None:
         assert modern.name == read["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
 
 
-def test_completions_are_read_alike() -> None:
+def test_completions_are_parsed_as_by_the_sdk() -> None:
     for raw, read in of("completion/complete"):
         assert protocol.completions_of(raw) == read["completion"]["values"]
 
 
-def test_requests_for_input_are_read_alike() -> None:
+def test_requests_for_input_are_parsed_as_by_the_sdk() -> None:
     for method in ("tools/call", "prompts/get", "resources/read"):
         for raw, read in of(method):
             needed = protocol.input_requests(raw)
@@ -256,7 +256,7 @@ async def our_requests(era: Era) -> list[dict[str, Any]]:
     return transport.sent
 
 
-async def test_we_send_what_the_sdk_has_accepted() -> None:
+async def test_sent_requests_equal_those_that_the_sdk_has_accepted() -> None:
     made = {era: await our_requests(era) for era in ("handshake", "modern")}
     assert made == json.loads(REQUESTS.read_text())
 
@@ -273,7 +273,7 @@ for era, version in (("handshake", "2025-11-25"), ("modern", "2026-07-28")):
 
 @needs_sdk
 @pytest.mark.full
-def test_the_sdk_still_reads_and_accepts_the_records() -> None:
+def test_the_installed_sdk_accepts_the_recorded_exchanges() -> None:
     files = HERE / "record_exchanges.py", HERE / "exchanges.json"
     record = [str(SDK), str(files[0]), "--check", str(files[1])]
     subprocess.run(record, check=True, timeout=60)
@@ -294,7 +294,7 @@ class SilentTransport(RecordingTransport):
             await super().send(message, schema=schema)
 
 
-async def test_a_request_that_ends_with_its_session_starts_no_task() -> None:
+async def test_a_request_cancelled_after_the_session_has_closed_starts_no_task() -> None:
     host, transport = Host(), SilentTransport("handshake")
     client = Client(host, transport)
     await client.connect("handshake", 5)

@@ -117,7 +117,7 @@ async def test_server_everything_works_over_every_transport(tmp_path: Path, tran
 
 
 @needs_python
-async def test_servers_of_pypi_speak_the_modern_era(tmp_path: Path) -> None:
+async def test_servers_of_pypi_use_the_modern_protocol(tmp_path: Path) -> None:
     requested: list[str] = []
 
     async def page(request: Any, writer: Any) -> tuple[int, dict[str, str], bytes]:
@@ -157,7 +157,7 @@ class Browser(Answers):
 
 
 @needs_python
-async def test_a_login_at_the_server_of_the_sdk_is_renewed_before_it_expires(
+async def test_a_login_is_renewed_before_it_expires(
     tmp_path: Path,
 ) -> None:
     port, ui = free_port(), Browser()
@@ -175,7 +175,7 @@ async def test_a_login_at_the_server_of_the_sdk_is_renewed_before_it_expires(
             assert int(await mcp.text("mcp__g_renewals")) > first
 
 
-def test_nothing_is_left_after_pi_was_killed(tmp_path: Path) -> None:
+def test_no_server_process_remains_after_pi_is_killed(tmp_path: Path) -> None:
     home, mark = tmp_path / "home", tmp_path / "pid"
     words = program("modern")
     script = (

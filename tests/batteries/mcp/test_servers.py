@@ -44,7 +44,7 @@ async def test_results_have_pictures_links_and_errors(tmp_path: Path, era: str) 
 
 
 @ERAS
-async def test_a_server_gets_roots_a_model_and_answers_of_the_user(
+async def test_a_server_can_request_roots_sampling_and_input_of_the_user(
     tmp_path: Path, era: str
 ) -> None:
     ui = Answers("Answer", "Ada", "36", "blue", "Yes", "Allow once", "Open the page")
@@ -63,20 +63,22 @@ async def test_a_server_gets_roots_a_model_and_answers_of_the_user(
         assert ui.opened == ["https://pay.example/1"]
 
 
-async def test_without_a_user_nothing_is_sampled(tmp_path: Path) -> None:
+async def test_sampling_is_denied_without_a_user(tmp_path: Path) -> None:
     async with mcp_session(tmp_path, {"s": program("modern")}) as mcp:
         result = await mcp.call("mcp__s_ask", text="sampling")
         assert result.is_error and "No user can allow" in text(result)
 
 
-async def test_a_user_who_denies_is_respected(tmp_path: Path) -> None:
+async def test_sampling_and_input_denied_by_the_user_are_reported_to_the_server(
+    tmp_path: Path,
+) -> None:
     ui = Answers("Deny", "Decline")
     async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}, ui=ui) as mcp:
         assert "rejected" in await mcp.text("mcp__s_ask", text="sampling")
         assert json.loads(await mcp.text("mcp__s_ask", text="elicitation")) == {"action": "decline"}
 
 
-async def test_a_server_cannot_ask_for_input_without_end(tmp_path: Path) -> None:
+async def test_repeated_input_requests_of_one_call_are_limited(tmp_path: Path) -> None:
     async with mcp_session(tmp_path, {"s": program("modern", "rounds")}) as mcp:
         result = await mcp.call("mcp__s_ask", text="roots")
         assert result.is_error and "more than 10 times" in text(result)
@@ -103,14 +105,14 @@ async def test_progress_is_shown_while_a_call_runs(tmp_path: Path, era: str) -> 
         assert text(result) == "done" and shown == ["1 of 2", "2 of 2"]
 
 
-async def test_a_page_that_a_call_needs_is_opened_and_the_call_repeated(tmp_path: Path) -> None:
+async def test_a_url_required_by_a_call_is_opened_and_the_call_is_retried(tmp_path: Path) -> None:
     ui = Answers("Open the page")
     async with mcp_session(tmp_path, {"s": program(HANDSHAKE)}, ui=ui) as mcp:
         assert await mcp.text("mcp__s_pay") == "paid"
         assert ui.opened == ["https://pay.example/1"]
 
 
-async def test_prompts_are_commands(tmp_path: Path) -> None:
+async def test_prompts_of_servers_are_slash_commands(tmp_path: Path) -> None:
     ui = Answers("a topic")
     async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui, steps=3) as mcp:
         await until(lambda: any(each.name == "s:write" for each in mcp.pi.get_commands()))
@@ -191,7 +193,9 @@ async def test_a_server_that_cannot_start_is_reported_once(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "fault", ["garbage", "flood", "strict", pytest.param("deluge", marks=pytest.mark.full)]
 )
-async def test_noise_and_a_strict_start_do_no_harm(tmp_path: Path, fault: str) -> None:
+async def test_invalid_output_and_strict_initialisation_are_tolerated(
+    tmp_path: Path, fault: str
+) -> None:
     async with mcp_session(tmp_path, {"s": program(HANDSHAKE, fault)}) as mcp:
         assert "You said x" in await mcp.text("mcp__s_echo", text="x")
 
@@ -217,7 +221,9 @@ async def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", sampled(["orphan", "stubborn"], keep=1))
-async def test_nothing_of_a_server_is_left_running(tmp_path: Path, fault: str) -> None:
+async def test_child_processes_of_a_server_are_ended_with_the_session(
+    tmp_path: Path, fault: str
+) -> None:
     async with mcp_session(tmp_path, {"s": program("modern", fault, "orphan")}) as mcp:
         await mcp.text("mcp__s_echo")
         server = mcp.server("s")
@@ -226,7 +232,7 @@ async def test_nothing_of_a_server_is_left_running(tmp_path: Path, fault: str) -
     assert not is_running(child)
 
 
-async def test_models_search_when_there_are_many_tools(tmp_path: Path) -> None:
+async def test_many_tools_are_replaced_by_a_search_tool(tmp_path: Path) -> None:
     many = program("modern", "many")
     async with mcp_session(tmp_path, {"s": many}) as mcp:
         assert mcp.tools == ("mcp_search",)

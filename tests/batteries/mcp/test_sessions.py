@@ -80,7 +80,7 @@ async def test_a_modern_server_is_not_notified_of_roots(tmp_path: Path) -> None:
         assert not any("roots" in line for line in mcp.server("s").lines)
 
 
-async def test_a_program_without_a_folder_of_its_own_is_started_for_each_folder(
+async def test_a_server_without_a_working_directory_is_started_once_per_folder(
     tmp_path: Path,
 ) -> None:
     pids = tmp_path / "pids"

@@ -49,7 +49,7 @@ def test_names_are_valid_for_providers_and_not_too_long() -> None:
 
 
 @pytest.mark.behaviour("mcp-names-and-servers")
-def test_the_winner_of_a_collision_does_not_depend_on_the_order() -> None:
+def test_colliding_names_are_resolved_independently_of_their_order() -> None:
     pairs = [("a", "b_c"), ("a_b", "c")]
     assert unique_names(pairs) == unique_names(pairs[::-1])
     names = unique_names(pairs)
@@ -102,7 +102,7 @@ def test_every_kind_of_content_reaches_the_model() -> None:
     assert any("hologram" in text for text in texts)
 
 
-def test_long_results_are_cut_and_kept_whole() -> None:
+def test_long_results_are_truncated_and_the_full_text_is_kept() -> None:
     shown = limited([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
     assert [len(block.text) for block in shown.blocks if isinstance(block, Text)] == [30, 10]
     assert shown.whole == "x" * 30 + "\n" + "y" * 30
@@ -138,7 +138,9 @@ def test_headers_of_modern_requests_are_encoded() -> None:
         ({"type": "number", "x-mcp-header": "Region"}, "not on a text, integer or boolean"),
     ],
 )
-def test_invalid_headers_of_arguments_are_found(annotation: dict[str, Any], problem: str) -> None:
+def test_invalid_header_annotations_of_arguments_are_reported(
+    annotation: dict[str, Any], problem: str
+) -> None:
     assert problem in protocol.header_problem({"properties": {"a": annotation}})
     twice = {"properties": {"a": annotation, "b": {"properties": {"c": annotation}}}}
     assert protocol.header_problem(twice)
@@ -154,7 +156,7 @@ def test_invalid_headers_of_arguments_are_found(annotation: dict[str, Any], prob
         ("a://{x}/b", "a://1/c", False),
     ],
 )
-def test_templates_match_addresses(template: str, uri: str, *, matches: bool) -> None:
+def test_uri_templates_match_uris(template: str, uri: str, *, matches: bool) -> None:
     assert protocol.matches_template(template, uri) == matches
 
 
@@ -231,7 +233,7 @@ def test_files_of_all_agents_are_read(
     assert {key: getattr(server, key) for key in expected} == expected
 
 
-def test_servers_that_cannot_work_are_named_with_the_reason() -> None:
+def test_invalid_servers_are_reported_with_the_reason() -> None:
     servers = {
         "empty": {},
         "ftp": {"url": "ftp://x"},
@@ -242,7 +244,7 @@ def test_servers_that_cannot_work_are_named_with_the_reason() -> None:
 
 
 @pytest.mark.behaviour("mcp-names-and-servers")
-def test_equal_names_and_equal_contents_are_shadowed_and_disabled_ones_stay_disabled() -> None:
+def test_duplicate_names_and_contents_are_shadowed_and_disabled_servers_stay_disabled() -> None:
     first = from_settings({"a": {"command": "x", "disabled": True}, "b": {"command": "y"}})
     second = from_settings(
         {"a": {"command": "other"}, "c": {"command": "y"}, "d": {"command": "d"}}
@@ -260,7 +262,7 @@ def test_equal_names_and_equal_contents_are_shadowed_and_disabled_ones_stay_disa
     assert {each.name for each in found if not each.definition.enabled} == {"a", "d"}
 
 
-def test_the_hash_covers_everything_that_is_executed() -> None:
+def test_the_digest_depends_on_everything_that_is_executed() -> None:
     base = Definition(name="a", command=("x",), env={"K": "1"})
     assert base.digest == Definition(name="b", command=("x",), env={"K": "1"}).digest
     assert base.digest != Definition(name="a", command=("x",), env={"K": "2"}).digest
@@ -291,7 +293,7 @@ def expanded(
     return asyncio.run(values.definition())
 
 
-def test_values_are_expanded() -> None:
+def test_variables_and_commands_in_definitions_are_expanded() -> None:
     raw = Definition(
         name="s",
         command=("${A}", "${env:A}", "${B:-b}", "${workspaceFolder}/x", "!date"),
@@ -308,7 +310,7 @@ def test_a_missing_variable_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "OPENAI_API_KEY", "DB_PASSWORD", "GH_PAT"])
-def test_files_of_a_project_do_not_get_credentials(name: str) -> None:
+def test_credentials_are_not_expanded_in_project_files(name: str) -> None:
     raw = Definition(name="s", url="https://evil.example", headers={"X": f"${{{name}}}"})
     with pytest.raises(McpError, match="looks like a credential"):
         expanded(raw, {name: "secret"}, is_project=True)
@@ -333,7 +335,7 @@ def test_limits_come_from_the_environment_or_the_definition() -> None:
 @pytest.mark.parametrize(
     ("value", "share"), [("auto", 10), ("auto:5", 5), ("true", 0), ("0", None), ("odd", 10)]
 )
-def test_the_share_of_the_window_is_configurable(value: str, share: float | None) -> None:
+def test_the_context_share_for_tool_search_is_configurable(value: str, share: float | None) -> None:
     assert search_share({"ENABLE_TOOL_SEARCH": value}) == share
 
 
@@ -348,7 +350,7 @@ def test_exact_names_are_found_first() -> None:
     assert ranked("nothing", texts) == []
 
 
-def test_arguments_of_prompts_are_taken_by_name_and_position() -> None:
+def test_arguments_of_prompts_are_matched_by_name_and_position() -> None:
     prompt = PromptInfo(name="p", arguments=(PromptArgument(name="a"), PromptArgument(name="b")))
     assert prompt_arguments(prompt, 'x "y z"') == {"a": "x", "b": "y z"}
     assert prompt_arguments(prompt, "b=1 x") == {"a": "x", "b": "1"}
@@ -373,7 +375,7 @@ def test_answers_to_forms_are_checked(schema: dict[str, Any], text: str, value: 
         assert field_value(schema, text) == value
 
 
-def test_added_servers_are_parsed() -> None:
+def test_arguments_of_mcp_add_are_parsed() -> None:
     assert parse_added(["--env", "K=1", "npx", "-y", "x", "--header", "no"]) == {
         "env": {"K": "1"},
         "command": "npx",
@@ -410,7 +412,7 @@ def test_unsafe_authorization_servers_are_refused(change: dict[str, Any], messag
         authorization("s", "https://auth.example", METADATA | change, resource="r", scope="")
 
 
-def test_the_issuer_of_a_login_is_the_one_that_was_found_and_callbacks_name_the_published() -> None:
+def test_the_issuer_is_the_discovered_one_and_callbacks_must_name_the_published_one() -> None:
     found = authorization("s", "https://auth.example/", METADATA, resource="r", scope="")
 
     assert (found.issuer, found.callback_issuer) == (
@@ -419,7 +421,7 @@ def test_the_issuer_of_a_login_is_the_one_that_was_found_and_callbacks_name_the_
     )
 
 
-def test_metadata_is_searched_where_the_protocol_says() -> None:
+def test_metadata_is_requested_at_the_well_known_urls() -> None:
     assert [*well_known("https://x.org/a/mcp", "oauth-protected-resource")] == [
         "https://x.org/.well-known/oauth-protected-resource/a/mcp",
         "https://x.org/.well-known/oauth-protected-resource",

@@ -54,7 +54,7 @@ def test_a_note_is_a_markdown_file_that_the_user_can_edit(tmp_path: Path) -> Non
     assert not note.path.exists()
 
 
-def test_a_note_is_never_replaced_unasked(tmp_path: Path) -> None:
+def test_a_note_is_not_overwritten_without_replace(tmp_path: Path) -> None:
     notes = notes_in(tmp_path)
     first = notes.write("user", "one", "Same")
     with pytest.raises(PiError, match="already"):
@@ -89,7 +89,7 @@ def test_titles_cannot_leave_the_folder(tmp_path: Path) -> None:
         ("", []),
     ],
 )
-def test_words_find_notes(tmp_path: Path, query: str, titles: list[str]) -> None:
+def test_notes_are_searched_by_words(tmp_path: Path, query: str, titles: list[str]) -> None:
     texts = {
         "Deploy": "We deploy with the data pipeline.",
         "Café": "The café is closed.",
@@ -162,7 +162,7 @@ async def test_other_projects_see_only_notes_of_the_user(tmp_path: Path) -> None
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")
-async def test_no_secret_is_written(tmp_path: Path) -> None:
+async def test_secrets_are_redacted_from_notes(tmp_path: Path) -> None:
     key = "sk-" + os.urandom(16).hex()
     steps = (calls("remember", note=f"The key is {key}", title=f"Key {key}"), says("ok"))
     async with extension_session(tmp_path, extension, steps=steps, settings=ON) as hosted:
@@ -185,7 +185,7 @@ async def test_nothing_is_stored_without_a_request(tmp_path: Path) -> None:
         assert stored(hosted) == []
 
 
-async def test_a_summary_knows_what_is_noted(tmp_path: Path) -> None:
+async def test_a_summary_request_contains_the_notes(tmp_path: Path) -> None:
     settings = {**ON, "compaction": {"keepRecentTokens": 500}}
     steps = (says("w" * 9000), says("w" * 9000), says("summary"), says("summary"))
     async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
@@ -220,7 +220,7 @@ class MemoryUI(FakeUI):
         return prefill.replace("old", "new")
 
 
-async def test_the_screen_edits_and_forgets(tmp_path: Path) -> None:
+async def test_notes_are_edited_and_deleted_on_the_screen(tmp_path: Path) -> None:
     ui = MemoryUI("project: An old note", "Edit", "project: An new note", "Forget", None)
     async with extension_session(tmp_path, extension, settings=ON, ui=ui) as hosted:
         await hosted.session.prompt("/remember An old note")
@@ -243,7 +243,7 @@ async def test_the_list_does_not_repeat_titles(tmp_path: Path) -> None:
         assert ui.described == described
 
 
-async def test_forgetting_asks_first(tmp_path: Path) -> None:
+async def test_deleting_a_note_needs_confirmation(tmp_path: Path) -> None:
     ui = MemoryUI("project: keep me", "Forget", None)
     ui.agrees = False
     async with extension_session(tmp_path, extension, settings=ON, ui=ui) as hosted:

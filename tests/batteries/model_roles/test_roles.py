@@ -155,7 +155,9 @@ async def test_cycling_keeps_the_level_of_each_role(tmp_path: Path) -> None:
     assert seen == [("plain", "high"), ("small", "low"), ("plain", "medium"), ("plain", "high")]
 
 
-async def test_another_model_looks_at_a_picture_for_this_prompt_only(tmp_path: Path) -> None:
+async def test_a_prompt_with_a_picture_is_sent_to_the_model_of_the_vision_role(
+    tmp_path: Path,
+) -> None:
     ui = User()
     async with roles(
         tmp_path, says("a cat"), says("fine"), roles={"vision": "faux/eyes"}, ui=ui
@@ -169,7 +171,7 @@ async def test_another_model_looks_at_a_picture_for_this_prompt_only(tmp_path: P
         assert used(hosted)[0] == "plain"
 
 
-async def test_a_model_that_sees_needs_no_role(tmp_path: Path) -> None:
+async def test_a_model_that_supports_images_needs_no_vision_role(tmp_path: Path) -> None:
     async with roles(tmp_path, says("a cat"), roles={"vision": "faux/big"}, start="faux/eyes") as (
         hosted,
         provider,
@@ -178,7 +180,7 @@ async def test_a_model_that_sees_needs_no_role(tmp_path: Path) -> None:
         assert [call.model.id for call in provider.requests] == ["eyes"]
 
 
-async def test_a_role_gets_a_model_and_a_level(tmp_path: Path) -> None:
+async def test_the_command_assigns_a_model_and_a_level_to_a_role(tmp_path: Path) -> None:
     ui = User("smol", MODELS[1], "low", "slow", MODELS[2], "inherit")
     async with roles(tmp_path, ui=ui) as (hosted, _):
         await hosted.session.prompt("/roles")
@@ -205,7 +207,7 @@ async def test_switching_saves_nothing(tmp_path: Path) -> None:
         assert hosted.session.settings.layer("user", ("defaultModel",)) is None
 
 
-async def test_lists_of_models_show_roles_and_what_is_used(tmp_path: Path) -> None:
+async def test_the_model_list_shows_roles_and_recently_used_models(tmp_path: Path) -> None:
     async with roles(tmp_path, roles={"smol": "faux/small", "tiny": "@smol"}) as (hosted, _):
         for name in ("faux/big", "faux/small", "faux/big"):
             await hosted.session.models.select(name)
@@ -215,7 +217,9 @@ async def test_lists_of_models_show_roles_and_what_is_used(tmp_path: Path) -> No
         assert notes.used[:2] == ("faux/big", "faux/small")
 
 
-async def test_roles_that_refer_to_each_other_are_reported(tmp_path: Path) -> None:
+async def test_roles_that_refer_to_each_other_fall_back_to_the_session_model(
+    tmp_path: Path,
+) -> None:
     ui = User(None)
     async with roles(tmp_path, roles={"smol": "@slow", "slow": "@smol"}, ui=ui) as (hosted, _):
         await hosted.session.prompt("/switch @smol")
@@ -223,7 +227,7 @@ async def test_roles_that_refer_to_each_other_are_reported(tmp_path: Path) -> No
         assert used(hosted)[0] == "plain"
 
 
-async def test_a_role_on_a_server_that_was_not_queried_yet(
+async def test_a_role_discovers_a_local_server_that_was_not_queried_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[Any] = []
@@ -246,7 +250,9 @@ async def test_a_role_on_a_server_that_was_not_queried_yet(
     assert found[-1][0] == "faux"  # background work has the session's model left
 
 
-async def test_a_role_without_a_model_is_not_any_model_of_a_similar_name(tmp_path: Path) -> None:
+async def test_a_role_without_a_model_does_not_match_models_of_a_similar_name(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
 
     with pytest.raises(UnknownModel, match="@smol") as raised:

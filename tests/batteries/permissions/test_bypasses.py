@@ -239,7 +239,7 @@ def test_no_path_gets_around_a_deny_rule(tool: str, path: str, places: BaseFolde
     assert file(tool, written, places, rules()).action != "allow"
 
 
-def test_in_a_shell_that_keeps_its_folder_relative_paths_ask(places: BaseFolders) -> None:
+def test_relative_paths_need_confirmation_in_a_persistent_shell(places: BaseFolders) -> None:
     kept = replace(places, keeps_folder=True)
 
     assert bash("cat id_rsa", places, rules()).action == "allow"
@@ -249,7 +249,7 @@ def test_in_a_shell_that_keeps_its_folder_relative_paths_ask(places: BaseFolders
     assert bash("echo x > out.txt", kept, rules({"allow": ["Bash", "Edit"]})).action == "ask"
 
 
-def test_there_are_enough_attempts() -> None:
+def test_at_least_60_bypass_attempts_are_tested() -> None:
     assert len(COMMANDS) + len(FILES) >= 60
 
 
@@ -266,11 +266,15 @@ def test_there_are_enough_attempts() -> None:
         "LANG=C sort a.txt",
     ],
 )
-def test_what_no_rule_forbids_runs(command: str, places: BaseFolders) -> None:
+def test_commands_without_a_matching_deny_rule_are_allowed(
+    command: str, places: BaseFolders
+) -> None:
     assert bash(command, places, rules()) == Decision(action="allow")
 
 
-def test_a_certain_match_is_refused_and_a_possible_one_asks(places: BaseFolders) -> None:
+def test_a_certain_match_is_denied_and_a_possible_one_needs_confirmation(
+    places: BaseFolders,
+) -> None:
     assert bash("git push origin", places, rules()).action == "deny"
     assert bash("git -C . push", places, rules()).action == "ask"
     assert bash("cat ~/.ssh/id_rsa", places, rules()).action == "deny"
@@ -319,7 +323,7 @@ def test_deny_beats_ask_and_ask_beats_allow(places: BaseFolders) -> None:
         ("read-only", "allow", "deny", "deny", "deny"),
     ],
 )
-def test_the_mode_decides_about_everything_else(
+def test_the_mode_decides_about_calls_without_a_matching_rule(
     mode: Mode, read: str, write: str, outside: str, command: str, places: BaseFolders
 ) -> None:
     none = RuleSet()
@@ -330,14 +334,16 @@ def test_the_mode_decides_about_everything_else(
     assert bash("make", places, none, mode).action == command
 
 
-def test_a_read_only_mode_lets_allowed_commands_run(places: BaseFolders) -> None:
+def test_a_read_only_mode_allows_commands_of_allow_rules(places: BaseFolders) -> None:
     log = rules({"allow": ["Bash(git log:*)"]})
 
     assert bash("git log -3", places, log, "read-only").action == "allow"
     assert bash("git log -3 > x", places, log, "read-only").action == "deny"
 
 
-def test_a_link_inside_the_project_does_not_lead_an_allow_rule_out(places: BaseFolders) -> None:
+def test_an_allow_rule_does_not_apply_through_a_link_out_of_the_project(
+    places: BaseFolders,
+) -> None:
     allowed = rules({"allow": ["Edit(./**)"]})
     Path(places.cwd, "out").symlink_to("/tmp")
 

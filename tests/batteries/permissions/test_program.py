@@ -30,7 +30,7 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
     return program
 
 
-def test_print_mode_refuses_what_it_cannot_ask(cli: Program, model: LoopbackModel) -> None:
+def test_print_mode_denies_calls_that_need_confirmation(cli: Program, model: LoopbackModel) -> None:
     model.tools = [TOUCH]
 
     ended = cli.run(*MODEL, "--permission-mode", "ask", "-p", "go")
@@ -40,7 +40,7 @@ def test_print_mode_refuses_what_it_cannot_ask(cli: Program, model: LoopbackMode
     assert not (cli.cwd / "made.txt").exists()
 
 
-def test_rpc_asks_with_a_request_of_the_ui(cli: Program, model: LoopbackModel) -> None:
+def test_rpc_requests_confirmation_with_a_ui_request(cli: Program, model: LoopbackModel) -> None:
     model.tools = [TOUCH]
     child = cli.start(*MODEL, "--permission-mode", "ask", "--mode", "rpc")
     assert child.stdin is not None and child.stdout is not None

@@ -63,7 +63,9 @@ def reporting(pi: ExtensionAPI) -> None:
 
 
 @pytest.mark.behaviour("missing-approval-means-ask")
-async def test_without_a_user_a_question_is_a_refusal_with_a_reason(tmp_path: Path) -> None:
+async def test_without_a_user_a_call_that_needs_confirmation_is_denied_with_a_reason(
+    tmp_path: Path,
+) -> None:
     steps = (calls("bash", command="npm test"), calls("read", path="a.txt"), says("ok"))
     put(tmp_path / "home/project/a.txt", "content")
     async with guarded(tmp_path, *steps) as hosted:
@@ -78,7 +80,9 @@ async def test_without_a_user_a_question_is_a_refusal_with_a_reason(tmp_path: Pa
         assert read == (False, "content")
 
 
-async def test_a_dialog_shows_the_whole_command_and_grants_last(tmp_path: Path) -> None:
+async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembered(
+    tmp_path: Path,
+) -> None:
     command = "echo " + "x" * 3000
     steps = (
         calls("bash", command=command),
@@ -144,7 +148,7 @@ async def test_control_characters_of_a_command_are_shown(tmp_path: Path) -> None
         assert results(hosted) == [(True, "The user denied this call.")]
 
 
-async def test_a_project_only_adds_ask_and_deny_rules(tmp_path: Path) -> None:
+async def test_a_project_can_only_add_ask_and_deny_rules(tmp_path: Path) -> None:
     project = tmp_path / "home/project"
     put(
         project / ".claude/settings.json",
@@ -199,7 +203,7 @@ async def test_the_mode_is_switched_for_the_session(tmp_path: Path) -> None:
         assert ui.seen[-1][1] == '{"approval": "read-only"}'
 
 
-async def test_a_mode_that_does_not_exist_asks(tmp_path: Path) -> None:
+async def test_an_unknown_mode_is_treated_as_ask(tmp_path: Path) -> None:
     steps = (calls("write", path="a.txt", content="x"), says("ok"))
     async with guarded(tmp_path, *steps, mode="of") as hosted:
         await hosted.session.prompt("go")
@@ -231,7 +235,7 @@ async def test_a_tool_that_hides_its_path_still_cannot_write_protected_files(
         assert not (tmp_path / "home/project/.mcp.json").exists()
 
 
-async def test_switched_off_it_asks_nothing(tmp_path: Path) -> None:
+async def test_no_confirmation_is_requested_while_permissions_are_off(tmp_path: Path) -> None:
     steps = (calls("bash", command="echo hi"), says("ok"))
     ui = Asked(DENY)
     async with guarded(tmp_path, *steps, mode="off", deny=["Bash"], ui=ui) as hosted:
@@ -251,7 +255,7 @@ async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str)
         assert "not used: your settings" in ui.seen[-1][1]
 
 
-async def test_the_question_about_an_edit_has_the_lines_of_the_file(tmp_path: Path) -> None:
+async def test_the_confirmation_of_an_edit_shows_the_lines_of_the_file(tmp_path: Path) -> None:
     put(tmp_path / "home/project/a.txt", "one\ntwo\nthree\n")
     edits = [{"oldText": "two", "newText": "2"}]
     vague = [{"oldText": "e", "newText": "E"}]  # more than once: the tool refuses it itself

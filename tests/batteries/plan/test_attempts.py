@@ -143,7 +143,9 @@ def picture(root: Path) -> dict[str, bytes | str]:
 
 
 @pytest.mark.behaviour("plan-mode-changes-nothing")
-async def test_no_command_changes_anything(tmp_path: Path, project: Path, machine: str) -> None:
+async def test_no_command_changes_files_in_plan_mode(
+    tmp_path: Path, project: Path, machine: str
+) -> None:
     before = picture(tmp_path / "home")
     steps = [calls("bash", command=command) for command in COMMANDS]
 
@@ -219,7 +221,9 @@ def dangerous(project: Path) -> Any:  # noqa: C901  (many small tools)
 
 
 @pytest.mark.behaviour("plan-mode-changes-nothing")
-async def test_no_tool_changes_anything(tmp_path: Path, project: Path, machine: str) -> None:
+async def test_no_tool_changes_files_in_plan_mode(
+    tmp_path: Path, project: Path, machine: str
+) -> None:
     before = picture(tmp_path / "home")
     plan = tmp_path / "home/.pi/agent/plans"
     steps = [
@@ -263,7 +267,7 @@ async def test_no_tool_changes_anything(tmp_path: Path, project: Path, machine: 
     assert len(hosted.fixture.provider.requests) == len(steps)
 
 
-async def test_the_plan_file_can_be_written_and_edited_and_nothing_else_through_it(
+async def test_only_the_plan_file_can_be_written_and_not_through_links(
     tmp_path: Path, project: Path, machine: str
 ) -> None:
     async with planning(
