@@ -300,7 +300,7 @@ async def test_only_the_plan_file_can_be_written_and_not_through_links(
 
 
 @pytest.mark.behaviour("plan-mode-changes-nothing")
-async def test_a_server_outside_of_the_sandbox_cannot_be_asked_to_write(
+async def test_a_server_outside_of_the_sandbox_cannot_be_used_to_write(
     tmp_path: Path, project: Path
 ) -> None:
     """As the servers of tmux and docker would do it."""

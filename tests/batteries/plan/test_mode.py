@@ -47,7 +47,7 @@ def states(hosted: ExtensionFixture) -> list[Any]:
     ]
 
 
-async def test_the_flag_starts_it_and_a_message_announces_it(tmp_path: Path) -> None:
+async def test_the_flag_starts_plan_mode_and_a_message_announces_it(tmp_path: Path) -> None:
     ui = Decider()
     async with planning(tmp_path, says("ok"), ui=ui) as hosted:
         await hosted.session.prompt("plan a cache")
@@ -59,7 +59,7 @@ async def test_the_flag_starts_it_and_a_message_announces_it(tmp_path: Path) -> 
     assert hosted.failures == []
 
 
-async def test_nothing_changes_while_it_is_not_asked_for(tmp_path: Path) -> None:
+async def test_without_plan_mode_nothing_is_declared_or_announced(tmp_path: Path) -> None:
     async with planning(tmp_path, says("ok"), flags={}, settings={}) as hosted:
         await hosted.session.prompt("go")
 
@@ -68,7 +68,7 @@ async def test_nothing_changes_while_it_is_not_asked_for(tmp_path: Path) -> None
         assert states(hosted) == []
 
 
-async def test_the_command_switches_it_and_the_tool_stays_declared(tmp_path: Path) -> None:
+async def test_the_command_switches_plan_mode_and_the_tool_remains_declared(tmp_path: Path) -> None:
     ui = Decider()
     async with planning(tmp_path, says("a"), says("b"), flags={}, settings={}, ui=ui) as hosted:
         await hosted.session.prompt("/plan make a cache")
@@ -99,7 +99,7 @@ async def test_an_approved_plan_is_carried_out_in_the_same_run(tmp_path: Path) -
 
 @pytest.mark.behaviour("plan-rejected")
 @pytest.mark.parametrize("answers", [(REFINE, "smaller"), (REFINE, None), (None,)])
-async def test_a_rejected_proposal_keeps_the_mode(
+async def test_plan_mode_remains_on_after_a_rejected_proposal(
     tmp_path: Path, answers: tuple[str | None, ...]
 ) -> None:
     write = calls("write", path="cache.py", content="x")
@@ -116,7 +116,7 @@ async def test_a_rejected_proposal_keeps_the_mode(
         assert states(hosted) == [True]
 
 
-async def test_the_context_is_cleared_and_the_new_session_carries_out_the_plan(
+async def test_approval_can_clear_the_context_and_execute_the_plan_in_a_new_session(
     tmp_path: Path,
 ) -> None:
     async with planning(tmp_path, PROPOSES, says("done"), ui=Decider(CLEAR)) as hosted:
@@ -133,7 +133,7 @@ async def test_the_context_is_cleared_and_the_new_session_carries_out_the_plan(
     assert hosted.failures == []
 
 
-async def test_the_conversation_is_compacted_before_the_plan_is_carried_out(
+async def test_approval_can_compact_the_conversation_before_the_plan_is_executed(
     tmp_path: Path,
 ) -> None:
     talk = [says("word " * 400) for _ in range(8)]
@@ -173,7 +173,7 @@ async def test_a_compaction_in_plan_mode_repeats_the_announcement(tmp_path: Path
 
 
 @pytest.mark.behaviour("plan-survives-resume")
-async def test_the_state_survives_a_resume_which_appends_nothing(tmp_path: Path) -> None:
+async def test_plan_mode_is_restored_by_a_resume_without_new_entries(tmp_path: Path) -> None:
     async with planning(tmp_path, PROPOSES, ui=Decider(None)) as hosted:
         await hosted.session.prompt("plan a cache")
         file = hosted.session.entries.log.file
@@ -203,7 +203,7 @@ async def test_the_state_survives_a_resume_which_appends_nothing(tmp_path: Path)
         assert states(hosted)[-1] is False
 
 
-async def test_the_state_is_that_of_the_branch(tmp_path: Path) -> None:
+async def test_plan_mode_is_restored_from_the_branch(tmp_path: Path) -> None:
     async with planning(tmp_path, says("a"), flags={}) as hosted:
         await hosted.session.prompt("first")
         leaf = hosted.session.entries.log.leaf_id
@@ -218,7 +218,9 @@ async def test_the_state_is_that_of_the_branch(tmp_path: Path) -> None:
         assert (hosted.session.workspace.cwd / "x.txt").exists()
 
 
-async def test_without_a_user_the_plan_is_answered_and_the_mode_stays(tmp_path: Path) -> None:
+async def test_without_a_user_a_proposal_is_not_approved_and_plan_mode_remains_on(
+    tmp_path: Path,
+) -> None:
     from pi.coding.port.ui import ExtensionUI
 
     async with planning(
@@ -230,7 +232,7 @@ async def test_without_a_user_the_plan_is_answered_and_the_mode_stays(tmp_path: 
         assert states(hosted) == [True]
 
 
-async def test_yolo_approves_by_itself(tmp_path: Path) -> None:
+async def test_the_yolo_flag_approves_plans_without_a_dialog(tmp_path: Path) -> None:
     write = calls("write", path="cache.py", content="x")
     ui = Decider()
     async with planning(
@@ -243,7 +245,9 @@ async def test_yolo_approves_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("plan-mcp-tools")
-async def test_tools_that_appear_during_planning_survive_the_approval(tmp_path: Path) -> None:
+async def test_tools_registered_during_planning_remain_active_after_the_approval(
+    tmp_path: Path,
+) -> None:
     """A peer lost its MCP tools when it restored the list of tools."""
     registered: list[ExtensionAPI] = []
 
@@ -290,7 +294,7 @@ def model(id: str, **more: Any) -> Model:
 
 
 @pytest.mark.parametrize("source", ["flag", "variable", "setting"])
-async def test_the_role_has_its_model_and_the_previous_one_returns(
+async def test_plan_mode_uses_the_model_of_its_role_and_restores_the_previous_one(
     tmp_path: Path, source: str
 ) -> None:
     flags: dict[str, Any] = {"plan-mode": True}
@@ -322,7 +326,7 @@ async def test_the_role_has_its_model_and_the_previous_one_returns(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox of Linux")
-async def test_the_sandbox_of_the_other_battery_yields(tmp_path: Path) -> None:
+async def test_plan_mode_replaces_the_sandbox_of_the_sandbox_battery(tmp_path: Path) -> None:
     if not (await find_sandbox({"PATH": "/usr/bin:/bin"})).cuts_network:
         pytest.skip("this machine has no sandbox")
     settings = {**ON, "sandbox": {"enabled": True}}
@@ -336,7 +340,7 @@ async def test_the_sandbox_of_the_other_battery_yields(tmp_path: Path) -> None:
         assert not (hosted.session.workspace.cwd / "made.txt").exists()
 
 
-async def test_a_plan_that_is_refined_after_plan_mode_was_left_is_planned_again(
+async def test_refining_a_plan_after_plan_mode_was_left_switches_it_on_again(
     tmp_path: Path,
 ) -> None:
     ui = Decider(None, REFINE, "smaller")
@@ -351,7 +355,7 @@ async def test_a_plan_that_is_refined_after_plan_mode_was_left_is_planned_again(
         assert "smaller" in sent(hosted)
 
 
-async def test_without_a_plan_there_is_nothing_to_review(tmp_path: Path) -> None:
+async def test_review_without_a_plan_is_reported(tmp_path: Path) -> None:
     ui = Decider()
     async with planning(tmp_path, ui=ui) as hosted:
         await hosted.session.prompt("/plan-review")

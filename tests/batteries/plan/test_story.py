@@ -40,7 +40,9 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
     return program
 
 
-def test_plan_ask_approve(cli: Program, model: LoopbackModel) -> None:
+def test_writes_are_denied_until_questions_are_answered_and_the_plan_is_approved(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.tools = [
         ("write", {"path": "early.txt", "content": "x"}),
         ("ask", {"questions": [QUESTION]}),

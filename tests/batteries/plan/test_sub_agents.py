@@ -71,7 +71,9 @@ async def planning_agents(
         yield hosted, agents
 
 
-async def test_no_agent_changes_anything(tmp_path: Path, project: Path, machine: str) -> None:
+async def test_no_sub_agent_changes_files_in_plan_mode(
+    tmp_path: Path, project: Path, machine: str
+) -> None:
     definition = tmp_path / "home/.pi/agent/agents/copyist.md"
     definition.parent.mkdir(parents=True)
     definition.write_text(DEFINITION)
@@ -218,7 +220,7 @@ async def test_plan_mode_ends_agents_that_run_in_other_processes(
 
 
 @pytest.mark.parametrize("merge", ["patch", "branch"])
-async def test_what_an_agent_made_before_is_not_merged_in_plan_mode(
+async def test_work_of_an_isolated_sub_agent_is_not_merged_in_plan_mode(
     tmp_path: Path, project: Path, merge: str
 ) -> None:
     gate = Gate()

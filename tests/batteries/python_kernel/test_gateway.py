@@ -43,7 +43,7 @@ def test_messages_of_jupyter_become_frames(
     assert frame_of(kind, content) == frame
 
 
-async def test_a_gateway_that_is_not_there_is_named(tmp_path: Path) -> None:
+async def test_an_unreachable_gateway_is_reported_with_its_url(tmp_path: Path) -> None:
     pytest.importorskip("websockets")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

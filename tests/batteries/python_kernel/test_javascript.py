@@ -35,7 +35,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node is no
 
 
 @needs_node
-async def test_names_survive_and_may_be_declared_again(tmp_path: Path) -> None:
+async def test_names_are_kept_between_cells_and_can_be_redeclared(tmp_path: Path) -> None:
     steps = (
         javascript("const x = 41, {a} = {a: 1}", "x + a"),
         javascript("const x = 1\nlet y\nclass A { f() { return x } }", "[x, y, new A().f()]"),
@@ -74,7 +74,7 @@ async def test_an_error_names_its_cell_and_a_picture_is_an_image(tmp_path: Path)
 
 
 @needs_node
-async def test_text_of_child_processes_keeps_its_place(tmp_path: Path) -> None:
+async def test_output_of_child_processes_is_in_order(tmp_path: Path) -> None:
     code = (
         "const run = require('child_process').execSync\n"
         "for (let n = 0; n < 3; n++) { console.log('a', n); run('echo b', {stdio: 'inherit'});"
@@ -136,7 +136,7 @@ async def test_output_of_3_mb_of_javascript_is_complete(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.skipif(not ORACLE_BUN, reason="scripts/oracles installs bun")
-async def test_bun_runs_cells_where_there_is_no_node(tmp_path: Path) -> None:
+async def test_bun_runs_cells_if_node_is_missing(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "bun").symlink_to(ORACLE_BUN[0])

@@ -169,7 +169,7 @@ async def test_code_of_the_user_shares_the_kernel(tmp_path: Path) -> None:
         assert "x = 40" in repr(messages[0].content)
 
 
-async def test_a_fresh_kernel_per_call(tmp_path: Path) -> None:
+async def test_per_call_mode_starts_a_fresh_kernel_for_each_call(tmp_path: Path) -> None:
     python = {"interpreter": sys.executable, "kernelMode": "per-call"}
     settings = {"eval": {"py": True}, "python": python}
     steps = (cells("x = 1", "x"), cells("x"), says("."))
@@ -188,7 +188,7 @@ async def test_a_fresh_kernel_per_call(tmp_path: Path) -> None:
         ({"PI_PY": "bash"}, {"eval": {"py": True}}, {"read", "bash", "edit", "write"}),
     ],
 )
-async def test_the_tool_is_off_unless_asked_for(
+async def test_the_tool_is_off_unless_enabled(
     tmp_path: Path, environ: dict[str, str], settings: dict[str, Any], active: set[str]
 ) -> None:
     async with session_of(tmp_path, settings=settings, environ=environ) as session:
@@ -212,7 +212,7 @@ async def test_the_tool_is_off_unless_asked_for(
         ("py", "", False, "ipy-only"),
     ],
 )
-def test_all_values_of_pi_py(variable: str, setting: str, enabled: bool, mode: str) -> None:
+def test_pi_py_selects_the_tool_mode(variable: str, setting: str, enabled: bool, mode: str) -> None:
     assert tool_mode(variable, setting, enabled=enabled) == mode
 
 
@@ -233,7 +233,7 @@ def test_the_interpreter_of_a_project_needs_trust(tmp_path: Path) -> None:
         find_python(tmp_path, {"PATH": "."}, allows_project=False)
 
 
-def test_the_environment_is_small() -> None:
+def test_the_environment_of_a_kernel_is_filtered() -> None:
     environ = {"PATH": "/bin", "PI_X": "1", "PI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "A": "b"}
 
     made = kernel_environment(environ, Interpreter(path="/v/bin/python", venv="/v"))
@@ -246,7 +246,7 @@ def test_the_environment_is_small() -> None:
     }
 
 
-async def test_a_kernel_sees_no_variable_that_commands_do_not_see(tmp_path: Path) -> None:
+async def test_a_kernel_receives_only_variables_that_commands_receive(tmp_path: Path) -> None:
     key = "sk-0123456789abcdef"
     environ = {"OPENAI_API_KEY": key, "PI_WORK": key, "NODE_ENV": key, "PI_X": "1"}
     code = f"import os; print(os.environ.get('PI_X'), [*os.environ.values()].count({key!r}))"
@@ -257,7 +257,7 @@ async def test_a_kernel_sees_no_variable_that_commands_do_not_see(tmp_path: Path
         assert texts(session) == ["1 0"]
 
 
-def test_html_is_text_where_nothing_else_is_there() -> None:
+def test_html_is_converted_to_text_if_there_is_no_plain_text() -> None:
     html = {"text/html": "<p>a <b>b</b></p><ul><li>c</li></ul>"}
 
     assert display_text(html) == "a **b**\n\n- c"
@@ -266,7 +266,7 @@ def test_html_is_text_where_nothing_else_is_there() -> None:
 
 @pytest.mark.behaviour("kernel-shutdown-is-complete")
 @pytest.mark.parametrize("ends", ["", "; os._exit(3)"], ids=["reset", "crash"])
-async def test_children_of_a_kernel_end_with_it(tmp_path: Path, ends: str) -> None:
+async def test_child_processes_of_a_kernel_are_ended_with_it(tmp_path: Path, ends: str) -> None:
     path = tmp_path / "pid"
     code = (
         "import os, subprocess; child = subprocess.Popen(['sleep', '600']);"

@@ -34,7 +34,7 @@ async def test_an_idle_kernel_ends_five_minutes_after_its_last_use(tmp_path: Pat
 
 
 @pytest.mark.behaviour("kernels-are-scoped")
-async def test_sessions_have_kernels_of_their_own_and_find_them_again(tmp_path: Path) -> None:
+async def test_each_session_has_its_own_kernel_also_after_switching_back(tmp_path: Path) -> None:
     steps = (cells("x = 1"), says("a"), cells(KNOWN), says("b"), cells(KNOWN), says("c"))
     async with session_of(tmp_path, *steps) as session:
         await session.prompt("one")
@@ -51,7 +51,7 @@ async def test_sessions_have_kernels_of_their_own_and_find_them_again(tmp_path: 
 
 
 @pytest.mark.behaviour("kernels-are-scoped")
-async def test_folders_have_kernels_of_their_own(tmp_path: Path) -> None:
+async def test_each_working_directory_has_its_own_kernel(tmp_path: Path) -> None:
     (tmp_path / "home/project/a").mkdir(parents=True)
     steps = (cells("x = 1"), cells(KNOWN, cwd="a"), cells("import os; os.getcwd()[-2:]", cwd="a"))
     async with session_of(tmp_path, *steps, cells("x", cwd="none"), says(".")) as session:
@@ -80,7 +80,7 @@ class FakeConnection:
         self.is_alive = False
 
 
-async def test_the_kernel_that_was_idle_longest_yields_to_a_fifth() -> None:
+async def test_the_longest_idle_kernel_is_ended_for_a_fifth() -> None:
     scope = Scope(SystemClock(), name="test", report=lambda *failure: None)
     pool = KernelPool(scope)
     kernels: list[Kernel] = []
@@ -140,7 +140,7 @@ async def test_the_command_shows_the_kernel_and_resets_it(tmp_path: Path) -> Non
         assert texts(session) == ["(no output)", "'unknown'"]
 
 
-async def test_idle_kernels_yield_their_descriptors_to_a_new_one(tmp_path: Path) -> None:
+async def test_idle_kernels_are_ended_when_file_descriptors_run_out(tmp_path: Path) -> None:
     (tmp_path / "home/project/a").mkdir(parents=True)
     started: list[str] = []
 

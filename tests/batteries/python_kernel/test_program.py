@@ -94,7 +94,7 @@ def test_no_busy_javascript_kernel_is_left_when_pi_is_killed(
 
 @pytest.mark.full
 @pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs IPython and matplotlib")
-def test_ipython_numpy_and_matplotlib_show_what_they_have(
+def test_output_of_ipython_numpy_and_matplotlib_is_shown(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     cli.environ |= {"VIRTUAL_ENV": str(ORACLE)}
@@ -124,7 +124,7 @@ def test_ipython_numpy_and_matplotlib_show_what_they_have(
 
 
 @pytest.mark.full
-def test_details_travel_over_rpc_and_text_arrives_while_the_cell_runs(
+def test_details_are_sent_over_rpc_and_output_arrives_while_the_cell_runs(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"

@@ -76,7 +76,7 @@ async def test_modules_of_the_project_replace_those_of_the_user_after_consent(
         assert [title.partition("?")[0] for title in ui.asked] == ["Run the kernel module kit.py"]
 
 
-async def test_helpers_work_and_report_what_they_did(tmp_path: Path) -> None:
+async def test_helpers_emit_status_events(tmp_path: Path) -> None:
     code = "write('a/b.txt', 'one\\ntwo\\n'); append('a/b.txt', 'three\\n')"
     steps = (cells(code, "read('a/b.txt', 2, 1)", "find('**/*.txt')", "sh('echo hi')"),)
     async with session_of(tmp_path, *steps, says(".")) as session:
@@ -89,7 +89,9 @@ async def test_helpers_work_and_report_what_they_did(tmp_path: Path) -> None:
         assert operations == ["write", "append", "read", "find", "sh"]
 
 
-async def test_private_gateways_are_rejected_as_the_text_says(tmp_path: Path) -> None:
+async def test_a_disabled_shared_gateway_is_rejected_with_the_documented_message(
+    tmp_path: Path,
+) -> None:
     settings = {"eval": {"py": True}, "python": {"sharedGateway": False}}
     async with session_of(
         tmp_path, cells("1"), says("."), settings=settings, environ=PATH

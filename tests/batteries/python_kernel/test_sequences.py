@@ -181,19 +181,23 @@ async def walk(seed: int, language: Language, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_python_keeps_its_promises(seed: int, tmp_path: Path) -> None:
+async def test_python_kernel_invariants_hold_in_random_sequences(seed: int, tmp_path: Path) -> None:
     await walk(seed, PYTHON, tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 @pytest.mark.parametrize("seed", range(1))
-async def test_javascript_keeps_its_promises(seed: int, tmp_path: Path) -> None:
+async def test_javascript_kernel_invariants_hold_in_random_sequences(
+    seed: int, tmp_path: Path
+) -> None:
     await walk(seed, JAVASCRIPT, tmp_path)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("block", range(20))
-async def test_python_keeps_its_promises_in_400_sequences(block: int, tmp_path: Path) -> None:
+async def test_python_kernel_invariants_hold_in_400_random_sequences(
+    block: int, tmp_path: Path
+) -> None:
     for seed in range(1000 + block * 20, 1000 + block * 20 + 20):
         await walk(seed, PYTHON, tmp_path)
 
@@ -201,6 +205,8 @@ async def test_python_keeps_its_promises_in_400_sequences(block: int, tmp_path: 
 @pytest.mark.full
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 @pytest.mark.parametrize("block", range(10))
-async def test_javascript_keeps_its_promises_in_100_sequences(block: int, tmp_path: Path) -> None:
+async def test_javascript_kernel_invariants_hold_in_100_random_sequences(
+    block: int, tmp_path: Path
+) -> None:
     for seed in range(1000 + block * 10, 1000 + block * 10 + 10):
         await walk(seed, JAVASCRIPT, tmp_path)

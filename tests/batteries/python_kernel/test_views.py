@@ -63,13 +63,13 @@ def test_a_call_that_is_still_written_shows_its_code() -> None:
     ]
 
 
-def test_a_call_that_failed_before_its_first_cell_says_why() -> None:
+def test_a_call_that_failed_before_its_first_cell_shows_the_error() -> None:
     failed = call(state="failed", details=None, text="Working directory does not exist: /x")
 
     assert rows(failed)[-1] == "Working directory does not exist: /x"
 
 
-def test_details_of_another_shape_and_control_characters_are_harmless() -> None:
+def test_malformed_details_and_control_characters_are_drawn_safely() -> None:
     assert rows(call(details={"cells": "no"})) == ["0 cells"]
     assert rows(call(details={"cells": [1, None]})) == ["0 cells"]
     cell = {"code": "\x1b[2Jx", "title": "a\nb\x07", "output": "y" * 9000, "durationMs": "z"}
@@ -78,7 +78,7 @@ def test_details_of_another_shape_and_control_characters_are_harmless() -> None:
     assert max(map(len, drawn)) == MAX_LINE
 
 
-def test_code_of_the_user_that_the_model_does_not_see_says_that() -> None:
+def test_code_that_is_not_sent_to_the_model_is_labelled() -> None:
     entry = Custom(custom_type="python", data={"cells": [CELL], "excludeFromContext": True})
 
     drawn = draw_entry(entry, ViewOptions(), PlainTheme())

@@ -45,7 +45,9 @@ def ends(cli: Program, *words: str) -> list[Any]:
     return [event for event in events if event["type"] == "tool_execution_end"]
 
 
-def test_without_a_producer_nothing_is_declared(cli: Program, model: LoopbackModel) -> None:
+def test_resolve_is_not_declared_without_a_tool_that_previews(
+    cli: Program, model: LoopbackModel
+) -> None:
     cli.run(*MODEL, "-p", "hello")
 
     assert tools(model) == ["read", "bash", "edit", "write"]
@@ -94,7 +96,7 @@ def test_a_preview_is_applied_with_details(cli: Program, model: LoopbackModel) -
 
 
 @pytest.mark.full
-def test_a_preview_ends_with_the_program(cli: Program, model: LoopbackModel) -> None:
+def test_a_preview_is_not_kept_when_the_program_ends(cli: Program, model: LoopbackModel) -> None:
     cli.write("settings.json", json.dumps(ON))
     model.tools = [EDIT]
     ends(cli)

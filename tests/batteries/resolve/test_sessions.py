@@ -71,7 +71,7 @@ def opened(tmp_path: Path, *steps: Step, **options: Any) -> Any:
     return extension_session(tmp_path, extension, proposing, steps=steps, **options)
 
 
-async def test_a_model_must_resolve_a_preview_next(tmp_path: Path) -> None:
+async def test_a_pending_preview_forces_a_resolve_call(tmp_path: Path) -> None:
     steps = (calls("propose", change="x"), decide("apply", "it is right"), says("done"))
     async with opened(tmp_path, *steps) as hosted:
         await hosted.session.prompt("go")
@@ -106,7 +106,7 @@ async def test_the_newest_preview_is_resolved_first(tmp_path: Path) -> None:
         assert [m.is_error for m in results(hosted)[2:]] == [False, False, True]
 
 
-async def test_a_preview_that_fails_is_gone(tmp_path: Path) -> None:
+async def test_a_preview_is_dropped_when_applying_it_fails(tmp_path: Path) -> None:
     steps = (calls("propose", change="bad"), decide("apply"), decide("apply"), says("done"))
     async with opened(tmp_path, *steps) as hosted:
         await hosted.session.prompt("go")
@@ -117,7 +117,7 @@ async def test_a_preview_that_fails_is_gone(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_model_that_cannot_be_forced_is_reminded(tmp_path: Path) -> None:
+async def test_a_model_without_forced_tool_choice_receives_a_reminder(tmp_path: Path) -> None:
     steps = (calls("propose", change="x"), decide("apply"), says("done"))
     settings = {"resolve": {"toolChoice": "remind"}}
     async with opened(tmp_path, *steps, settings=settings) as hosted:
@@ -141,13 +141,15 @@ async def test_a_model_that_cannot_be_forced_is_reminded(tmp_path: Path) -> None
         ({"api": "bedrock-converse-stream", "id": "us.anthropic.claude"}, "off", True),
     ],
 )
-def test_which_models_can_be_forced(model: dict[str, str], thinking: Any, forced: bool) -> None:
+def test_forced_tool_choice_depends_on_the_model(
+    model: dict[str, str], thinking: Any, forced: bool
+) -> None:
     request = Request(model=replace(FAUX_MODEL, **model), thinking=thinking, messages=(), tools=())
 
     assert can_be_forced(request) is forced
 
 
-async def test_previews_end_with_a_move_to_another_branch(tmp_path: Path) -> None:
+async def test_previews_are_dropped_when_moving_to_another_branch(tmp_path: Path) -> None:
     steps = (
         says("hello"),
         calls("propose", change="x"),
@@ -175,7 +177,7 @@ async def test_previews_end_with_a_move_to_another_branch(tmp_path: Path) -> Non
         )
 
 
-def test_only_applying_may_write() -> None:
+def test_applying_is_a_write_and_discarding_is_a_read() -> None:
     assert (tier({"action": "discard"}), tier({"action": "apply"}), tier({})) == (
         "read",
         "write",
@@ -183,7 +185,7 @@ def test_only_applying_may_write() -> None:
     )
 
 
-async def test_previews_end_with_a_reload(tmp_path: Path) -> None:
+async def test_previews_are_dropped_by_a_reload(tmp_path: Path) -> None:
     steps = (calls("propose", change="x"), says("waiting"), decide("apply"), says("done"))
     async with opened(tmp_path, *steps) as hosted:
         await hosted.session.prompt("first")

@@ -48,9 +48,7 @@ def changed_project(folder: Path) -> tuple[ProjectFixture, Tree, Tree]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills itself")
 @pytest.mark.parametrize(("steps", "back"), sampled([(16, True), (7, True), (18, False)], keep=1))
-def test_a_killed_restoration_is_finished_or_taken_back(
-    tmp_path: Path, steps: int, back: bool
-) -> None:
+def test_a_killed_restore_can_be_finished_or_undone(tmp_path: Path, steps: int, back: bool) -> None:
     project, then, now = changed_project(tmp_path)
     project.history.close()
     command = [sys.executable, "-m", "tests.batteries.rewind.killed_program"]
@@ -76,7 +74,7 @@ def test_a_killed_restoration_is_finished_or_taken_back(
     assert tree_of(project.root) == now
 
 
-def test_recovery_leaves_what_was_changed_since_the_kill(tmp_path: Path) -> None:
+def test_recovery_keeps_files_changed_after_the_kill(tmp_path: Path) -> None:
     project, _, _ = changed_project(tmp_path)
     project.history.capture("outside")
     assert project.dies_in(7, lambda: project.rewind("p"))
@@ -107,7 +105,7 @@ def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: P
     assert read_interrupted(project.history) is None
 
 
-def test_a_failure_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_restore_can_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that cannot be written is named, and those before it are in place."""
     project, then, now = changed_project(tmp_path)
 
@@ -134,7 +132,7 @@ def test_a_failure_can_be_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert tree_of(project.root) == now
 
 
-def test_what_another_session_wrote_meanwhile_is_asked_about(tmp_path: Path) -> None:
+def test_files_written_by_another_session_are_restored_only_on_request(tmp_path: Path) -> None:
     first = ProjectFixture(tmp_path, session="first")
     second = ProjectFixture(tmp_path, session="second")
     (first.root / "a").write_text("one")
@@ -209,7 +207,7 @@ def test_a_fork_continues_the_history_of_its_parent(tmp_path: Path) -> None:
     assert tree_of(project.root) == now
 
 
-def test_folders_with_files_that_are_not_covered_stay(tmp_path: Path) -> None:
+def test_folders_with_files_that_are_not_covered_are_kept(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path)
     (project.root / ".gitignore").write_text("*.bin\n")
     project.point("p")
@@ -223,7 +221,7 @@ def test_folders_with_files_that_are_not_covered_stay(tmp_path: Path) -> None:
     assert (project.root / "new" / "b.bin").read_text() == "not covered"
 
 
-def test_names_that_are_no_unicode(tmp_path: Path) -> None:
+def test_files_with_names_that_are_not_unicode_are_restored(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path)
     name = "caf\udce9"
     (project.root / name).write_text("one")
@@ -257,7 +255,7 @@ def test_a_change_of_the_same_size_in_the_same_tick_is_noticed(
     assert (project.root / "a").read_text() == "1"
 
 
-def test_a_file_that_was_read_too_soon_is_read_again_whatever_the_scan_says(
+def test_a_recently_read_file_is_read_again_although_the_scan_reports_no_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(states, "RACY_NS", 10**18)
@@ -272,7 +270,7 @@ def test_a_file_that_was_read_too_soon_is_read_again_whatever_the_scan_says(
     assert [each.path for each in changes] == ["a"]
 
 
-def test_changes_outlive_a_capture_that_fails(
+def test_changes_are_not_lost_when_a_capture_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = ProjectFixture(tmp_path)
@@ -292,7 +290,7 @@ def test_changes_outlive_a_capture_that_fails(
     assert [each.path for each in changes] == ["a"]
 
 
-def test_the_process_is_lost_between_two_scans(
+def test_changes_are_not_lost_when_the_scan_process_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the scan in its place finds is not lost: the next capture gets it."""
@@ -316,7 +314,7 @@ def test_the_process_is_lost_between_two_scans(
     assert [each.path for each in changes] == ["a"]
 
 
-def test_a_folder_that_cannot_be_listed_for_a_while_keeps_its_files(
+def test_files_of_a_temporarily_unreadable_folder_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = ProjectFixture(tmp_path)

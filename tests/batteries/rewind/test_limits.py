@@ -69,7 +69,7 @@ def test_large_files_are_noticed_but_never_removed_or_changed(tmp_path: Path) ->
     assert "2 files larger than rewind.maxFileBytes" in coverage_text(project.history.coverage())
 
 
-def test_a_project_with_too_many_files_says_what_it_covers(tmp_path: Path) -> None:
+def test_a_project_with_too_many_files_reports_its_coverage(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=100))
     for folder in ("a", "b", "c"):
         (project.root / folder).mkdir()
@@ -91,7 +91,7 @@ def test_a_project_with_too_many_files_says_what_it_covers(tmp_path: Path) -> No
     assert "2 folders beyond rewind.maxFiles" in coverage_text(coverage)
 
 
-def test_a_flat_project_with_too_many_files_is_left_out(tmp_path: Path) -> None:
+def test_the_top_folder_is_not_covered_if_it_has_too_many_files(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=50))
     for number in range(80):
         (project.root / str(number)).write_text("x")
@@ -108,7 +108,7 @@ def test_a_flat_project_with_too_many_files_is_left_out(tmp_path: Path) -> None:
     assert (project.root / "inner" / "a").read_text() == "1"
 
 
-def test_a_flat_project_just_above_the_limit_stays_left_out(tmp_path: Path) -> None:
+def test_a_top_folder_just_above_the_limit_is_not_covered_by_later_scans(tmp_path: Path) -> None:
     """The second scan may find a few more files than the first, but not those left out."""
     project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=50))
     for number in range(55):
@@ -155,7 +155,7 @@ def test_the_store_stays_below_its_limit(tmp_path: Path) -> None:
     assert project.store.size() <= limits.store_bytes
 
 
-def test_a_full_store_leaves_files_out_and_reports_them(tmp_path: Path) -> None:
+def test_files_that_do_not_fit_into_the_store_are_reported(tmp_path: Path) -> None:
     limits = StoreLimits(store_bytes=20_000)
     project = ProjectFixture(tmp_path, limits=limits)
     for number in range(10):
@@ -224,7 +224,7 @@ def test_unused_contents_are_dropped_and_used_ones_kept(tmp_path: Path) -> None:
     assert sum(length for _, _, length in records(pack)) < 2000
 
 
-def test_a_pack_that_was_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
+def test_a_truncated_pack_is_read_up_to_its_last_valid_record(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path)
     (project.root / "a").write_bytes(noise(1000))
     project.point("p")
@@ -250,7 +250,7 @@ def test_a_damaged_content_is_not_restored(tmp_path: Path) -> None:
     assert "missing" in file.problem
 
 
-def test_sizes_are_readable() -> None:
+def test_coverage_and_sizes_are_formatted() -> None:
     assert coverage_text(Coverage(files=1, bytes=3)) == "Covers 1 file, 3 B."
     assert coverage_text(Coverage(files=1_200, bytes=0, unreadable=("a",))) == (
         "Covers 1,200 files, 0 B. Not covered: 1 folder that cannot be read (a)."
@@ -262,7 +262,7 @@ def test_sizes_are_readable() -> None:
 
 
 @pytest.mark.full
-def test_fifty_thousand_files(tmp_path: Path) -> None:
+def test_a_project_of_50000_files_is_covered_up_to_the_limit(tmp_path: Path) -> None:
     project = ProjectFixture(tmp_path)
     for folder in range(500):
         inner = project.root / f"a{folder % 25}" / f"b{folder}"

@@ -123,12 +123,12 @@ async def test_a_large_project_is_scanned_by_a_process_that_may_die(
         assert hosted.failures == []
 
 
-async def test_cells_of_the_kernel(tmp_path: Path) -> None:
+async def test_changes_by_kernel_cells_are_rewound(tmp_path: Path) -> None:
     cell = calls("python", cells=[{"code": CELL}])
     await rewound(tmp_path, (cell,), python_kernel, **KERNEL)
 
 
-async def test_a_server_on_standard_input_and_output(tmp_path: Path) -> None:
+async def test_changes_by_an_mcp_server_are_rewound(tmp_path: Path) -> None:
     servers = {"files": program("modern", "save")}
     call = calls("mcp__files_save", text="x")
     await rewound(tmp_path, (call,), mcp, mcp={"servers": servers})
@@ -136,7 +136,7 @@ async def test_a_server_on_standard_input_and_output(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.skipif(not ORACLE.exists(), reason="the SDK of MCP is missing (scripts/oracles)")
-async def test_a_server_of_the_official_sdk(tmp_path: Path) -> None:
+async def test_changes_by_an_mcp_server_of_the_official_sdk_are_rewound(tmp_path: Path) -> None:
     file = tmp_path / "server.py"
     file.write_text(SDK_SERVER)
     servers = {"files": {"command": str(ORACLE), "args": [str(file)]}}

@@ -29,7 +29,9 @@ def filled(folder: Path) -> ProjectFixture:
     return project
 
 
-def test_reading_files_and_the_index_is_interrupted(tmp_path: Path, pauses: list[float]) -> None:
+def test_reading_files_and_the_index_pauses_between_batches(
+    tmp_path: Path, pauses: list[float]
+) -> None:
     project = filled(tmp_path)
     project.history.capture("outside")
     captured = len(pauses)
@@ -43,7 +45,7 @@ def test_reading_files_and_the_index_is_interrupted(tmp_path: Path, pauses: list
     assert opened >= FILES // 50
 
 
-def test_what_is_known_of_files_is_not_visited_by_the_garbage_collector(tmp_path: Path) -> None:
+def test_file_states_are_not_tracked_by_the_garbage_collector(tmp_path: Path) -> None:
     project = filled(tmp_path)
     project.history.capture("outside")
     gc.collect()

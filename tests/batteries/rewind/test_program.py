@@ -62,7 +62,7 @@ def test_a_session_that_is_not_running_is_rewound(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_files_that_were_changed_since_then_need_an_answer(cli: Program) -> None:
+def test_files_changed_outside_of_pi_need_a_decision(cli: Program) -> None:
     (cli.cwd / "b").write_text("mine")
     refused = cli.run("rewind", "1", "--yes")
     unchanged = found(cli)
@@ -76,7 +76,7 @@ def test_files_that_were_changed_since_then_need_an_answer(cli: Program) -> None
 
 
 @pytest.mark.full
-def test_wrong_words_and_the_store(cli: Program) -> None:
+def test_invalid_arguments_are_rejected_and_the_store_is_reported(cli: Program) -> None:
     ends: list[Ended] = [
         cli.run("rewind", "7"),
         cli.run("rewind", "1", "--yes", "--only", "nonsense"),

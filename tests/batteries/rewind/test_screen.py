@@ -41,7 +41,9 @@ STEPS = (
 )
 
 
-async def test_points_preview_question_and_the_prompt_in_the_editor(tmp_path: Path) -> None:
+async def test_a_rewind_shows_points_preview_and_question_and_restores_the_prompt(
+    tmp_path: Path,
+) -> None:
     async with RewindAppFixture(tmp_path, *STEPS).running() as app:
         await app.asks("make a file", "Made it.")
         await app.asks("change the file", "Changed it.")
@@ -75,7 +77,7 @@ async def test_points_preview_question_and_the_prompt_in_the_editor(tmp_path: Pa
 
 
 @pytest.mark.parametrize("keys", [(ESCAPE,), (ENTER, ESCAPE), (ENTER, ENTER, ENTER)])
-async def test_the_default_is_nothing(tmp_path: Path, keys: tuple[str, ...]) -> None:
+async def test_nothing_is_restored_by_default(tmp_path: Path, keys: tuple[str, ...]) -> None:
     titles = ("Rewind to before", "Enter choose what to restore", "Do nothing")
     async with RewindAppFixture(tmp_path, *STEPS).running() as app:
         await app.asks("make a file", "Made it.")

@@ -227,7 +227,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("seed", range(SCANNED_BY_PROCESS))
-def test_a_process_that_scans_changes_nothing(tmp_path: Path, seed: int) -> None:
+def test_an_unreliable_scan_process_does_not_change_the_result(tmp_path: Path, seed: int) -> None:
     session = RandomSession(tmp_path, seed)
     UnreliableProcess(session, seed)
     session.run(12)
@@ -236,7 +236,9 @@ def test_a_process_that_scans_changes_nothing(tmp_path: Path, seed: int) -> None
 @pytest.mark.full
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("first", range(0, MANY_SEQUENCES, 50))
-def test_a_thousand_longer_sequences(tmp_path: Path, first: int) -> None:
+def test_rewind_and_redo_restore_the_tree_in_1000_longer_sequences(
+    tmp_path: Path, first: int
+) -> None:
     for seed in range(first, first + 50):
         session = RandomSession(tmp_path / str(seed), seed + 10_000)
         if seed % 2:

@@ -81,7 +81,7 @@ async def test_off_by_default(tmp_path: Path) -> None:
         assert hosted.failures == []
 
 
-async def test_files_and_conversation_go_back_and_forth(tmp_path: Path) -> None:
+async def test_files_and_conversation_are_rewound_and_redone(tmp_path: Path) -> None:
     edits = [{"oldText": "one", "newText": "two"}]
     steps = (
         says("hi"),
@@ -117,7 +117,7 @@ async def test_files_and_conversation_go_back_and_forth(tmp_path: Path) -> None:
     ("answer", "moves", "restores"),
     [(NOTHING, False, False), (FILES, False, True), (CONVERSATION, True, False)],
 )
-async def test_restore_one_of_both_or_nothing(
+async def test_files_conversation_both_or_nothing_can_be_restored(
     tmp_path: Path, answer: str, moves: bool, restores: bool
 ) -> None:
     steps = (calls("bash", command="printf 1 > a"), says("done"))
@@ -161,7 +161,7 @@ async def test_manual_edits_are_never_lost_without_a_question(tmp_path: Path, an
             assert "1 file restored; 3 files left as they are" in ui.notes
 
 
-async def test_a_single_file_and_a_single_point_read_well(tmp_path: Path) -> None:
+async def test_messages_about_one_file_use_the_singular(tmp_path: Path) -> None:
     steps = (calls("bash", command="printf 1 > a; printf 1 > b"), says("done"))
     ui = Answers(BOTH, KEEP)
     async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
@@ -174,7 +174,7 @@ async def test_a_single_file_and_a_single_point_read_well(tmp_path: Path) -> Non
         assert "1 file restored; 1 file left as it is" in ui.notes
 
 
-async def test_commands_and_code_of_the_user_belong_to_the_session(tmp_path: Path) -> None:
+async def test_commands_and_code_of_the_user_are_covered(tmp_path: Path) -> None:
     def kernel(pi: ExtensionAPI) -> None:
         async def run(text: str, ctx: Any) -> None:
             (pi.context.cwd / text).write_text("$")
@@ -234,7 +234,7 @@ async def test_other_tools_and_nested_sessions_are_covered(tmp_path: Path) -> No
         assert hosted.failures == []
 
 
-async def test_work_beside_a_run_is_covered_to_its_end(tmp_path: Path) -> None:
+async def test_work_outside_of_a_run_is_covered_until_it_ends(tmp_path: Path) -> None:
     recorders: list[Recorder] = []
 
     def recording(pi: ExtensionAPI) -> None:
@@ -321,7 +321,7 @@ async def test_an_untrusted_project_is_not_read(tmp_path: Path) -> None:
         assert "not trusted" in ui.notes
 
 
-async def test_no_git_is_needed(tmp_path: Path) -> None:
+async def test_rewind_works_without_git(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("sh", "bash", "rm", "mkdir"):
@@ -380,7 +380,7 @@ async def test_an_interrupted_rewind_is_recovered_in_the_next_session(
         assert bool(roles(hosted)) is not is_finished
 
 
-async def test_a_prompt_after_an_interrupted_rewind_names_it(
+async def test_a_prompt_after_an_interrupted_rewind_shows_a_notice_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def remove(path: Path, state: Any) -> None:
@@ -411,7 +411,7 @@ async def test_a_prompt_after_an_interrupted_rewind_names_it(
         assert ui.notes.count("A rewind of this project was interrupted. Use /rewind recover.") == 1
 
 
-async def test_a_fork_can_go_back_behind_its_beginning(tmp_path: Path) -> None:
+async def test_a_fork_can_be_rewound_to_before_the_fork_point(tmp_path: Path) -> None:
     steps = (
         calls("bash", command="printf 1 > a"),
         says("one"),
@@ -430,7 +430,7 @@ async def test_a_fork_can_go_back_behind_its_beginning(tmp_path: Path) -> None:
         assert len(ui.asked) == 1
 
 
-async def test_what_changes_between_two_commands_is_not_theirs(tmp_path: Path) -> None:
+async def test_changes_between_two_commands_are_not_attributed_to_them(tmp_path: Path) -> None:
     recorders: list[Recorder] = []
     clocks: list[FakeClock] = []
 

@@ -159,7 +159,7 @@ def test_rows_are_drawn_as_a_table() -> None:
     assert len({line.index("│") for line in expanded[1:]}) == 1
 
 
-def test_wide_tables_lose_their_last_columns() -> None:
+def test_wide_tables_are_truncated() -> None:
     details = {"columns": [f"c{n}" for n in range(9)], "rows": [["v" * 60] * 9]}
     rows = view(call(details), ViewOptions(), PlainTheme())
 
@@ -189,7 +189,7 @@ def tables(folder: Path) -> None:
     (folder / "text.db").write_text("no database\n")
 
 
-async def test_rows_of_unusual_tables(tmp_path: Path) -> None:
+async def test_rows_of_unusual_tables_are_written_or_rejected(tmp_path: Path) -> None:
     found = await results(
         tmp_path,
         calls("write", path="app.db:plain", content="{}"),

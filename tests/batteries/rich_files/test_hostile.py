@@ -15,13 +15,13 @@ ROOT = Path(__file__).parents[3]
 MOST_MB = 300
 
 
-def test_25_hostile_archives() -> None:
+def test_25_hostile_archives_are_handled() -> None:
     outcomes = Counter(use_archive(number) for number in range(0, 50, 2))
 
     assert len(outcomes) > 3  # the sample has different kinds of damage
 
 
-def test_25_hostile_databases(tmp_path: Path) -> None:
+def test_25_hostile_databases_are_handled(tmp_path: Path) -> None:
     outcomes = Counter(use_database(number, tmp_path) for number in range(5, 55, 2))
 
     assert len(outcomes) > 3

@@ -120,11 +120,13 @@ async def test_modes_links_dates_and_order_are_kept(tmp_path: Path) -> None:
         ("a.zip:", "! Archive write path must target a file inside the archive"),
     ],
 )
-async def test_paths_that_cannot_be_written(tmp_path: Path, path: str, error: str) -> None:
+async def test_paths_that_cannot_be_written_are_rejected(
+    tmp_path: Path, path: str, error: str
+) -> None:
     assert await outputs(tmp_path, nothing, write(path, "x")) == [error]
 
 
-async def test_a_literal_file_comes_first(tmp_path: Path) -> None:
+async def test_a_file_with_the_literal_name_is_preferred(tmp_path: Path) -> None:
     def literal(folder: Path) -> None:
         (folder / "a.zip:b").write_text("literal")
 
@@ -134,7 +136,7 @@ async def test_a_literal_file_comes_first(tmp_path: Path) -> None:
     assert (project(tmp_path) / "a.zip:b").read_text() == "changed"
 
 
-def test_bombs_are_refused() -> None:
+def test_decompression_bombs_are_rejected() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
         made.writestr("zeros", bytes(8 * 1024**2))
@@ -219,13 +221,15 @@ async def test_a_query_can_only_read(tmp_path: Path, sql: str) -> None:
         ("app.db:pairs:1", "{a: 1}", "pairs has a composite primary key"),
     ],
 )
-async def test_writes_that_are_refused(tmp_path: Path, path: str, content: str, error: str) -> None:
+async def test_invalid_row_writes_are_rejected(
+    tmp_path: Path, path: str, content: str, error: str
+) -> None:
     (result,) = await outputs(tmp_path, make_db, write(path, content))
 
     assert result.startswith(f"! {error}")
 
 
-async def test_row_writes_pass_the_file_layers(tmp_path: Path) -> None:
+async def test_row_writes_pass_through_the_file_wraps(tmp_path: Path) -> None:
     def guard(pi: ExtensionAPI) -> None:
         async def layer(change: FileChange, go_on: FileWrite) -> FileWritten:
             raise ToolFailed(f"{change.path.name} is protected")

@@ -48,14 +48,14 @@ def item(name: str, *, source: str = "pi", shadowed: bool = False, **fields: Any
         ({"conditions": ("x",), "description": "d"}, "rulebook"),
     ],
 )
-def test_the_front_matter_decides(fields: dict[str, Any], bucket: str) -> None:
+def test_the_front_matter_determines_the_bucket(fields: dict[str, Any], bucket: str) -> None:
     (rule,) = sort_rules([item("a", **fields)])
 
     assert rule.bucket == bucket
 
 
 @pytest.mark.parametrize("fields", [{"always_apply": True}, {"description": "d"}, {}])
-def test_a_stream_rule_is_nothing_else(fields: dict[str, Any]) -> None:
+def test_a_stream_rule_is_only_in_the_stream_bucket(fields: dict[str, Any]) -> None:
     (rule,) = sort_rules([item("a", conditions=("x",), **fields)], stream_rules={"a"})
 
     assert (rule.bucket, rule.is_readable) == ("stream", False)
@@ -80,7 +80,7 @@ def test_enforced_globs_keep_a_rule_out_of_the_prompt() -> None:
     assert all(each.is_readable for each in found)
 
 
-def test_the_sections_are_the_texts_and_the_list() -> None:
+def test_the_sections_contain_the_always_rules_and_the_list() -> None:
     found = sort_rules(
         [
             item("a", always_apply=True),

@@ -116,7 +116,9 @@ async def test_rules_are_read_by_their_exact_name(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_hybrid_rule_falls_back_while_stream_rules_are_off(tmp_path: Path) -> None:
+async def test_a_conditional_rule_falls_back_to_always_apply_while_stream_rules_are_off(
+    tmp_path: Path,
+) -> None:
     files = {".pi/rules/word.md": HYBRID}
     async with with_rules(tmp_path / "off", files, extensions=(stream_rules,)) as hosted:
         assert "Not the word." in prompt(hosted)
@@ -129,7 +131,7 @@ async def test_a_hybrid_rule_falls_back_while_stream_rules_are_off(tmp_path: Pat
             assert ("Not the word." in prompt(hosted)) is is_back
 
 
-async def test_a_disabled_rule_is_nowhere(tmp_path: Path) -> None:
+async def test_a_disabled_rule_is_not_offered(tmp_path: Path) -> None:
     files = {
         ".pi/rules/tabs.md": ALWAYS,
         ".pi/rules/off.md": ALWAYS.replace("alwaysApply", "enabled: false\nalwaysApply"),
@@ -143,7 +145,9 @@ async def test_a_disabled_rule_is_nowhere(tmp_path: Path) -> None:
         assert results(hosted) == ["Unknown rule: tabs. Available rules: none"]
 
 
-async def test_rules_of_every_agent_are_used_and_the_first_of_a_name_wins(tmp_path: Path) -> None:
+async def test_rules_of_every_agent_are_used_and_the_first_of_a_name_is_preferred(
+    tmp_path: Path,
+) -> None:
     files = {
         ".pi/rules/same.md": ALWAYS,
         ".claude/rules/same.md": "---\nalwaysApply: true\n---\nOf Claude Code.",
@@ -169,7 +173,7 @@ async def test_rules_of_every_agent_are_used_and_the_first_of_a_name_wins(tmp_pa
         assert "Of Claude Code." not in text
 
 
-async def test_nothing_of_a_project_is_read_without_trust(tmp_path: Path) -> None:
+async def test_rules_of_an_untrusted_project_are_not_read(tmp_path: Path) -> None:
     files = {".cursorrules": "Of the project.", ".pi/rules/tabs.md": ALWAYS}
     put(tmp_path / "home/.pi/agent/rules/mine.md", "---\nalwaysApply: true\n---\nMy own.")
     ui = FakeUI()
@@ -214,7 +218,7 @@ async def test_enforced_globs_send_the_rule_with_the_first_matching_file(tmp_pat
         assert hosted.failures == []
 
 
-async def test_a_written_file_sends_its_rule_too_and_a_resumed_session_knows_it(
+async def test_a_rule_for_a_written_file_is_sent_once_also_in_a_resumed_session(
     tmp_path: Path,
 ) -> None:
     files = {".pi/rules/ts.md": FOR_TYPESCRIPT}

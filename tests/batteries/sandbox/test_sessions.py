@@ -128,7 +128,9 @@ async def test_without_a_sandbox_no_command_starts(
         assert not (tmp_path / "home/project/ran").exists()
 
 
-async def test_the_command_shows_what_is_enforced(tmp_path: Path, support: SandboxSupport) -> None:
+async def test_the_command_shows_the_enforced_limits(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
     ui = FakeUI()
     async with boxed(tmp_path, says("ok"), ui=ui) as hosted:
         await hosted.session.prompt("/sandbox")

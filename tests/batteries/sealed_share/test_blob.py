@@ -46,13 +46,13 @@ def test_only_the_branch_is_shared() -> None:
     assert branch(entries, None) == []
 
 
-def test_nothing_is_left_out_if_it_fits() -> None:
+def test_a_session_that_fits_is_shared_completely() -> None:
     content = fit(HEADER, [entry(0, text("hi"), image("AAAA"))])
     assert (content.entries, content.images, content.dropped_images) == (1, 1, 0)
     assert lines(content.data) == [HEADER, entry(0, text("hi"), image("AAAA"))]
 
 
-def test_pictures_go_first_then_long_texts_then_old_entries() -> None:
+def test_pictures_then_long_texts_then_old_entries_are_dropped() -> None:
     pictures = [entry(0, text("hi"), image(noise(40_000)))]
     content = fit(HEADER, pictures, 20_000)
     assert (content.dropped_images, content.shortened, content.dropped_entries) == (1, 0, 0)
@@ -90,19 +90,19 @@ def test_a_blob_opens_with_the_key_of_the_link_only() -> None:
         ("http://127.0.0.1:1/s", "http://127.0.0.1:1/s"),
     ],
 )
-def test_server_addresses(given: str, expected: str) -> None:
+def test_server_addresses_are_normalised(given: str, expected: str) -> None:
     assert server_address(given) == expected
 
 
 @pytest.mark.parametrize(
     "given", ["", None, "http://relay.example/s", "ftp://x/s", "https://x/s?a#b"]
 )
-def test_servers_that_are_refused(given: str | None) -> None:
+def test_invalid_server_addresses_are_rejected(given: str | None) -> None:
     with pytest.raises(PiError):
         server_address(given)
 
 
-def test_the_question_names_what_is_shared() -> None:
+def test_the_confirmation_describes_the_shared_content() -> None:
     content = fit(HEADER, [entry(0, text("hi"))])
     asked = summary(content, "https://relay.example/s", days=7, redacts=False, secrets=2)
     assert "relay.example for 7 days" in asked

@@ -86,7 +86,7 @@ async def test_nothing_is_uploaded_without_consent_or_with_a_secret(tmp_path: Pa
         assert (await hanna.session.exports.share()).url
 
 
-async def test_a_server_that_is_none_is_explained(tmp_path: Path) -> None:
+async def test_a_missing_or_unreachable_server_is_explained(tmp_path: Path) -> None:
     async with person(tmp_path, "hanna", says("Hello."), more=(extension,)) as hanna:
         Agrees(hanna)
         await hanna.session.prompts.prompt("Hi.")

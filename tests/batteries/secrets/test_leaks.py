@@ -165,7 +165,7 @@ HISTORY = (
     "api",
     [pytest.param(each, marks=() if each in SAMPLE else pytest.mark.full) for each in WIRES],
 )
-async def test_no_wire_carries_a_secret(tmp_path: Path, api: str) -> None:
+async def test_no_request_of_any_wire_contains_a_secret(tmp_path: Path, api: str) -> None:
     with recorder() as server:
         async with talking(tmp_path, server, *HISTORY) as hosted:
             session = hosted.session
@@ -188,7 +188,9 @@ async def _passing(clock: FakeClock) -> None:
             await clock.advance(60)
 
 
-async def test_summaries_titles_nested_sessions_and_retries_carry_none(tmp_path: Path) -> None:
+async def test_summaries_titles_nested_sessions_and_retries_contain_no_secret(
+    tmp_path: Path,
+) -> None:
     with recorder() as server:
         async with talking(tmp_path, server, *HISTORY, retries=2) as hosted:
             session = hosted.session
@@ -230,7 +232,7 @@ async def test_summaries_titles_nested_sessions_and_retries_carry_none(tmp_path:
     ],
     ids=["sample", "all"],
 )
-async def test_exports_shares_and_logs_have_none(tmp_path: Path, forms: Any) -> None:
+async def test_exports_shares_and_logs_contain_no_secret(tmp_path: Path, forms: Any) -> None:
     with recorder() as server:
         async with talking(tmp_path, server, *HISTORY) as hosted:
             session = hosted.session
@@ -265,7 +267,7 @@ async def test_tool_calls_run_with_the_real_values(tmp_path: Path) -> None:
             assert copy.read_text() == CORPUS.text()
 
 
-async def test_a_broken_file_refuses_the_request(tmp_path: Path) -> None:
+async def test_a_broken_secrets_file_blocks_requests_and_shares(tmp_path: Path) -> None:
     with recorder() as server:
         fixture = SessionFixture(tmp_path, says("ok"))
         fixture.write(".pi/agent/secrets.yml", "- type: plain")
@@ -287,7 +289,7 @@ async def test_a_broken_file_refuses_the_request(tmp_path: Path) -> None:
             await session.close()
 
 
-def test_the_search_finds_every_secret_that_is_not_hidden() -> None:
+def test_the_leak_search_finds_every_unmasked_secret() -> None:
     text = CORPUS.text()
 
     assert len(CORPUS.secrets) >= 200

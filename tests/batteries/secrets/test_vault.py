@@ -28,7 +28,7 @@ def vault(*values: str | Entry, engine: Any = re2, shapes: bool = True) -> Vault
 
 
 @pytest.mark.parametrize("engine", [re2, None])
-def test_a_value_becomes_a_placeholder_and_comes_back_byte_for_byte(engine: Any) -> None:
+def test_a_masked_value_is_restored_byte_for_byte(engine: Any) -> None:
     hidden = vault("hunter2-hunter2", 'quo"ted\\secret', engine=engine)
     text = 'a hunter2-hunter2 and quo"ted\\secret, in JSON "quo\\"ted\\\\secret" ü'
 
@@ -39,7 +39,7 @@ def test_a_value_becomes_a_placeholder_and_comes_back_byte_for_byte(engine: Any)
     assert hidden.restore(masked) == text
 
 
-def test_placeholders_stay_the_same_when_secrets_are_added() -> None:
+def test_placeholders_are_stable_when_secrets_are_added() -> None:
     before = vault("first-secret-1").mask("first-secret-1")
     after = vault("another-secret-0", "first-secret-1").mask("first-secret-1")
 
@@ -57,7 +57,7 @@ def test_the_longest_value_wins(engine: Any) -> None:
     assert hidden.restore(masked) == "token-12345-long token-12345"
 
 
-def test_only_placeholders_that_a_model_has_seen_are_restored() -> None:
+def test_only_issued_placeholders_are_restored() -> None:
     issued = vault("first-secret-1").mask("first-secret-1")
     fresh = vault("first-secret-1")
 
@@ -81,7 +81,7 @@ def test_lines_of_a_private_key_are_hidden_wherever_they_are_cut(engine: Any) ->
 
 @pytest.mark.parametrize("engine", [re2, None])
 @pytest.mark.parametrize("before", ["\\n", "\\t", "\\u000a", "\\x0a", "%3D", "\x1b[31m", "x="])
-def test_a_key_behind_an_escape_is_hidden(engine: Any, before: str) -> None:
+def test_a_key_after_an_escape_sequence_is_masked(engine: Any, before: str) -> None:
     hidden = vault(engine=engine)
     text = f"{before}ghp_{'a1' * 18} task-management-of-many-things"
 
@@ -93,7 +93,7 @@ def test_a_key_behind_an_escape_is_hidden(engine: Any, before: str) -> None:
     assert Redactor().text(text) == f"{before}[redacted] task-management-of-many-things"
 
 
-def test_replaced_values_do_not_come_back() -> None:
+def test_replaced_values_are_not_restored() -> None:
     hidden = vault(
         Entry(content="postgres-password", mode="replace"),
         Entry(content="other-password", mode="replace", replacement="********"),
@@ -117,7 +117,7 @@ def test_replaced_values_do_not_come_back() -> None:
         (Entry(content=r"(?<name>id-\d+)", is_pattern=True, flags="g"), "id-42"),
     ],
 )
-def test_patterns_are_those_of_javascript_also_as_literals(entry: Entry, text: str) -> None:
+def test_patterns_use_javascript_syntax_also_as_literals(entry: Entry, text: str) -> None:
     hidden = vault(entry, shapes=False)
 
     masked = hidden.mask(f"x {text} y {text}")
@@ -126,7 +126,7 @@ def test_patterns_are_those_of_javascript_also_as_literals(entry: Entry, text: s
     assert hidden.restore(masked) == f"x {text} y {text}"
 
 
-def test_the_key_of_the_placeholders_is_hidden_itself() -> None:
+def test_the_key_of_the_placeholders_is_masked() -> None:
     assert KEY.hex() not in vault().mask(f'{{"key": "{KEY.hex()}"}}')
 
 
@@ -147,7 +147,7 @@ def test_the_environment_is_searched_by_name_and_by_value() -> None:
     assert found == expected
 
 
-def test_files_win_over_the_environment_and_the_project_over_the_user() -> None:
+def test_files_override_the_environment_and_the_project_overrides_the_user() -> None:
     one = Entry(content="same-value")
     two, three = (
         Entry(content="same-value", mode="replace", source=source) for source in ("user", "project")
@@ -174,7 +174,7 @@ def test_a_broken_file_names_the_place(text: str, problem: str) -> None:
     assert raised.value.message.startswith(problem)
 
 
-def test_arguments_are_restored_except_where_they_leave_the_machine() -> None:
+def test_arguments_are_restored_unless_they_are_sent_to_other_machines() -> None:
     hidden = vault("first-secret-1")
     mark = hidden.mask("first-secret-1")
     rules, open_rules = RestoreRules(), RestoreRules(into=("web_search", "urls", "mcp__git__*"))
@@ -198,5 +198,5 @@ def test_arguments_are_restored_except_where_they_leave_the_machine() -> None:
     assert "first" in run("read", {"path": f"https://a.example/{mark}"}, open_rules)["path"]
 
 
-def test_patterns_compile_once_written() -> None:
+def test_a_pattern_with_a_slash_is_compiled_unchanged() -> None:
     assert compiled(Entry(content="a/b", is_pattern=True)).pattern == "a/b"

@@ -21,7 +21,7 @@ from pi.batteries.shell_session.command_lines import (
         ("a && b | tail -1", "a && b"),
     ],
 )
-def test_limits_at_the_end_are_taken_away(command: str, stripped: str) -> None:
+def test_trailing_output_limits_are_removed(command: str, stripped: str) -> None:
     assert strip_limits_at_end(command) == stripped
 
 
@@ -45,7 +45,7 @@ def test_limits_at_the_end_are_taken_away(command: str, stripped: str) -> None:
         "2>&1",
     ],
 )
-def test_whatever_could_mean_more_stays(command: str) -> None:
+def test_limits_that_cannot_be_removed_safely_are_kept(command: str) -> None:
     assert strip_limits_at_end(command) == command
 
 

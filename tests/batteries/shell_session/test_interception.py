@@ -50,11 +50,11 @@ def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str)
         "catalog x",
     ],
 )
-def test_other_commands_are_not(command: str) -> None:
+def test_other_commands_are_not_blocked(command: str) -> None:
     assert find_interception(command, DEFAULT_RULES, ALL) is None
 
 
-def test_a_rule_holds_only_while_the_model_has_its_tool() -> None:
+def test_a_rule_applies_only_while_its_tool_is_active() -> None:
     assert find_interception("cat f", DEFAULT_RULES, {"grep"}) is None
 
 
@@ -62,7 +62,7 @@ def test_a_long_script_is_not_checked() -> None:
     assert find_interception("echo " + "a>b" * 50_000 + " |", DEFAULT_RULES, ALL) is None
 
 
-def test_a_rule_that_is_no_expression_never_matches() -> None:
+def test_a_rule_with_an_invalid_pattern_never_matches() -> None:
     rule = InterceptionRule(pattern="(", tool="read", message="x")
 
     assert find_interception("(", [rule], ALL) is None

@@ -15,21 +15,21 @@ PYTEST = f"platform linux\n{PASSED}\n===== 60 passed in 1.2s =====\n"
 PIP = "".join(f"Requirement already satisfied: p{n} in /x\n" for n in range(60))
 
 
-def test_progress_of_a_success_is_left_out() -> None:
+def test_progress_output_of_a_successful_command_is_removed() -> None:
     assert minimise("pytest -v", PYTEST, exit_code=0) == (
         "===== 60 passed in 1.2s =====\n[62 lines of progress left out]\n"
     )
     assert minimise("python3 -m pytest -v", PYTEST, exit_code=0) is not None
 
 
-def test_a_success_is_never_empty() -> None:
+def test_output_of_a_successful_command_is_never_empty() -> None:
     assert minimise("pip install x", PIP, exit_code=0) == (
         "[60 lines of progress left out] The command succeeded.\n"
     )
 
 
 @pytest.mark.parametrize("exit_code", [1, 2, 127, 130])
-def test_failing_commands_are_never_touched(exit_code: int) -> None:
+def test_output_of_failing_commands_is_unchanged(exit_code: int) -> None:
     assert minimise("pytest -v", PYTEST, exit_code=exit_code) is None
 
 
@@ -58,12 +58,12 @@ def test_lines_that_mention_a_problem_stay() -> None:
     assert "DEPRECATION" in short
 
 
-def test_short_outputs_and_small_gains_are_left_alone() -> None:
+def test_short_output_and_small_savings_are_unchanged() -> None:
     assert minimise("pip install x", PIP[:400], exit_code=0) is None
     assert minimise("pip install x", "x" * 90_000 + "\n" + PIP, exit_code=0) is None
 
 
-def test_a_line_with_many_colons_is_kept_at_once() -> None:
+def test_a_line_with_many_colons_is_matched_quickly() -> None:
     line = "a" + "::a" * 60 + " was not found"  # took years: each :: could begin another part
 
     short = minimise("pytest", f"{PYTEST}{line}\n", exit_code=0)
@@ -80,7 +80,9 @@ def test_the_last_state_of_a_progress_bar_stays() -> None:
 
 
 @needs_posix_shell
-async def test_the_original_is_an_artifact_and_a_failure_stays_whole(tmp_path: Path) -> None:
+async def test_the_full_output_is_stored_as_an_artifact_and_failures_are_unchanged(
+    tmp_path: Path,
+) -> None:
     async with shell(tmp_path) as bash:
         program = bash.cwd / "pytest"
         program.write_text(f"#!/bin/sh\ncat <<'END'\n{PYTEST}END\nexit ${{1:-0}}\n")

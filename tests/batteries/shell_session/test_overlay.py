@@ -75,7 +75,7 @@ def window(tmp_path: Path) -> Iterator[Window]:
 
 
 @pytest.mark.skipif(shutil.which("vim") is None, reason="needs vim")
-def test_vim_takes_keys_and_follows_the_size(window: Window) -> None:
+def test_vim_receives_keys_and_resizes(window: Window) -> None:
     pane = window.open(command="vim -u NONE note.txt", pty=True)
     shows(pane, "Ctrl+] ends the program")
 
@@ -94,7 +94,7 @@ def test_vim_takes_keys_and_follows_the_size(window: Window) -> None:
 
 
 @pytest.mark.skipif(shutil.which("htop") is None, reason="needs htop")
-def test_htop_takes_keys(window: Window) -> None:
+def test_htop_receives_keys(window: Window) -> None:
     pane = window.open(command="htop", pty=True)
 
     shows(pane, "F10Quit")
@@ -106,7 +106,7 @@ def test_htop_takes_keys(window: Window) -> None:
     shows(pane, "It is closed.")
 
 
-def test_a_python_repl_takes_keys_and_escape_ends_it(window: Window) -> None:
+def test_a_python_repl_receives_keys_and_escape_ends_it(window: Window) -> None:
     pane = window.open(command=f"{sys.executable} -q", pty=True)
 
     shows(pane, ">>>")
@@ -122,7 +122,7 @@ def test_a_python_repl_takes_keys_and_escape_ends_it(window: Window) -> None:
     shows(pane, "It is closed.")
 
 
-def test_no_pty_gives_no_terminal(window: Window) -> None:
+def test_the_no_pty_flag_runs_commands_without_a_terminal(window: Window) -> None:
     pane = window.open("--no-pty", command="test -t 1 && echo terminal || echo pipe", pty=True)
 
     shows(pane, "It is closed.")

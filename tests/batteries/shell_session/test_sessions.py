@@ -23,7 +23,7 @@ from tests.modes.pipes import until
 pytestmark = needs_posix_shell
 
 
-async def test_folder_variables_and_functions_survive(tmp_path: Path) -> None:
+async def test_working_directory_variables_and_functions_are_kept(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         outputs = await bash.texts(
             "x=5; f() { echo f $x $1; }; alias up='echo UP'; mkdir -p d; cd d; export Y=1; false",
@@ -131,21 +131,21 @@ async def test_late_output_of_a_background_process_is_shown_with_the_next_comman
         assert second == "[output of background processes since the last command]\nlate\nnext\n"
 
 
-async def test_output_may_look_like_anything(tmp_path: Path) -> None:
+async def test_output_that_resembles_the_end_marker_is_kept(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         outputs = await bash.texts(r"printf '\036abc 0 / abc\036'; printf '\036'", "echo ok")
 
         assert outputs == ["\x1eabc 0 / abc\x1e\x1e", "ok\n"]
 
 
-async def test_redirecting_the_shell_itself_ends_with_the_call(tmp_path: Path) -> None:
+async def test_redirections_of_the_shell_apply_to_one_call(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         outputs = await bash.texts("exec >file 2>&1 </dev/null; echo hidden", "cat file")
 
         assert outputs == ["(no output)", "hidden\n"]
 
 
-async def test_a_second_call_at_the_same_time_has_its_own_shell(tmp_path: Path) -> None:
+async def test_a_concurrent_call_runs_in_its_own_shell(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
         await bash.run("cd /; x=1")
         [tool] = [each for each in bash.hosted.session.tools.listed() if each.name == "bash"]
@@ -166,7 +166,7 @@ async def test_a_second_call_at_the_same_time_has_its_own_shell(tmp_path: Path) 
         assert await slow == "1\n"
 
 
-async def test_guards_are_asked_about_every_command(tmp_path: Path) -> None:
+async def test_spawn_guards_are_called_for_every_command(tmp_path: Path) -> None:
     def guard(pi: ExtensionAPI) -> None:
         def refuse(request: SpawnRequest) -> SpawnRequest:
             if request.command.startswith("rm"):
@@ -181,7 +181,9 @@ async def test_guards_are_asked_about_every_command(tmp_path: Path) -> None:
         assert outputs[1:] == ["Only plan: nothing is removed.", "file\n1\n"]
 
 
-async def test_a_guard_that_changes_its_mind_gets_a_new_shell(tmp_path: Path) -> None:
+async def test_the_shell_is_restarted_when_a_guard_changes_the_spawn_request(
+    tmp_path: Path,
+) -> None:
     env: dict[str, str] = {}
 
     def guard(pi: ExtensionAPI) -> None:
@@ -251,7 +253,9 @@ async def test_a_command_for_which_the_model_has_a_tool_is_rejected(tmp_path: Pa
         assert text(allowed) == "none\n"
 
 
-async def test_variables_of_the_session_and_of_automation_reach_commands(tmp_path: Path) -> None:
+async def test_variables_of_the_session_and_of_automation_are_set_for_commands(
+    tmp_path: Path,
+) -> None:
     async with shell(tmp_path) as bash:
         [output] = await bash.texts("echo $PI_MODEL $CI $EDITOR $PI_SESSION_ID")
 
@@ -299,7 +303,7 @@ class SlowShell:
         self.interrupts += 1
 
 
-async def test_late_answers_to_interrupts_are_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_late_responses_to_interrupts_are_not_output(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pi.batteries.shell_session.session.INTERRUPT_SECONDS", 0.01)
     tasks: list[asyncio.Task[None]] = []
     scope: Any = SimpleNamespace(

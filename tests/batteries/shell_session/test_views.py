@@ -39,7 +39,7 @@ def test_keys_are_sent_as_a_classic_terminal_does(data: str, sent: bytes) -> Non
     assert encode_key(data, application_cursor=False, bracketed_paste=False) == sent
 
 
-def test_modes_of_the_program_change_what_is_sent() -> None:
+def test_terminal_modes_of_the_program_change_the_encoding_of_keys() -> None:
     assert encode_key("\x1b[A", application_cursor=True, bracketed_paste=False) == b"\x1bOA"
     paste = "\x1b[200~x\x1b[201~"
     assert encode_key(paste, application_cursor=False, bracketed_paste=True) == paste.encode()
@@ -69,7 +69,7 @@ class Stage:
         self.stopped += 1
 
 
-def test_the_terminal_has_the_size_of_the_window_and_follows_it() -> None:
+def test_the_terminal_is_resized_with_the_window() -> None:
     stage = Stage()
     stage.overlay.render(20)
     stage.overlay.render(20)
@@ -94,7 +94,7 @@ def test_text_styles_and_the_cursor_are_drawn() -> None:
     assert hint.strip().startswith("Escape or Ctrl+]")
 
 
-def test_escape_ends_a_program_unless_it_has_a_screen_of_its_own() -> None:
+def test_escape_ends_a_program_unless_it_uses_the_alternate_screen() -> None:
     stage = Stage()
     stage.emulator.feed(b"\x1b[?1049h")
     stage.overlay.handle_input("\x1b")
@@ -107,7 +107,7 @@ def test_escape_ends_a_program_unless_it_has_a_screen_of_its_own() -> None:
     assert stage.stopped == 2
 
 
-def test_questions_of_the_program_to_its_terminal_are_answered() -> None:
+def test_terminal_queries_of_the_program_are_answered() -> None:
     stage = Stage()
     replies: list[bytes] = []
     stage.emulator.on_reply(replies.append)

@@ -72,7 +72,7 @@ def test_glyphs_are_distinct() -> None:
         ("中文", UNKNOWN * 2, 2),
     ],
 )
-def test_characters_without_a_glyph_are_similar_ones_or_counted(
+def test_characters_without_a_glyph_are_replaced_or_counted(
     text: str, printed: str, missing: int
 ) -> None:
     assert printable(text) == (printed, missing)
@@ -89,7 +89,7 @@ def test_characters_without_a_glyph_are_similar_ones_or_counted(
         ("Never touch the folder.", "Ошибка: файл не найден; " * 50, False),
     ],
 )
-def test_a_message_in_another_script_is_not_lost_among_results(
+def test_readability_is_judged_separately_for_messages_and_results(
     message: str, result: str, is_readable: bool
 ) -> None:
     pieces = [Piece(text=message), Piece(text=result, is_output=True)]
@@ -97,7 +97,7 @@ def test_a_message_in_another_script_is_not_lost_among_results(
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_pages_hold_all_of_the_text_in_every_shape(name: str) -> None:
+def test_pages_contain_the_whole_text_in_every_shape(name: str) -> None:
     shape = SHAPES[name]
     words = " ".join(f"word{n}" for n in range(9_000))
     printed = paginate([Piece(text=words)], shape)
@@ -125,14 +125,14 @@ def test_a_picture_of_1568_pixels_holds_33930_characters() -> None:
         ("unmeasured", "faux", "6x12-dim", 1568),
     ],
 )
-def test_the_shape_follows_the_model_then_its_server(
+def test_the_shape_is_selected_by_model_then_by_wire(
     model: str, api: str, shape: str, width: int
 ) -> None:
     found = shape_for(Model(id=model, name=model, api=api, provider="x"))
     assert (found.name, found.width) == (shape, width)
 
 
-def test_a_shape_can_be_forced_and_unknown_providers_get_five_pictures() -> None:
+def test_a_shape_can_be_configured_and_unknown_providers_allow_five_pictures() -> None:
     claude = Model(id="claude-sonnet-4-5", name="c", api="anthropic-messages", provider="anthropic")
     assert shape_for(claude, "8x13-bw").name == "8x13-bw"
     assert shape_for(claude, "nonsense").name == "6x12-dim"
@@ -198,7 +198,7 @@ def frames(*names: str) -> list[Image]:
     return [Image(data=name, mime_type="image/png") for name in names]
 
 
-def test_the_first_picture_is_pinned_and_the_middle_fades() -> None:
+def test_the_first_picture_is_kept_and_middle_ones_are_dropped_first() -> None:
     planned = plan(frames(*"abcdef"), pages("x", "y"), budget=5, tail_characters=100)
 
     assert [image.data for image in planned.kept] == ["a", "e", "f"]
@@ -206,7 +206,7 @@ def test_the_first_picture_is_pinned_and_the_middle_fades() -> None:
     assert [page.text for page in planned.printed] == ["x", "y"]
 
 
-def test_new_pages_are_never_given_up_but_stay_text() -> None:
+def test_new_pages_beyond_the_budget_are_kept_as_text() -> None:
     planned = plan(frames("a", "b"), pages(*"vwxyz"), budget=4, tail_characters=100)
 
     assert [image.data for image in planned.kept] == ["a"]

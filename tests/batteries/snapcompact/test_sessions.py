@@ -80,7 +80,7 @@ async def test_history_becomes_pictures_without_a_request(tmp_path: Path) -> Non
 
 
 @pytest.mark.full
-async def test_a_second_one_is_not_larger_and_pictures_stay_within_their_budget(
+async def test_a_second_archive_is_not_larger_and_pictures_do_not_exceed_their_budget(
     tmp_path: Path,
 ) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
@@ -121,7 +121,7 @@ async def test_a_result_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
         assert "Compaction" not in kinds
 
 
-async def test_instructions_and_blind_models_get_a_text_summary(tmp_path: Path) -> None:
+async def test_instructions_and_models_without_images_use_a_text_summary(tmp_path: Path) -> None:
     ui = FakeUI()
     async with extension_session(tmp_path, extension, settings=SNAP, ui=ui) as hosted:
         await talk(hosted, 5)
@@ -141,7 +141,7 @@ async def test_instructions_and_blind_models_get_a_text_summary(tmp_path: Path) 
 
 
 @pytest.mark.behaviour("portable-summary-fallback")
-async def test_a_text_summary_after_pictures_covers_what_they_showed(tmp_path: Path) -> None:
+async def test_a_text_summary_after_pictures_covers_the_archived_messages(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         await talk(hosted, 5)
         await hosted.session.compact()
@@ -231,7 +231,7 @@ class _Request:
 
 @pytest.mark.behaviour("secrets-are-hidden-everywhere")
 @pytest.mark.parametrize("with_battery", [False, True])
-async def test_secrets_are_not_printed(
+async def test_secrets_are_redacted_from_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_battery: bool
 ) -> None:
     key = "sk-" + os.urandom(16).hex()

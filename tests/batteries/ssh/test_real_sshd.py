@@ -116,7 +116,7 @@ async def test_a_changed_key_is_refused(tmp_path: Path, server: Server) -> None:
     assert (server.folder / "known_hosts").read_text() == before
 
 
-async def test_hosts_that_cannot_be_reached(tmp_path: Path, server: Server) -> None:
+async def test_failed_connections_are_explained(tmp_path: Path, server: Server) -> None:
     (server.folder / "authorized_keys").write_text("")
     steps = [{"command": "id", "host": host} for host in ("box", "closed", "nowhere")]
     hosts = ("box", "closed", "nowhere")
@@ -203,7 +203,9 @@ async def test_abort_and_timeout_end_the_command_on_the_host(
     assert len(connections) == 1
 
 
-async def test_the_end_of_sshd_is_reported(tmp_path: Path, server: Server) -> None:
+async def test_connection_errors_are_reported_after_sshd_has_ended(
+    tmp_path: Path, server: Server
+) -> None:
     async with ssh_session(
         tmp_path, {"command": "echo 1"}, {"command": "echo 2"}, config=server.config
     ) as hosted:

@@ -69,7 +69,7 @@ async def test_commands_and_files_share_one_connection(tmp_path: Path, box: Stan
     assert (box.home / "new" / "a.txt").stat().st_mode & 0o777 == 0o644
 
 
-async def test_hostile_names_stay_names(tmp_path: Path, box: StandIn) -> None:
+async def test_hostile_file_names_are_quoted(tmp_path: Path, box: StandIn) -> None:
     found = await on(
         tmp_path,
         box,
@@ -86,7 +86,7 @@ async def test_hostile_names_stay_names(tmp_path: Path, box: StandIn) -> None:
     assert not list(tmp_path.rglob("pwned"))
 
 
-async def test_a_write_keeps_mode_and_link_and_leaves_nothing_behind(
+async def test_a_write_keeps_mode_and_link_and_removes_its_temporary_file(
     tmp_path: Path, box: StandIn
 ) -> None:
     file, link = box.home / "run.sh", box.home / "link"
@@ -109,7 +109,7 @@ async def test_a_write_keeps_mode_and_link_and_leaves_nothing_behind(
     assert sorted(each.name for each in box.home.iterdir()) == ["empty", "link", "run.sh"]
 
 
-async def test_the_scheme_reads_writes_and_lists(tmp_path: Path, box: StandIn) -> None:
+async def test_ssh_urls_can_be_read_written_and_listed(tmp_path: Path, box: StandIn) -> None:
     ui = Chooser("Allow once")
     found = await on(
         tmp_path,
@@ -144,7 +144,7 @@ async def test_the_scheme_reads_writes_and_lists(tmp_path: Path, box: StandIn) -
         ("box/%7Ex", "box", "/~x"),
     ],
 )
-def test_addresses_are_parsed(rest: str, host: str, path: str) -> None:
+def test_ssh_urls_are_parsed(rest: str, host: str, path: str) -> None:
     assert parse_rest(rest) == (host, path)
 
 
@@ -152,7 +152,7 @@ def test_addresses_are_parsed(rest: str, host: str, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["box", "me@box.example", "a_b-c.d", "10.0.0.1"])
-def test_names_of_hosts(name: str) -> None:
+def test_valid_host_names_are_accepted(name: str) -> None:
     assert HOST.fullmatch(name)
 
 
@@ -160,11 +160,11 @@ def test_names_of_hosts(name: str) -> None:
     "name",
     ["-oProxyCommand=id", "a b", "a;id", "$(id)", "*", "", "a\nb", "%h", "-l@x", "a/b", "a@-b"],
 )
-def test_what_is_no_name_of_a_host(name: str) -> None:
+def test_invalid_host_names_are_rejected(name: str) -> None:
     assert not HOST.fullmatch(name)
 
 
-def test_every_start_checks_keys_asks_nothing_and_forwards_nothing() -> None:
+def test_every_ssh_command_checks_host_keys_without_prompts_and_forwarding() -> None:
     target = Target(host="box", config_file="/c")
     for words in master_arguments(target, "/s"), call_arguments(target, "/s", "true"):
         for option in (
@@ -185,7 +185,7 @@ def test_keys_are_checked_and_never_added() -> None:
     assert {"ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes"} <= set(COMMON)
 
 
-async def test_unknown_and_invalid_hosts(tmp_path: Path, box: StandIn) -> None:
+async def test_unknown_and_invalid_hosts_are_rejected(tmp_path: Path, box: StandIn) -> None:
     ui = Chooser()
     step = {"command": "id"}
     hosts = ("box", "-oProxyCommand=id", "x y")
@@ -299,7 +299,7 @@ async def test_a_lost_connection_is_opened_again(tmp_path: Path, box: StandIn) -
         ("exit 255", "Command exited with code 255"),
     ],
 )
-async def test_a_call_that_ends_before_its_cut_connection_is_lost_and_an_exit_code_is_not(
+async def test_exit_code_255_is_a_lost_connection_only_if_the_connection_is_gone(
     tmp_path: Path, box: StandIn, command: str, result: str
 ) -> None:
     found = await remote(tmp_path, {"command": command}, config="", environ=box.environ)
@@ -326,7 +326,7 @@ if [ "$master" ]; then {master}; : >"$2"; echo connected; exec sleep 100; fi
         (":", "exit 7", "box:x failed: exit code 7"),
     ],
 )
-async def test_a_host_that_does_not_follow_the_script_is_reported(
+async def test_a_host_with_an_unexpected_response_is_reported(
     tmp_path: Path, box: StandIn, master: str, call: str, problem: str
 ) -> None:
     (box.folder / "ssh").write_text(HOSTILE.format(master=master, call=call))
@@ -357,7 +357,7 @@ async def test_long_output_is_cut_and_kept(tmp_path: Path, box: StandIn) -> None
     assert len(found) < 60_000
 
 
-async def test_a_command_that_takes_too_long_keeps_its_output(tmp_path: Path, box: StandIn) -> None:
+async def test_a_command_that_times_out_keeps_its_output(tmp_path: Path, box: StandIn) -> None:
     step = {"command": "echo begun; sleep 60", "timeout": 0.5}
     first, second = await on(tmp_path, box, step, {"command": "x", "timeout": -1})
 
@@ -383,7 +383,9 @@ async def test_binary_files_are_refused(tmp_path: Path, box: StandIn) -> None:
 # Consent ------------------------------------------------------------------------------------------
 
 
-async def test_commands_and_writes_ask_and_reads_do_not(tmp_path: Path, box: StandIn) -> None:
+async def test_commands_and_writes_need_confirmation_and_reads_do_not(
+    tmp_path: Path, box: StandIn
+) -> None:
     ui = Chooser("Deny")
     (box.home / "f").write_text("text")
     found = await on(
@@ -400,7 +402,7 @@ async def test_commands_and_writes_ask_and_reads_do_not(tmp_path: Path, box: Sta
     assert ui.questions == ["Run a command on box?\n\nrm f\\x1b[2K", "Write f on box?\n\nx"]
 
 
-async def test_a_grant_for_the_session_is_asked_for_once_per_host(
+async def test_a_grant_for_the_session_is_requested_once_per_host(
     tmp_path: Path, box: StandIn
 ) -> None:
     ui = Chooser("Allow for this session")
@@ -427,7 +429,7 @@ async def test_without_a_user_commands_and_writes_are_refused(tmp_path: Path, bo
     assert found[3] == "(nothing)"
 
 
-async def test_a_permission_guard_decides_instead(tmp_path: Path, box: StandIn) -> None:
+async def test_a_permission_guard_replaces_the_confirmation(tmp_path: Path, box: StandIn) -> None:
     guarded = {"ssh": {"hosts": ["box"]}, "permissions": {"mode": "ask", "allow": ["ssh"]}}
     allowed, scheme = await on(
         tmp_path,

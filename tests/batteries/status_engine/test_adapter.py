@@ -58,7 +58,9 @@ async def test_for_clients_the_lines_are_published_when_they_change(
         assert show.panel.rows == {}
 
 
-async def test_a_run_begins_with_the_lines_although_they_are_the_same(tmp_path: Path) -> None:
+async def test_the_lines_are_published_at_the_start_of_each_run_also_unchanged(
+    tmp_path: Path,
+) -> None:
     async with status_session(tmp_path, True, says("Hello."), says("Again."), mode="rpc") as show:
         published = publications(show)
         await show.until(lambda: len(published) == 1)
@@ -69,7 +71,7 @@ async def test_a_run_begins_with_the_lines_although_they_are_the_same(tmp_path: 
         assert published == [{"line2": LINE_2, "line3": None}] * 3
 
 
-async def test_lines_that_are_switched_off_are_published_as_none(tmp_path: Path) -> None:
+async def test_disabled_lines_are_published_as_empty(tmp_path: Path) -> None:
     async with status_session(tmp_path, {"items": ["model"]}, mode="rpc") as show:
         published = publications(show)
         await show.until(lambda: len(published) == 1)
@@ -98,7 +100,7 @@ async def test_nothing_is_shown_unless_enabled(tmp_path: Path, setting: object) 
         assert show.panel.rows == {}
 
 
-async def test_settings_count_as_soon_as_they_change(tmp_path: Path) -> None:
+async def test_changed_settings_apply_immediately(tmp_path: Path) -> None:
     async with status_session(tmp_path, False) as show:
         seen = [show.panel.screen()]
         for changed in ({"items": ["model"]}, {"items": ["effort"]}, False):
@@ -111,7 +113,7 @@ async def test_settings_count_as_soon_as_they_change(tmp_path: Path) -> None:
         assert show.panel.rows == {}
 
 
-async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+async def test_invalid_settings_are_reported(tmp_path: Path) -> None:
     async with status_session(tmp_path, {"provider": "oracle"}) as show:
         assert show.panel.notices == [
             (
@@ -121,7 +123,7 @@ async def test_settings_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         ]
 
 
-async def test_the_model_and_its_effort_are_seen_at_once(tmp_path: Path) -> None:
+async def test_a_changed_effort_is_shown_immediately(tmp_path: Path) -> None:
     async with status_session(tmp_path, True) as show:
         show.panel.screen()
         await show.session.set_thinking_level("low")
@@ -130,7 +132,7 @@ async def test_the_model_and_its_effort_are_seen_at_once(tmp_path: Path) -> None
         assert show.panel.screen() == ["faux | low | project"]
 
 
-async def test_the_branch_and_its_changes_are_seen(tmp_path: Path) -> None:
+async def test_the_branch_and_its_changes_are_shown(tmp_path: Path) -> None:
     project = make_repository(tmp_path / "home" / "project")
     async with status_session(tmp_path, True) as show:
         await show.sees(f"{LINE_2} | main +0 -0")
@@ -140,7 +142,7 @@ async def test_the_branch_and_its_changes_are_seen(tmp_path: Path) -> None:
         await show.sees(f"{LINE_2} | other +0 -2")
 
 
-async def test_in_a_directory_that_is_not_trusted_only_the_branch_is_seen(tmp_path: Path) -> None:
+async def test_in_an_untrusted_directory_only_the_branch_is_shown(tmp_path: Path) -> None:
     make_repository(tmp_path / "home" / "project")
     async with status_session(tmp_path, True, approve=False) as show:
         await show.sees(f"{LINE_2} | main")
@@ -149,7 +151,9 @@ async def test_in_a_directory_that_is_not_trusted_only_the_branch_is_seen(tmp_pa
         assert show.panel.screen() == [f"{LINE_2} | main"]
 
 
-async def test_a_new_session_begins_at_zero_and_a_reload_goes_on(tmp_path: Path) -> None:
+async def test_the_duration_restarts_with_a_new_session_but_not_with_a_reload(
+    tmp_path: Path,
+) -> None:
     async with status_session(tmp_path, {"items": ["duration"]}) as show:
         seen = []
         for act in (None, show.session.sessions.reload, show.session.sessions.new):
@@ -161,14 +165,14 @@ async def test_a_new_session_begins_at_zero_and_a_reload_goes_on(tmp_path: Path)
         assert seen == ["5s", "10s", "5s"]
 
 
-async def test_nothing_stays_when_the_session_ends(tmp_path: Path) -> None:
+async def test_the_lines_are_removed_when_the_session_ends(tmp_path: Path) -> None:
     async with status_session(tmp_path, True) as show:
         panel = show.panel
 
     assert panel.rows == {}
 
 
-def test_importing_it_loads_no_screen() -> None:
+def test_importing_the_adapter_imports_no_screen_modules() -> None:
     code = (
         "import sys, pi.batteries.status_engine.adapter;"
         "print([name for name in sys.modules if name.startswith('pi.tui')])"

@@ -94,43 +94,43 @@ async def test_a_plain_shell_script_for_claude_code_runs_unchanged(
     assert await ask(run, script(tmp_path, SED_SCRIPT)) == "GPT-5"
 
 
-async def test_a_script_that_reads_nothing_is_fine(run: Run) -> None:
+async def test_a_script_that_ignores_its_input_is_supported(run: Run) -> None:
     assert await ask(run, "echo hello; echo more") == "hello"
 
 
-async def test_a_script_that_says_nothing_has_no_line(run: Run) -> None:
+async def test_a_script_without_output_returns_an_empty_line(run: Run) -> None:
     assert await ask(run, "cat > /dev/null") == ""
 
 
-async def test_a_command_is_given_up_after_its_time(run: Run) -> None:
+async def test_a_command_that_exceeds_its_timeout_fails(run: Run) -> None:
     with pytest.raises(SourceFailed, match="took longer than 50 ms") as caught:
         await ask(run, "echo early; exec sleep 600", timeout_ms=50)
 
     assert "commandTimeoutMs" in str(caught.value)
 
 
-async def test_a_command_that_fails_has_no_answer_although_it_said_something(run: Run) -> None:
+async def test_a_failing_command_raises_although_it_printed_a_line(run: Run) -> None:
     with pytest.raises(SourceFailed, match="failed with exit code 3: no network"):
         await ask(run, "echo half a line; echo no network >&2; exit 3")
 
 
-async def test_a_command_that_fails_in_silence_has_no_answer(run: Run) -> None:
+async def test_a_failing_command_without_output_raises(run: Run) -> None:
     with pytest.raises(SourceFailed, match=r"failed with exit code 1\.$"):
         await ask(run, "exit 1")
 
 
-async def test_a_program_that_cannot_be_started_has_no_answer(run: Run, tmp_path: Path) -> None:
+async def test_a_program_that_cannot_be_started_raises(run: Run, tmp_path: Path) -> None:
     command = script(tmp_path, "#!/no/such/interpreter\n")
 
     with pytest.raises(SourceFailed, match="was not run"):
         await ask(run, command)
 
 
-async def test_bytes_that_are_no_text_do_no_harm(run: Run) -> None:
+async def test_invalid_bytes_in_the_output_are_replaced(run: Run) -> None:
     assert await ask(run, r"printf 'a\377b\n'") == "a�b"
 
 
-async def test_the_command_sees_no_credentials(tmp_path: Path) -> None:
+async def test_the_command_receives_no_credentials(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append) as hosted:
         environ = hosted.fixture.host.environ
@@ -148,7 +148,7 @@ def test_a_program_with_a_space_in_its_path_needs_no_quotes(tmp_path: Path) -> N
     assert arguments(path, "posix") == (path,)
 
 
-def test_a_file_of_the_project_does_not_take_the_place_of_a_command(
+def test_a_file_of_the_project_does_not_shadow_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(tmp_path, "#!/bin/sh\n", name="starship")
@@ -163,9 +163,9 @@ def test_a_line_for_the_shell_may_be_long() -> None:
     assert arguments(line, "posix") == ("/bin/sh", "-c", line)
 
 
-def test_windows_has_another_shell() -> None:
+def test_windows_uses_cmd_as_shell() -> None:
     assert arguments("line.cmd --short", "nt") == ("cmd", "/d", "/c", "line.cmd --short")
 
 
-def test_only_the_first_line_counts() -> None:
+def test_only_the_first_line_is_used() -> None:
     assert [first_line(text) for text in ("", "a\nb", "a  \r\nb", "\nb")] == ["", "a", "a", ""]

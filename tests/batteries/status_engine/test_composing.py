@@ -21,7 +21,7 @@ def line(state: StatusEngineState = FULL, width: int = 120) -> str:
     return compose(DEFAULT_ITEMS, state, width, TextMetrics())
 
 
-def test_the_counts_stand_beside_the_branch_and_bars_between_the_rest() -> None:
+def test_counts_follow_the_branch_and_bars_separate_the_other_items() -> None:
     assert line() == (
         "gpt-5 | medium | project | feature/awesome-status-lines +12 -4"
         " | workspace-write | on-request"
@@ -39,29 +39,29 @@ def test_the_counts_stand_beside_the_branch_and_bars_between_the_rest() -> None:
         ),
     ],
 )
-def test_what_is_not_known_leaves_no_gap(git: GitState, shown: str) -> None:
+def test_unknown_items_are_omitted_without_a_gap(git: GitState, shown: str) -> None:
     assert line(replace(FULL, git=git)) == shown
 
 
-def test_counts_away_from_the_branch_are_an_item_like_any_other() -> None:
+def test_counts_apart_from_the_branch_are_a_separate_item() -> None:
     shown = compose(("git_counts", "model", "git_branch"), FULL, 120, TextMetrics())
 
     assert shown == "+12 -4 | gpt-5 | feature/awesome-status-lines"
 
 
-def test_under_pressure_the_branch_gives_way_first() -> None:
+def test_the_branch_is_truncated_first() -> None:
     assert line(width=80) == (
         "gpt-5 | medium | project | feature…s-lines +12 -4 | workspace-write | on-request"
     )
 
 
-def test_then_the_folder_and_the_model_give_way_and_at_last_the_end_is_cut() -> None:
+def test_folder_and_model_are_truncated_next_and_finally_the_line() -> None:
     state = replace(FULL, cwd="/home/ada/a-rather-long-name", model="a-model-with-a-long-name")
 
     assert line(state, width=40) == "a-mo…ame | medium | a-ra…ame | feat…nes…"
 
 
-def test_items_cannot_command_the_terminal_or_break_the_line() -> None:
+def test_items_cannot_contain_control_sequences_or_line_breaks() -> None:
     state = StatusEngineState(model="a\x1b]0;title\x07b\nc", sandbox="\x1b[31mred")
 
     assert compose(DEFAULT_ITEMS, state, 80, TYPESETTING) == "ab c | red"

@@ -44,11 +44,11 @@ def read(chosen: Any) -> tuple[StatusEngineConfig, tuple[str, ...]]:
         ({"enabled": False}, False),
     ],
 )
-def test_it_is_off_by_default(chosen: Any, enabled: bool) -> None:
+def test_the_engine_is_off_by_default(chosen: Any, enabled: bool) -> None:
     assert read(chosen) == (StatusEngineConfig(enabled=enabled), ())
 
 
-def test_everything_can_be_chosen() -> None:
+def test_all_settings_are_parsed() -> None:
     chosen = {
         "items": ["git_branch", "duration"],
         "provider": "command",
@@ -73,7 +73,7 @@ def test_everything_can_be_chosen() -> None:
     )
 
 
-def test_what_does_not_exist_is_named_and_the_rest_is_used() -> None:
+def test_unknown_values_are_reported_and_the_valid_ones_are_used() -> None:
     config, problems = read({"items": ["model", "weather"], "provider": "oracle"})
 
     assert (config.items, config.provider) == (("model",), None)
@@ -85,11 +85,11 @@ def test_what_does_not_exist_is_named_and_the_rest_is_used() -> None:
 
 
 @pytest.mark.parametrize(("asked", "given"), [(0, 50), (350, 350), (60_000, 10_000)])
-def test_a_timeout_is_kept_within_reason(asked: int, given: int) -> None:
+def test_a_timeout_is_clamped(asked: int, given: int) -> None:
     assert read({"commandTimeoutMs": asked})[0].command_timeout_ms == given
 
 
-def test_a_negative_refresh_is_none() -> None:
+def test_a_negative_refresh_interval_is_zero() -> None:
     assert read({"refreshMs": -5})[0].refresh_ms == 0
 
 
@@ -104,7 +104,7 @@ def test_a_negative_refresh_is_none() -> None:
         (StatusEngineConfig(provider="file", command="x", file="y"), False, True),
     ],
 )
-def test_a_command_is_run_only_if_it_is_the_provider(
+def test_a_command_is_run_only_if_its_provider_is_selected(
     config: StatusEngineConfig, command: bool, file: bool
 ) -> None:
     assert (config.wants_command, config.wants_file) == (command, file)

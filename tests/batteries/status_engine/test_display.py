@@ -18,12 +18,12 @@ def asking(command: str, **more: Any) -> dict[str, Any]:
     return {"provider": "command", "command": command, "commandTimeoutMs": PATIENT, **more}
 
 
-async def test_line_3_is_what_the_command_says(tmp_path: Path) -> None:
+async def test_line_3_is_the_output_of_the_command(tmp_path: Path) -> None:
     async with status_session(tmp_path, asking("echo hello; echo more")) as show:
         await show.sees(LINE_2, "hello")
 
 
-async def test_the_command_gets_the_session_as_json(tmp_path: Path) -> None:
+async def test_the_command_receives_the_session_as_json(tmp_path: Path) -> None:
     payload_file = tmp_path / "payload_file"
     async with status_session(tmp_path, asking(f"cat > {payload_file}; echo done")) as show:
         await show.sees(LINE_2, "done")
@@ -36,7 +36,7 @@ async def test_the_command_gets_the_session_as_json(tmp_path: Path) -> None:
         assert payload["model"] == {"id": "faux", "display_name": "Faux"}
 
 
-async def test_the_command_is_asked_again_when_something_happens(tmp_path: Path) -> None:
+async def test_the_command_is_run_again_after_an_event(tmp_path: Path) -> None:
     count = tmp_path / "count"
     command = f"echo x >> {count}; wc -l < {count}"
     async with status_session(tmp_path, asking(command), says("Hello.")) as show:
@@ -48,7 +48,7 @@ async def test_the_command_is_asked_again_when_something_happens(tmp_path: Path)
         await show.until(lambda: int(show.panel.screen()[1]) > before)
 
 
-async def test_a_file_is_shown_until_the_command_has_said_something(tmp_path: Path) -> None:
+async def test_the_file_is_shown_until_the_command_has_succeeded(tmp_path: Path) -> None:
     file, gate = tmp_path / "line", tmp_path / "gate"
     file.write_text("from the file\n")
     command = f"test -e {gate} && echo from the command || exit 1"
@@ -64,7 +64,7 @@ async def test_a_file_is_shown_until_the_command_has_said_something(tmp_path: Pa
         assert show.panel.screen() == [LINE_2, "from the command"]
 
 
-async def test_a_file_that_comes_changes_and_goes_is_followed(tmp_path: Path) -> None:
+async def test_line_3_follows_the_creation_and_removal_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "line"
     async with status_session(tmp_path, {"file": str(file)}) as show:
         await show.sees(LINE_2)
@@ -88,7 +88,7 @@ async def test_a_command_that_fails_is_reported_once(tmp_path: Path) -> None:
         assert show.panel.screen() == [LINE_2]
 
 
-async def test_rows_are_painted_only_when_they_are_others(tmp_path: Path) -> None:
+async def test_rows_are_painted_only_when_they_change(tmp_path: Path) -> None:
     async with status_session(tmp_path, True) as show:
         await show.sees(LINE_2)
         await show.fixture.clock.advance(30)
@@ -111,7 +111,7 @@ async def test_other_extensions_can_choose_the_items(tmp_path: Path) -> None:
         assert show.panel.screen() == ["project | faux"]
 
 
-async def test_facts_of_other_extensions_are_seen(tmp_path: Path) -> None:
+async def test_facts_of_other_extensions_are_shown(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with status_session(tmp_path, True, beside=(apis.append,)) as show:
         await show.sees(LINE_2)
@@ -123,7 +123,7 @@ async def test_facts_of_other_extensions_are_seen(tmp_path: Path) -> None:
         assert show.panel.screen() == [f"{LINE_2} | read-only | never"]
 
 
-async def test_a_duration_ticks(tmp_path: Path) -> None:
+async def test_the_duration_is_updated(tmp_path: Path) -> None:
     async with status_session(tmp_path, {"items": ["duration"]}) as show:
         seen = show.panel.screen()
         await show.fixture.clock.advance(61)

@@ -36,7 +36,7 @@ class Script:
         return self.line
 
 
-def test_line_2_is_what_was_chosen_of_the_last_state() -> None:
+def test_line_2_shows_the_selected_items_of_the_last_state() -> None:
     engine = StatusEngine(StatusEngineConfig())
 
     engine.set_state(FULL)
@@ -49,7 +49,7 @@ def test_line_2_is_what_was_chosen_of_the_last_state() -> None:
     assert engine.state == replace(FULL, model="opus")
 
 
-async def test_line_3_comes_with_a_later_tick_and_leaves_when_there_is_none() -> None:
+async def test_line_3_is_updated_by_a_later_tick_and_removed_when_empty() -> None:
     script = Script("network ok")
     engine = StatusEngine(MODEL_ONLY, [script.source])
     engine.set_state(FULL)
@@ -79,7 +79,7 @@ async def test_the_first_source_that_has_a_line_is_shown() -> None:
     assert (from_file, engine.tick(0.5, 80).line3) == ("from the file", "from the command")
 
 
-async def test_sources_are_asked_again_when_anything_but_the_time_changes() -> None:
+async def test_sources_are_queried_again_when_the_state_changes_except_for_the_time() -> None:
     script = Script()
     engine = StatusEngine(MODEL_ONLY, [script.source])
 
@@ -95,7 +95,7 @@ async def test_sources_are_asked_again_when_anything_but_the_time_changes() -> N
     assert [reported["model"]["id"] for reported in script.asked] == ["gpt-5", "opus"]
 
 
-async def test_the_payload_is_that_of_the_moment_it_is_sent() -> None:
+async def test_the_payload_is_that_of_the_time_it_is_sent() -> None:
     script = Script()
     engine = StatusEngine(MODEL_ONLY, [script.source], version="1.2.3")
 
@@ -129,7 +129,7 @@ async def test_a_line_of_nothing_but_control_sequences_is_no_line() -> None:
     assert engine.tick(0.1, 80).line3 is None
 
 
-async def test_colours_survive_and_commands_to_the_terminal_do_not() -> None:
+async def test_colours_are_kept_and_other_control_sequences_are_removed() -> None:
     script = Script("\x1b[32mok\x1b[0m \x1b[2J\x1b]52;c;eA==\x07\x1b[31mbad")
     engine = StatusEngine(MODEL_ONLY, [script.source], text=TYPESETTING)
 

@@ -104,7 +104,7 @@ async def events_over_rpc(
         return [record for record in await reader.records() if record["type"] != "response"]
 
 
-async def test_every_event_of_rpc_mode_has_a_time_and_a_new_session_restarts_it(
+async def test_every_event_of_rpc_mode_has_a_timestamp_that_restarts_with_a_new_session(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("Hello."))

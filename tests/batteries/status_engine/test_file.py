@@ -14,7 +14,7 @@ def files(tmp_path: Path) -> Files:
     return LocalFiles(lambda: tmp_path, home=str(tmp_path / "home"))
 
 
-async def test_the_first_line_of_the_file_is_the_line(tmp_path: Path, files: Files) -> None:
+async def test_the_first_line_of_the_file_is_returned(tmp_path: Path, files: Files) -> None:
     ask = file_source("status", files)
 
     lines = [await ask(b"")]
@@ -41,5 +41,5 @@ async def test_a_pipe_a_folder_and_a_huge_file_are_not_read(tmp_path: Path, file
     assert [await read_small(files, name) for name in ("pipe", "folder", "huge")] == [None] * 3
 
 
-async def test_a_name_that_no_file_can_have_is_no_file(files: Files) -> None:
+async def test_an_impossible_file_name_returns_nothing(files: Files) -> None:
     assert await read_small(files, "a\0b") is None

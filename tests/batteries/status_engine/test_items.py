@@ -15,7 +15,7 @@ from pi.batteries.status_engine.items import (
 from tests.batteries.status_engine.samples import FULL
 
 
-def test_every_item_says_its_part_of_the_state() -> None:
+def test_every_item_formats_its_part_of_the_state() -> None:
     assert {item: say(FULL) for item, say in CATALOGUE.items()} == {
         "model": "gpt-5",
         "effort": "medium",
@@ -28,12 +28,12 @@ def test_every_item_says_its_part_of_the_state() -> None:
     }
 
 
-def test_the_catalogue_has_every_item_and_the_usual_ones_come_in_the_order_of_the_text() -> None:
+def test_the_catalogue_has_every_item_and_the_defaults_are_in_the_documented_order() -> None:
     assert tuple(CATALOGUE) == get_args(StatusItem)
     assert (*DEFAULT_ITEMS, "duration") == get_args(StatusItem)
 
 
-def test_of_nothing_nothing_is_said() -> None:
+def test_items_of_an_empty_state_are_empty_except_the_duration() -> None:
     texts = {item: say(StatusEngineState()) for item, say in CATALOGUE.items()}
 
     assert {item for item, text in texts.items() if text} == {"duration"}
@@ -53,5 +53,5 @@ def test_a_duration_has_the_two_largest_units(ms: int, text: str) -> None:
     assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == text
 
 
-def test_below_the_footer_its_items_are_left_out() -> None:
+def test_items_of_the_footer_are_omitted_below_it() -> None:
     assert below_footer(DEFAULT_ITEMS) == ("git_counts", "sandbox", "approval")

@@ -52,7 +52,7 @@ class LineSourceFixture:
         return await self._answers[-1]
 
 
-async def test_it_asks_at_once_and_shows_the_answer_when_there_is_one() -> None:
+async def test_the_first_poll_queries_the_source_and_shows_its_response() -> None:
     kit = LineSourceFixture()
 
     kit.poll(7.0)
@@ -62,7 +62,7 @@ async def test_it_asks_at_once_and_shows_the_answer_when_there_is_one() -> None:
     assert (kit.source.line, kit.lines) == ("here", ["here"])
 
 
-async def test_it_asks_at_most_every_300_ms_however_much_happens() -> None:
+async def test_the_source_is_queried_at_most_every_300_ms() -> None:
     kit = LineSourceFixture()
 
     for hundredth in range(100):
@@ -75,7 +75,7 @@ async def test_it_asks_at_most_every_300_ms_however_much_happens() -> None:
     assert kit.asked == [b"0", b"300", b"600", b"900"]
 
 
-async def test_it_never_asks_twice_at_once_and_then_asks_about_the_latest() -> None:
+async def test_queries_do_not_overlap_and_the_next_one_uses_the_latest_state() -> None:
     kit = LineSourceFixture()
     kit.poll(0.0)
     await kit.asks()
@@ -103,7 +103,7 @@ async def test_without_events_nothing_is_requested() -> None:
     assert await kit.asks() == [b"0"]
 
 
-async def test_a_refresh_asks_although_nothing_happens() -> None:
+async def test_the_refresh_interval_queries_the_source_without_events() -> None:
     kit = LineSourceFixture(refresh=1.0)
 
     for now in (0.0, 0.5, 1.0, 1.5, 2.0):
@@ -115,7 +115,7 @@ async def test_a_refresh_asks_although_nothing_happens() -> None:
     assert kit.asked == [b"0", b"1000", b"2000"]
 
 
-async def test_a_refresh_does_not_get_below_the_300_ms() -> None:
+async def test_the_refresh_interval_is_at_least_300_ms() -> None:
     kit = LineSourceFixture(refresh=0.01)
 
     for now in (0.0, 0.1, 0.2, 0.31):
@@ -140,7 +140,7 @@ async def test_failures_keep_the_last_good_line_and_the_first_is_reported() -> N
     assert kit.problems == ["slow"]
 
 
-async def test_the_same_line_again_is_no_news() -> None:
+async def test_an_unchanged_line_is_not_published_again() -> None:
     kit = LineSourceFixture(refresh=0.3)
 
     for now, line in enumerate(("a", "a", "b", "")):
@@ -151,7 +151,7 @@ async def test_the_same_line_again_is_no_news() -> None:
     assert kit.lines == ["a", "b", ""]
 
 
-async def test_who_fails_again_and_again_is_asked_less_and_less_until_an_answer_comes() -> None:
+async def test_a_failing_source_is_queried_with_exponential_back_off_until_it_succeeds() -> None:
     kit = LineSourceFixture(refresh=0.3)
     answers: list[str | SourceFailed] = [*[SourceFailed("no")] * 8, "good", "good"]
     asked = []

@@ -38,7 +38,7 @@ def installed(folder: Path) -> str:
         ("rpc", {"items": ["model"]}, ["faux"]),
     ],
 )
-async def test_it_is_loaded_where_lines_are_seen_when_the_setting_is_there(
+async def test_the_engine_is_loaded_in_modes_with_lines_if_the_setting_is_set(
     tmp_path: Path, root: Path, mode: Mode, setting: object, shown: list[str]
 ) -> None:
     fixture, panel = SessionFixture(tmp_path), Panel()

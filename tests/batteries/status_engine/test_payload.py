@@ -16,7 +16,7 @@ def fields(state: StatusEngineState) -> dict[str, Any]:
     return decoded
 
 
-def test_the_payload_has_the_fields_of_the_text_and_those_of_claude_code() -> None:
+def test_the_payload_has_the_documented_fields_and_those_of_claude_code() -> None:
     assert fields(FULL) == {
         "hook_event_name": "Status",
         "session_id": "0198c0de",
@@ -44,7 +44,7 @@ def test_the_payload_has_the_fields_of_the_text_and_those_of_claude_code() -> No
     }
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_fields_are_omitted() -> None:
     bare = StatusEngineState(session_id="x", cwd="/somewhere", model="gpt-5")
 
     assert fields(bare) == {
@@ -68,11 +68,11 @@ def test_the_branch_is_in_the_payload_before_its_lines_are_counted() -> None:
     assert fields(replace(FULL, git=GitState(branch="main")))["git"] == {"branch": "main"}
 
 
-def test_how_full_the_window_is_may_be_unknown() -> None:
+def test_the_usage_of_the_context_window_may_be_unknown() -> None:
     state = replace(FULL, context=ContextWindow(size=1000))
 
     assert fields(state)["context_window"] == {"context_window_size": 1000}
 
 
-def test_half_a_character_in_a_path_is_replaced() -> None:
+def test_a_lone_surrogate_in_a_path_is_replaced() -> None:
     assert fields(StatusEngineState(cwd="/a\udcff"))["cwd"] == "/a?"

@@ -45,7 +45,7 @@ def asking(command: str) -> dict[str, Any]:
     return {"provider": "command", "command": command, "commandTimeoutMs": PATIENT}
 
 
-async def test_the_lines_stand_below_the_footer(tmp_path: Path) -> None:
+async def test_the_lines_are_shown_below_the_footer(tmp_path: Path) -> None:
     make_repository(tmp_path / "home" / "project")
     app_fixture = StatusAppFixture(tmp_path, asking("printf '\\033[32mnetwork\\033[0m ok'"))
     async with app_fixture.running():
@@ -55,7 +55,7 @@ async def test_the_lines_stand_below_the_footer(tmp_path: Path) -> None:
         assert line1.endswith("(faux) faux • medium")
 
 
-async def test_with_hardly_a_row_to_spare_only_the_footer_is_shown(tmp_path: Path) -> None:
+async def test_on_a_very_low_screen_only_the_footer_is_shown(tmp_path: Path) -> None:
     app_fixture = StatusAppFixture(tmp_path, True, rows=7)
     async with app_fixture.running():
         await app_fixture.sees("(faux) faux • medium")
@@ -65,7 +65,7 @@ async def test_with_hardly_a_row_to_spare_only_the_footer_is_shown(tmp_path: Pat
         assert LINE_2 not in app_fixture.screen
 
 
-async def test_another_line_3_paints_its_row_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_changed_line_3_repaints_only_its_row(tmp_path: Path) -> None:
     file = tmp_path / "line"
     file.write_text("before")
     app_fixture = StatusAppFixture(tmp_path, {"file": str(file)})

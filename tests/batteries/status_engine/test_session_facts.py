@@ -27,7 +27,9 @@ PRICED = replace(FAUX_MODEL, cost=ModelCost(output=2500))
 """An answer of 100 tokens costs a quarter of a dollar."""
 
 
-async def test_the_state_is_what_the_session_and_other_extensions_say(tmp_path: Path) -> None:
+async def test_the_state_is_composed_of_the_session_and_facts_of_other_extensions(
+    tmp_path: Path,
+) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, apis.append) as hosted:
         [pi, other] = apis
@@ -52,7 +54,7 @@ async def test_the_state_is_what_the_session_and_other_extensions_say(tmp_path: 
         )
 
 
-async def test_without_a_model_and_a_file_little_is_known(tmp_path: Path) -> None:
+async def test_without_a_model_and_a_file_most_fields_are_empty(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, model=None, persistent=False) as hosted:
         [pi] = apis
@@ -63,7 +65,7 @@ async def test_without_a_model_and_a_file_little_is_known(tmp_path: Path) -> Non
         )
 
 
-async def test_what_a_session_costs_adds_up_from_its_beginning(tmp_path: Path) -> None:
+async def test_the_cost_is_the_total_of_the_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.registry.models.register(ScriptedProvider(ANSWER, ANSWER, models=(PRICED,)))
     listening: list[SessionFacts] = []

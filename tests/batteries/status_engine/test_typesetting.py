@@ -23,11 +23,11 @@ PLAIN = TextMetrics()
         (-1, ""),
     ],
 )
-def test_a_long_text_loses_its_middle(width: int, text: str) -> None:
+def test_a_long_text_is_truncated_in_the_middle(width: int, text: str) -> None:
     assert PLAIN.centred("0123456789", width) == text
 
 
-def test_a_long_text_loses_its_end() -> None:
+def test_a_long_text_is_truncated_at_the_end() -> None:
     assert [PLAIN.fitted("01234", width) for width in (5, 4, 1, 0)] == ["01234", "012…", "…", ""]
 
 

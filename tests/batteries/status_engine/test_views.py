@@ -66,7 +66,7 @@ def check(name: str, shown: str) -> None:
     assert shown == path.read_text(encoding="utf-8")
 
 
-def test_lines_are_dim_unless_they_have_colours_of_their_own() -> None:
+def test_lines_without_colours_are_dim() -> None:
     outputs = [
         StatusOutput(line2="two", line3="three"),
         StatusOutput(line2="two", line3="\x1b[31mthree\x1b[0m"),
@@ -84,7 +84,7 @@ def test_lines_are_dim_unless_they_have_colours_of_their_own() -> None:
     ]
 
 
-def test_the_same_rows_again_until_something_changes() -> None:
+def test_rows_are_cached_until_the_output_changes() -> None:
     outputs = [StatusOutput(line2="one")]
     rows = StatusRows(lambda width: outputs[-1], Brackets)
 
@@ -98,13 +98,13 @@ def test_the_same_rows_again_until_something_changes() -> None:
     assert not rows.is_stale()
 
 
-def test_before_it_is_drawn_nothing_is_stale() -> None:
+def test_rows_are_not_stale_before_the_first_render() -> None:
     rows = StatusRows(lambda width: StatusOutput(line2="one"), Brackets)
 
     assert not rows.is_stale()
 
 
-def test_another_theme_paints_anew() -> None:
+def test_a_theme_change_repaints_the_rows() -> None:
     themes = [Brackets()]
     rows = StatusRows(lambda width: StatusOutput(line2="one"), lambda: themes[-1])
 
@@ -115,7 +115,7 @@ def test_another_theme_paints_anew() -> None:
     assert (before, rows.render(80)) == (["<dim>one"], ["<light-dim>one"])
 
 
-def test_a_line_keeps_its_colours_and_loses_what_commands_a_terminal() -> None:
+def test_a_line_keeps_colours_and_loses_other_control_sequences() -> None:
     text = "\x1b[1;31mhot\x1b[0m\x1b[2J\x1b]8;;http://x\x07link\x1b]8;;\x07 \u202eend \rmore"
 
     assert styled_line(text) == "\x1b[1;31mhot\x1b[0mlink end"

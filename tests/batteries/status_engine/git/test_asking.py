@@ -51,13 +51,13 @@ async def test_lines_are_counted_since_the_last_commit(tmp_path: Path) -> None:
     assert counts == [(0, 0), (2, 1), (2, 1), (0, 3)]
 
 
-async def test_before_the_first_commit_nothing_is_counted(tmp_path: Path) -> None:
+async def test_no_lines_are_counted_before_the_first_commit(tmp_path: Path) -> None:
     git(tmp_path, "init")
 
     assert await ask_counts(Git(tmp_path)) is None
 
 
-async def test_git_itself_knows_the_branch(tmp_path: Path) -> None:
+async def test_git_returns_the_branch_or_nothing_for_a_detached_head(tmp_path: Path) -> None:
     repository = make_repository(tmp_path, "topic")
     branches = [await read_branch(Git(repository))]
     git(repository, "checkout", "--detach")
@@ -66,14 +66,14 @@ async def test_git_itself_knows_the_branch(tmp_path: Path) -> None:
     assert branches == ["topic", ""]
 
 
-async def test_without_git_nothing_is_known() -> None:
+async def test_without_git_no_counts_and_no_branch_are_returned() -> None:
     async def missing(argv: Sequence[str], *, env: Mapping[str, str], timeout: float) -> ExecResult:
         raise PiError("there is no such program")
 
     assert (await ask_counts(missing), await read_branch(missing)) == (None, "")
 
 
-async def test_git_that_takes_too_long_is_given_up() -> None:
+async def test_a_slow_git_command_raises_a_timeout() -> None:
     async def slow(argv: Sequence[str], *, env: Mapping[str, str], timeout: float) -> ExecResult:
         return ExecResult(stdout="", stderr="", code=None, killed=True)
 
@@ -94,7 +94,7 @@ HOSTILE = """
 """
 
 
-async def test_a_configuration_that_names_programs_starts_none_of_them(tmp_path: Path) -> None:
+async def test_programs_named_by_the_git_configuration_are_not_run(tmp_path: Path) -> None:
     repository = make_repository(tmp_path)
     (repository / ".gitattributes").write_text("* diff=evil\n")
     (repository / "hooks").mkdir()
@@ -121,7 +121,7 @@ async def test_a_configuration_that_names_programs_starts_none_of_them(tmp_path:
         "[extensions]\n    worktreeConfig = true\n",
     ],
 )
-async def test_filters_and_includes_are_a_reason_not_to_ask(tmp_path: Path, text: str) -> None:
+async def test_a_repository_with_filters_or_includes_is_not_safe(tmp_path: Path, text: str) -> None:
     repository = make_repository(tmp_path / "repository")
     git(repository, "worktree", "add", "-b", "side", str(tmp_path / "tree"))
     files = LocalFiles(lambda: tmp_path, home=str(tmp_path))
@@ -135,7 +135,7 @@ async def test_filters_and_includes_are_a_reason_not_to_ask(tmp_path: Path, text
     assert (before, after) == ([True, True], [False, False])
 
 
-async def test_a_configuration_that_cannot_be_read_is_a_reason_not_to_ask(tmp_path: Path) -> None:
+async def test_a_repository_with_an_unreadable_configuration_is_not_safe(tmp_path: Path) -> None:
     config = make_repository(tmp_path) / ".git" / "config"
     files = LocalFiles(lambda: tmp_path, home=str(tmp_path))
     found = []
@@ -148,7 +148,7 @@ async def test_a_configuration_that_cannot_be_read_is_a_reason_not_to_ask(tmp_pa
     assert found == [False, False]
 
 
-async def test_a_folder_that_looks_like_a_repository_does_not_take_its_place(
+async def test_a_bare_repository_inside_a_repository_is_not_used(
     tmp_path: Path,
 ) -> None:
     repository = make_repository(tmp_path)
@@ -160,7 +160,7 @@ async def test_a_folder_that_looks_like_a_repository_does_not_take_its_place(
     assert await read_branch(Git(trap)) == ""
 
 
-async def test_git_2_30_is_new_enough(tmp_path: Path) -> None:
+async def test_git_2_30_is_supported(tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "project", "topic")
     (repository / "poem").write_text("one\n2\nthree\nfour\n")
     own = Git(repository, program=str(old_git(tmp_path / "git")))

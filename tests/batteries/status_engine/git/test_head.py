@@ -33,7 +33,7 @@ async def test_the_branch_is_read_from_the_folder_or_one_above(
     assert found == [Head(git_dir=repository / ".git", branch="feature/x")] * 2
 
 
-async def test_outside_of_a_repository_there_is_none(tmp_path: Path, files: Files) -> None:
+async def test_outside_of_a_repository_no_head_is_found(tmp_path: Path, files: Files) -> None:
     assert await find_head(files, tmp_path) is None
 
 
@@ -43,7 +43,7 @@ async def test_before_the_first_commit_there_is_a_branch(tmp_path: Path, files: 
     assert await find_head(files, tmp_path) == Head(git_dir=tmp_path / ".git", branch="trunk")
 
 
-async def test_a_detached_head_is_called_that(tmp_path: Path, files: Files) -> None:
+async def test_a_detached_head_is_shown_as_detached(tmp_path: Path, files: Files) -> None:
     repository = make_repository(tmp_path)
     git(repository, "checkout", "--detach")
 
@@ -60,7 +60,7 @@ async def test_a_worktree_has_a_head_of_its_own(tmp_path: Path, files: Files) ->
     assert found == Head(git_dir=repository / ".git" / "worktrees" / "tree", branch="side")
 
 
-async def test_a_folder_that_is_named_relatively_is_found(tmp_path: Path, files: Files) -> None:
+async def test_a_relative_gitdir_is_resolved(tmp_path: Path, files: Files) -> None:
     written(tmp_path / "real", "ref: refs/heads/sub\n")
     module = tmp_path / "module"
     module.mkdir()
@@ -72,13 +72,17 @@ async def test_a_folder_that_is_named_relatively_is_found(tmp_path: Path, files:
 
 
 @pytest.mark.behaviour("footer-branch")
-async def test_a_table_of_references_is_left_to_git(tmp_path: Path, files: Files) -> None:
+async def test_the_branch_of_a_reftable_repository_is_left_empty(
+    tmp_path: Path, files: Files
+) -> None:
     written(tmp_path, "ref: refs/heads/.invalid\n")
 
     assert await find_head(files, tmp_path) == Head(git_dir=tmp_path / ".git", branch="")
 
 
-async def test_a_pointer_to_nothing_is_no_repository(tmp_path: Path, files: Files) -> None:
+async def test_a_gitdir_that_does_not_exist_is_not_a_repository(
+    tmp_path: Path, files: Files
+) -> None:
     (tmp_path / ".git").write_text("gitdir: /no/such/folder\n")
 
     assert await find_head(files, tmp_path) is None

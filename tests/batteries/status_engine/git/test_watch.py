@@ -63,7 +63,7 @@ class WatchedRepository:
         return ExecResult(stdout=stdout, stderr="", code=0, killed=self.killed)
 
 
-async def test_the_branch_is_known_before_its_lines_are_counted(tmp_path: Path) -> None:
+async def test_the_branch_is_published_before_its_lines_are_counted(tmp_path: Path) -> None:
     yard = WatchedRepository(tmp_path)
 
     await yard.look(0.0)
@@ -87,19 +87,19 @@ async def test_git_never_runs_where_the_repository_names_filters(tmp_path: Path)
     assert (await yard.look(0.0), yard.asked) == (GitState(branch="main"), [])
 
 
-async def test_a_table_of_references_is_asked_of_git(tmp_path: Path) -> None:
+async def test_the_branch_of_a_reftable_repository_is_read_with_git(tmp_path: Path) -> None:
     yard = WatchedRepository(tmp_path, "ref: refs/heads/.invalid")
 
     assert await yard.look(0.0) == GitState(branch="table", added=2, removed=1)
 
 
-async def test_outside_of_a_repository_nothing_is_known(tmp_path: Path) -> None:
+async def test_outside_of_a_repository_the_state_is_empty(tmp_path: Path) -> None:
     yard = WatchedRepository(tmp_path, None)
 
     assert (await yard.look(0.0), yard.states, yard.asked) == (GitState(), [], [])
 
 
-async def test_a_repository_that_goes_away_is_forgotten(tmp_path: Path) -> None:
+async def test_the_state_is_cleared_when_the_repository_is_removed(tmp_path: Path) -> None:
     yard = WatchedRepository(tmp_path)
     await yard.look(0.0)
 
@@ -108,7 +108,7 @@ async def test_a_repository_that_goes_away_is_forgotten(tmp_path: Path) -> None:
     assert await yard.look(IDLE) == GitState()
 
 
-async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
+async def test_polling_is_more_frequent_after_an_event(
     tmp_path: Path,
 ) -> None:
     yard = WatchedRepository(tmp_path)
@@ -124,7 +124,7 @@ async def test_it_looks_seldom_and_a_little_more_often_while_something_happens(
 
 
 @pytest.mark.behaviour("footer-branch")
-async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stays(
+async def test_no_second_poll_starts_while_one_is_running_and_the_last_state_is_kept(
     tmp_path: Path,
 ) -> None:
     yard = WatchedRepository(tmp_path)
@@ -140,7 +140,7 @@ async def test_while_a_look_takes_long_no_other_is_begun_and_what_was_known_stay
     await yard.look(IDLE * 4)
 
 
-async def test_a_huge_repository_loses_its_counts_and_is_left_alone_for_a_while(
+async def test_after_a_timeout_the_counts_are_dropped_and_not_requested_for_a_while(
     tmp_path: Path,
 ) -> None:
     yard = WatchedRepository(tmp_path)
