@@ -65,7 +65,7 @@ def test_the_parsed_manifests_are_those_of_the_files() -> None:
     assert json.loads(file.read_text(encoding="utf-8")) == expected, renew
 
 
-def test_a_manifest_that_was_changed_is_parsed_and_the_others_are_not(tmp_path: Path) -> None:
+def test_only_a_changed_manifest_is_parsed_again(tmp_path: Path) -> None:
     for name in ("ask", "todo"):
         (tmp_path / "pi" / "batteries" / name).mkdir(parents=True)
     copies = tmp_path / "pi" / "batteries"
@@ -104,7 +104,7 @@ def test_each_manifest_has_activation_events(tmp_path: Path) -> None:
     "folder", sorted(FOLDER.glob("*/pi.toml")), ids=lambda path: path.parent.name
 )
 @pytest.mark.parametrize("mode", ["print", "json", "rpc", "tui"])
-def test_none_needs_the_extension_host_before_it_is_used(folder: Path, mode: Mode) -> None:
+def test_no_battery_needs_the_extension_host_before_it_is_used(folder: Path, mode: Mode) -> None:
     """The host costs ten times what all batteries may add to a start."""
     assert can_defer(read_manifest(folder.parent), {}, mode)
 
@@ -119,7 +119,7 @@ def test_every_folder_is_declared_and_has_a_manifest() -> None:
 
 
 @pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
-def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
+def test_no_unused_battery_is_imported(cli: Program, mode: str) -> None:
     path = cli.write("reporter.py", REPORTER)
     words = ("--mode", mode, "--model", "mock/echo-3", "-e", str(path))
 
@@ -131,7 +131,7 @@ def test_without_being_used_none_is_imported(cli: Program, mode: str) -> None:
 @pytest.mark.full
 @pytest.mark.slow
 @needs_pty
-def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_path: Path) -> None:
+def test_no_unused_battery_is_imported_by_the_screen(cli: Program, tmp_path: Path) -> None:
     path = cli.write("reporter.py", FILE_REPORTER)
     cli.environ["REPORT"] = str(tmp_path / "report.json")
     with terminal_user(cli, "--model", "mock/echo-3", "-e", str(path)) as user:
@@ -144,7 +144,7 @@ def test_without_being_used_none_is_imported_by_the_screen(cli: Program, tmp_pat
 
 
 @pytest.mark.full
-def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
+def test_a_flag_of_a_battery_loads_only_that_battery(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path), "--timebox", "turns:3", "hello")
 
@@ -156,7 +156,7 @@ def test_a_flag_of_one_loads_it_and_it_alone(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
+def test_commands_and_flags_are_listed_without_loading_a_battery(cli: Program) -> None:
     path = cli.write("reporter.py", REPORTER)
     asked = '{"id": "1", "type": "get_commands"}\n'
 
@@ -170,14 +170,14 @@ def test_commands_and_flags_are_known_without_it(cli: Program) -> None:
     assert "Extension timebox\n  --timebox <value>" in cli.run("--help").out
 
 
-def test_who_wants_no_extensions_has_none_of_these(cli: Program) -> None:
+def test_the_no_extensions_flag_disables_all_batteries(cli: Program) -> None:
     ended = cli.run("-ne", "--timebox", "5m", "-p", "--model", "mock/echo-3", "hello")
 
     assert ended == (1, "", "Error: Unknown option: --timebox\nSee `pi --help`.\n")
 
 
 @pytest.mark.full
-def test_an_index_that_is_out_of_date_is_made_anew(cli: Program) -> None:
+def test_an_outdated_index_is_rebuilt(cli: Program) -> None:
     cli.run("--help")
     index = cli.agent_dir / "extension-index.json"
     first = json.loads(index.read_bytes())

@@ -66,7 +66,7 @@ async def compact(hosted: ExtensionFixture, strategy: str) -> None:
     ),
     ids=["context-full", "shake", "snapcompact", "handoff", "handoff here"],
 )
-async def test_planted_things_survive_one_two_and_five(
+async def test_planted_facts_survive_one_two_and_five_compactions(
     tmp_path: Path, strategy: str, settings: dict[str, Any]
 ) -> None:
     options = {"compaction": {"enabled": False, "keepRecentTokens": 3000}, **settings}

@@ -98,7 +98,7 @@ def test_the_first_request_is_the_same_with_all_batteries_and_with_none(
 
 
 @pytest.mark.full
-def test_the_recommended_set_does_change_it(tmp_path: Path) -> None:
+def test_the_recommended_set_changes_the_first_request(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_OFFLINE="1", PYTHONPATH=str(install(tmp_path / "installed")))
 
     _, _, plain = first_request(cli, WIRES[0], "--batteries", "none")

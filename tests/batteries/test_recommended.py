@@ -54,7 +54,7 @@ def test_every_recommended_setting_is_known_and_switches_its_battery_on() -> Non
             assert not manifest.recommended.keys().isdisjoint(manifest.triggers("setting")), name
 
 
-def test_the_manifests_and_core_make_the_set(fixture: SessionFixture) -> None:
+def test_the_recommended_set_is_collected_from_manifests_and_core(fixture: SessionFixture) -> None:
     found = recommended(fixture)
 
     assert value_at(found, ["todo", "enabled"]) is True
@@ -64,7 +64,7 @@ def test_the_manifests_and_core_make_the_set(fixture: SessionFixture) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "none", "everything", True])
-def test_no_other_value_switches_anything_on(value: object) -> None:
+def test_other_values_switch_no_battery_on(value: object) -> None:
     settings = Settings.in_memory({} if value is None else {"batteries": value})
     settings.recommend(lambda: nested({"todo.enabled": True}))
 
@@ -80,7 +80,9 @@ def test_recommended_values_are_defaults(tmp_path: Path) -> None:
     assert "a" not in settings.raw
 
 
-async def test_one_setting_gives_the_model_the_tools_of_the_set(fixture: SessionFixture) -> None:
+async def test_one_setting_activates_the_tools_of_the_recommended_set(
+    fixture: SessionFixture,
+) -> None:
     session = await fixture.open(settings={"batteries": "recommended"})
     await session.start()
 
@@ -147,7 +149,7 @@ def charts(tmp_path: Path, requirement: str) -> Path:
     return tmp_path / "installed"
 
 
-async def test_the_command_switches_a_battery_and_the_tool_is_there_at_once(
+async def test_the_command_switches_a_battery_and_its_tool_immediately(
     tmp_path: Path, fixture: SessionFixture
 ) -> None:
     session = await fixture.open(mode="tui")
@@ -166,7 +168,7 @@ async def test_the_command_switches_a_battery_and_the_tool_is_there_at_once(
     await session.close()
 
 
-async def test_settings_inside_of_a_switch_are_kept(
+async def test_settings_of_a_battery_are_kept_when_it_is_switched(
     tmp_path: Path, fixture: SessionFixture
 ) -> None:
     (fixture.agent_dir / "settings.json").write_text('{"tui": {"statusEngine": {"file": "a"}}}')
@@ -187,7 +189,7 @@ async def test_settings_inside_of_a_switch_are_kept(
         ("/extensions on timebox", "No setting switches timebox on or off."),
     ],
 )
-async def test_what_cannot_be_switched_is_named(
+async def test_switching_an_unsupported_extension_is_rejected_with_a_reason(
     tmp_path: Path, fixture: SessionFixture, line: str, reason: str
 ) -> None:
     session = await fixture.open(mode="tui")
@@ -198,7 +200,7 @@ async def test_what_cannot_be_switched_is_named(
 
 
 @pytest.mark.parametrize(("keys", "chosen"), [((), "none"), (("down",), "recommended")])
-async def test_the_first_start_offers_them_and_defaults_to_no(
+async def test_the_first_start_offers_the_set_and_defaults_to_no(
     tmp_path: Path, keys: tuple[str, ...], chosen: str
 ) -> None:
     fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1"})

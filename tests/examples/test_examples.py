@@ -33,7 +33,7 @@ def test_an_agent_can_be_embedded_in_a_few_lines() -> None:
     assert finished.stdout == "[add has run]\n2 and 3 make 5.\n"
 
 
-def test_a_conversation_of_a_harness_is_left_compacted_and_gone_on_with() -> None:
+def test_the_harness_example_continues_a_compacted_conversation() -> None:
     finished = subprocess.run(
         [sys.executable, ROOT / "examples/agent_harness.py"], capture_output=True, text=True
     )

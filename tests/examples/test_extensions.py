@@ -79,7 +79,7 @@ def repository(folder: Path) -> None:
         subprocess.run(["git", *words], cwd=folder, check=True)
 
 
-def test_every_example_is_tested_here() -> None:
+def test_every_extension_example_has_a_test() -> None:
     source = "".join(Path(__file__).read_text().split())
 
     assert [name for name in EXAMPLES if f'using("{name}"' not in source] == []
@@ -87,7 +87,7 @@ def test_every_example_is_tested_here() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_import_only_what_is_promised(name: str) -> None:
+def test_examples_import_only_pi_extension(name: str) -> None:
     tree = ast.parse((FOLDER / f"{name}.py").read_text())
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
@@ -115,7 +115,7 @@ async def test_input_is_transformed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-async def test_checkpoints_are_kept(tmp_path: Path) -> None:
+async def test_checkpoints_are_listed(tmp_path: Path) -> None:
     ui = FakeUI()
     async with using("git_checkpoint", tmp_path, says("ok"), ui=ui) as hosted:
         cwd = hosted.fixture.cwd
@@ -136,7 +136,7 @@ async def test_a_footer_is_drawn(tmp_path: Path) -> None:
     assert ui.seen == [("footer", "faux, 0 % full")]
 
 
-async def test_a_tool_is_careful(tmp_path: Path) -> None:
+async def test_the_overridden_read_tool_refuses_secret_files(tmp_path: Path) -> None:
     steps = (calls("read", path=".env"), calls("read", path="a"), says("ok"))
     async with using("tool_override", tmp_path, *steps) as hosted:
         (hosted.fixture.cwd / "a").write_text("hello")
@@ -166,7 +166,7 @@ async def test_a_previewed_copy_is_applied_and_a_command_is_refused(tmp_path: Pa
         assert ui.seen == [("confirm", "Run bash?", "command: echo no")]
 
 
-async def test_a_provider_answers(tmp_path: Path) -> None:
+async def test_the_example_provider_returns_a_response(tmp_path: Path) -> None:
     async with using("provider", tmp_path, model="parrot/echo") as hosted:
         answer = await hosted.session.prompt("hello you")
 
@@ -174,7 +174,7 @@ async def test_a_provider_answers(tmp_path: Path) -> None:
     assert answer.content == (Text(text="hello you "),)
 
 
-async def test_one_signs_in_to_a_provider_and_the_login_is_renewed(tmp_path: Path) -> None:
+async def test_the_user_logs_in_to_a_provider_and_the_login_is_refreshed(tmp_path: Path) -> None:
     words = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
     pages: dict[str, Any] = {
         "/device": {"user_code": "AB-CD", "page": "p", "device_code": "d", "interval": 0},
@@ -254,7 +254,7 @@ async def test_an_answer_that_breaks_a_rule_is_cut(tmp_path: Path) -> None:
     assert answer.content == (Text(text="It is 4."),)
 
 
-async def test_a_sub_agent_looks(tmp_path: Path) -> None:
+async def test_a_sub_agent_answers_a_question(tmp_path: Path) -> None:
     steps = (
         calls("explore", question="where is it?"),
         calls("ls", path="."),

@@ -23,7 +23,7 @@ PRINTED = {
 
 
 @pytest.mark.parametrize("name", sampled(PRINTED, keep=2))
-def test_an_example_prints_what_it_says(name: str, root: Path, tmp_path: Path) -> None:
+def test_an_example_prints_the_expected_output(name: str, root: Path, tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-W", "error", root / f"examples/{name}.py"],
         cwd=tmp_path,
@@ -35,7 +35,7 @@ def test_an_example_prints_what_it_says(name: str, root: Path, tmp_path: Path) -
     assert (finished.stdout, finished.stderr) == (PRINTED[name], "")
 
 
-def test_every_example_of_the_python_api_is_listed(root: Path) -> None:
+def test_every_sdk_example_has_an_expected_output(root: Path) -> None:
     assert {path.stem for path in (root / "examples").glob("sdk_*.py")} == set(PRINTED)
 
 

@@ -83,7 +83,7 @@ async def hosted(client: aiohttp.ClientSession) -> AsyncIterator[Any]:
 
 @needs_nats
 @pytest.mark.full
-async def test_a_guest_at_another_process_is_in_the_room(nats: Nats) -> None:
+async def test_a_guest_connected_to_another_process_is_in_the_room(nats: Nats) -> None:
     async with cluster(nats) as (_, (first, second)):
         async with second.ws_connect(f"/r/{ROOM}") as nowhere:
             assert await closed(nowhere) == 4004
@@ -122,7 +122,7 @@ async def joined(
 
 @needs_nats
 @pytest.mark.full
-async def test_a_host_takes_its_room_over_at_another_process(nats: Nats) -> None:
+async def test_a_host_can_take_over_its_room_at_another_process(nats: Nats) -> None:
     async with (
         cluster(nats) as (_, (first, second)),
         hosted(first) as host,
@@ -168,7 +168,7 @@ async def test_lost_messages_are_reported_to_both_sides(nats: Nats) -> None:
 
 @needs_nats
 @pytest.mark.full
-async def test_nats_is_killed_and_comes_back(nats: Nats) -> None:
+async def test_guests_can_rejoin_after_nats_was_killed_and_restarted(nats: Nats) -> None:
     async with (
         cluster(nats) as (_relays, (first, second)),
         hosted(first) as host,
@@ -210,7 +210,7 @@ class FakeNats:
         self.answers.append(answer)
 
 
-async def test_a_process_that_has_lost_a_room_does_not_answer_for_it() -> None:
+async def test_a_process_without_the_room_does_not_answer_requests_for_it() -> None:
     nats = FakeNats()
     rooms = Rooms(Limits(), Metrics(), time.monotonic)
     members = Cluster(rooms, TaskScope(), report=lambda line: None)
@@ -250,7 +250,7 @@ async def test_one_of_two_processes_is_killed_and_all_resume(nats: Nats) -> None
 
 @pytest.mark.full
 @pytest.mark.timeout(1200)
-async def test_soak() -> None:
+async def test_memory_does_not_grow_during_ten_minutes_of_traffic() -> None:
     """Ten minutes of traffic, with guests that come and go: memory does not grow."""
     relay = RelayProcess()
     try:

@@ -72,7 +72,7 @@ def opened(all_rooms: Rooms) -> tuple[Any, FakeConnection]:
     return room, host
 
 
-def test_frames_go_to_one_guest_or_to_all_and_guests_get_their_own_id() -> None:
+def test_frames_are_sent_to_one_guest_or_all_and_carry_the_id_of_their_guest() -> None:
     all_rooms = rooms()
     room, host = opened(all_rooms)
     first, second = FakeConnection(), FakeConnection()
@@ -101,7 +101,7 @@ def test_ids_of_guests_are_never_used_again() -> None:
 
 
 @pytest.mark.behaviour("a-host-takes-its-room-over-by-proof")
-def test_only_who_has_the_takeover_secret_becomes_host_of_a_room() -> None:
+def test_only_a_client_with_the_takeover_secret_can_take_over_a_room() -> None:
     all_rooms = rooms()
     room, host = opened(all_rooms)
     guest = FakeConnection()
@@ -134,7 +134,7 @@ def test_a_half_open_connection_of_the_host_is_replaced() -> None:
     assert room.host is again
 
 
-def test_a_room_waits_for_its_host_and_then_ends() -> None:
+def test_a_room_without_a_host_is_closed_after_the_grace_period() -> None:
     clock = Clock()
     all_rooms = rooms(clock, grace_seconds=60)
     room, host = opened(all_rooms)
@@ -153,7 +153,7 @@ def test_a_room_waits_for_its_host_and_then_ends() -> None:
     assert refused.value.code == NO_ROOM
 
 
-def test_the_host_ends_its_room_and_others_cannot() -> None:
+def test_only_the_host_can_close_its_room() -> None:
     all_rooms = rooms()
     room, host = opened(all_rooms)
     guest = FakeConnection()
@@ -167,7 +167,7 @@ def test_the_host_ends_its_room_and_others_cannot() -> None:
 
 
 @pytest.mark.behaviour("a-guest-that-does-not-read-is-disconnected")
-def test_a_guest_that_does_not_read_is_disconnected_and_the_others_are_not() -> None:
+def test_only_a_guest_that_does_not_read_is_disconnected() -> None:
     all_rooms = rooms(unsent_bytes=1000)
     room, host = opened(all_rooms)
     slow, other = FakeConnection(), FakeConnection()
@@ -227,7 +227,7 @@ def test_a_host_that_does_not_read_is_disconnected_and_may_come_back() -> None:
     all_rooms.open("r", FakeConnection(), takeover_hash=HASH, takeover=SECRET)
 
 
-def test_addresses_are_limited_and_forgotten() -> None:
+def test_limits_per_address_are_enforced_and_idle_addresses_are_forgotten() -> None:
     clock = Clock()
     limits = Limits(connections_per_address=2, joins_per_minute=60, shares_per_hour=1)
     addresses = AddressLimits(limits, clock)

@@ -94,7 +94,7 @@ async def test_host_and_guest_exchange_frames() -> None:
         assert len(relay.rooms) == 0
 
 
-async def test_close_codes() -> None:
+async def test_connections_are_closed_with_specific_codes() -> None:
     async with running(guests_per_room=1, frame_bytes=1000) as (_, client):
         async with client.ws_connect(f"/r/{ROOM}?role=guest") as nowhere:
             assert await closed(nowhere) == 4004
@@ -113,7 +113,7 @@ async def test_close_codes() -> None:
                 assert await closed(host) == 4009
 
 
-async def test_requests_that_are_no_websockets_get_a_status() -> None:
+async def test_requests_without_websocket_upgrade_return_a_status() -> None:
     async with running() as (_, client):
         for path, status in (
             ("/r/short?role=host", 400),
@@ -148,7 +148,7 @@ async def test_pages_pin_the_hash_of_each_script() -> None:
     assert "script-src 'none'" in files["app.js"].headers["Content-Security-Policy"]
 
 
-async def test_a_stalled_guest_is_dropped_and_costs_the_others_nothing() -> None:
+async def test_a_stalled_guest_is_disconnected_without_delaying_the_others() -> None:
     async with (
         running() as (relay, client),
         client.ws_connect(f"/r/{ROOM}?role=host", headers=HOST) as host,
@@ -202,7 +202,7 @@ class StalledTransport:
         """Nothing: it never pauses its protocol."""
 
 
-async def test_small_frames_for_a_stalled_guest_are_collected_and_stay_in_order() -> None:
+async def test_small_frames_for_a_stalled_guest_are_queued_in_order() -> None:
     transport = StalledTransport()
     scope = TaskScope(report=lambda what, error: None)
     connection = SocketConnection(None, transport, scope)  # type: ignore[arg-type]
@@ -224,7 +224,9 @@ async def test_small_frames_for_a_stalled_guest_are_collected_and_stay_in_order(
     await scope.close()
 
 
-async def test_a_unix_socket_is_for_the_proxy_and_replaces_only_a_dead_one(tmp_path: Path) -> None:
+async def test_a_unix_socket_is_accessible_to_a_proxy_and_replaces_only_a_stale_socket(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "relay.sock"
 
     def relay() -> Relay:
@@ -316,12 +318,12 @@ async def test_shares_survive_a_restart_until_they_expire(tmp_path: Path) -> Non
         ("./pi.sock", Bind(path="./pi.sock")),
     ],
 )
-def test_bind(given: str, bind: Bind) -> None:
+def test_bind_addresses_are_parsed(given: str, bind: Bind) -> None:
     assert parse_bind(given) == bind
 
 
 @pytest.mark.parametrize("given", ["x", "host:", ":80", "host:99999", "host:-1"])
-def test_bad_bind(given: str) -> None:
+def test_invalid_bind_addresses_are_rejected(given: str) -> None:
     with pytest.raises(PiError):
         parse_bind(given)
 
@@ -334,7 +336,7 @@ async def test_a_port_in_use_is_an_error_in_one_line() -> None:
             await Relay(RelayOptions(bind=bind), report=lambda line: None).start()
 
 
-async def test_unix_socket(tmp_path: Path) -> None:
+async def test_a_unix_socket_is_served_and_removed_at_the_end(tmp_path: Path) -> None:
     path = str(tmp_path / "relay.sock")
     relay = Relay(RelayOptions(bind=Bind(path=path)), report=lambda line: None)
     await relay.start()
@@ -381,7 +383,7 @@ def test_sigterm_closes_all_sockets_and_ends() -> None:
 # Hostile clients ----------------------------------------------------------------------------------
 
 
-async def test_a_connection_without_a_request_is_closed_and_others_stay() -> None:
+async def test_a_connection_without_a_complete_request_is_closed() -> None:
     async with running(request_seconds=0) as (relay, client):
         served = await client.get("/healthz")
         await served.read()  # its connection stays open

@@ -81,7 +81,7 @@ def test_matches_are_found_character_by_character(text: str) -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(3))
-def test_many_long_texts(seed: int) -> None:
+def test_matches_are_independent_of_chunks_in_many_long_texts(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(200):
         text = "".join(chance.choices(ALPHABET, k=chance.randrange(900)))
@@ -93,7 +93,7 @@ def test_many_long_texts(seed: int) -> None:
         assert set(names) == expected(text), (text, cuts)
 
 
-def test_a_match_is_found_soon_after_it_has_arrived() -> None:
+def test_a_match_is_found_soon_after_its_last_character() -> None:
     growing = GrowingText(RuleMatcher(rules("forbidden"), re2))
     text = "word " * 1000 + "forbidden " + "word " * 1000
     for number, char in enumerate(text):  # noqa: B007

@@ -77,16 +77,14 @@ def is_match(condition: Condition, text: str) -> bool:
 
 
 @pytest.mark.parametrize(("pattern", "text", "matches"), CASES)
-def test_a_condition_means_what_it_means_in_javascript(
-    pattern: str, text: str, matches: bool
-) -> None:
+def test_a_condition_matches_as_in_javascript(pattern: str, text: str, matches: bool) -> None:
     assert is_match(compile_condition(pattern, re2), text) is matches
 
 
 @pytest.mark.parametrize(
     ("pattern", "text", "matches"), [each for each in CASES if "\\p" not in each[0]]
 )
-def test_both_engines_agree(pattern: str, text: str, matches: bool) -> None:
+def test_python_matches_all_conditions_without_re2(pattern: str, text: str, matches: bool) -> None:
     """Without RE2 Python matches everything."""
     condition = compile_condition(pattern, None)
 
@@ -96,7 +94,7 @@ def test_both_engines_agree(pattern: str, text: str, matches: bool) -> None:
 
 @pytest.mark.full
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
-def test_node_agrees() -> None:
+def test_node_returns_the_same_matches() -> None:
     program = """
         const cases = JSON.parse(require("fs").readFileSync(0, "utf8"));
         const found = cases.map(([pattern, text]) => {
@@ -123,5 +121,5 @@ def test_an_invalid_condition_is_refused_with_the_pattern(pattern: str) -> None:
     ("pattern", "fast"),
     [("a+b", True), ("(?=a)b", False), (r"(a)\1", False), ("(a+)+$", True), ("a{1001}", False)],
 )
-def test_re2_matches_what_it_accepts(pattern: str, fast: bool) -> None:
+def test_re2_is_used_for_supported_patterns(pattern: str, fast: bool) -> None:
     assert (compile_condition(pattern, re2).fast is not None) is fast

@@ -107,7 +107,7 @@ def test_a_continued_session_does_not_send_the_rule_again(
 
 
 @pytest.mark.full
-def test_the_rulebook_is_in_the_request_and_the_command_prints_it(
+def test_the_rulebook_is_in_the_request_and_the_command_prints_the_rules(
     cli: Program, model: LoopbackModel
 ) -> None:
     put(cli.cwd / ".cursorrules", "Of old Cursor.")
@@ -127,7 +127,7 @@ def test_the_rulebook_is_in_the_request_and_the_command_prints_it(
 
 
 @pytest.mark.parametrize("name", sampled([".cursorrules", ".windsurfrules"], keep=1))
-def test_a_project_that_has_nothing_but_an_old_file_needs_trust(
+def test_a_project_with_only_an_old_rules_file_needs_trust(
     cli: Program, model: LoopbackModel, name: str
 ) -> None:
     put(cli.cwd / name, "Of the project.")
@@ -140,7 +140,7 @@ def test_a_project_that_has_nothing_but_an_old_file_needs_trust(
 
 
 @pytest.mark.full
-def test_while_both_are_off_the_request_is_that_of_the_original(
+def test_without_rulebook_and_stream_rules_no_rule_is_sent_or_enforced(
     cli: Program, model: LoopbackModel
 ) -> None:
     put(cli.cwd / ".pi/rules/tabs.md", TABS)

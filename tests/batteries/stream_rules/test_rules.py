@@ -12,7 +12,7 @@ from pi.batteries.stream_rules.rules import RuleScope, ToolScope
 from tests.batteries.stream_rules.stream import registered
 
 
-def test_rules_without_a_condition_are_none() -> None:
+def test_rules_without_a_condition_are_not_registered() -> None:
     assert registered({"description": "d"}, {"alwaysApply": True}).rules == ()
 
 
@@ -53,7 +53,7 @@ def test_a_rule_with_invalid_conditions_and_a_valid_tree_is_used() -> None:
         ),
     ],
 )
-def test_a_scope_names_the_parts_of_an_answer(words: Any, scope: RuleScope) -> None:
+def test_a_scope_selects_the_parts_of_a_response(words: Any, scope: RuleScope) -> None:
     front = {"condition": "x", **({} if words is None else {"scope": words})}
 
     (rule,) = registered(front).rules
@@ -76,7 +76,7 @@ def test_a_rule_that_can_never_match_is_reported_and_left_out(front: dict[str, A
     assert "scope" in found.warnings[-1]
 
 
-def test_disabled_rules_and_switched_off_rules_are_left_out() -> None:
+def test_disabled_rules_are_not_registered() -> None:
     fronts = ({"condition": "x"}, {"condition": "y"}, {"condition": "z", "enabled": False})
 
     found = registered(*fronts, disabled_rules=("r0",))

@@ -66,7 +66,9 @@ async def test_a_rule_interrupts_the_answer_and_the_model_answers_again(tmp_path
         assert hosted.failures == []
 
 
-async def test_with_keep_what_was_said_stays_in_context(tmp_path: Path) -> None:
+async def test_with_context_mode_keep_the_interrupted_response_remains_in_context(
+    tmp_path: Path,
+) -> None:
     async with ruled(tmp_path, {"word": WORD}, BAD, OK, ttsr={"contextMode": "keep"}) as hosted:
         await hosted.session.prompt("go")
 
@@ -75,7 +77,7 @@ async def test_with_keep_what_was_said_stays_in_context(tmp_path: Path) -> None:
         assert sent(hosted, 1).index("FORBIDDEN") < sent(hosted, 1).index("Never say the word.")
 
 
-async def test_text_is_cut_before_it_is_complete_and_a_short_one_at_its_end(
+async def test_text_is_interrupted_while_it_streams_and_short_text_at_its_end(
     tmp_path: Path,
 ) -> None:
     async with ruled(tmp_path / "a", {"word": WORD}, BAD, OK) as hosted:
@@ -111,7 +113,7 @@ async def test_thinking_and_calls_of_any_tool_are_matched_unless_the_scope_exclu
         assert texts(hosted) == []  # it did not run
 
 
-async def test_a_file_is_not_written_with_what_a_rule_forbids(tmp_path: Path) -> None:
+async def test_a_file_with_forbidden_content_is_not_written(tmp_path: Path) -> None:
     rule = rule_text(condition="FORBIDDEN", globs="*.py")
     steps = (
         calls("write", path="a.txt", content="FORBIDDEN"),  # not a file of the rule
@@ -135,7 +137,7 @@ async def test_a_rule_with_globs_never_matches_text(tmp_path: Path) -> None:
         assert roles(hosted) == ["user", "assistant:stop"]
 
 
-async def test_an_edit_of_a_file_that_already_holds_the_word_does_not_match(
+async def test_an_edit_that_keeps_an_existing_match_does_not_match(
     tmp_path: Path,
 ) -> None:
     before = "FORBIDDEN = 1\nx = 1\n"
@@ -164,7 +166,7 @@ async def test_all_rules_that_match_are_sent_once_each(tmp_path: Path) -> None:
         assert recorded(hosted) == [["a", "b"]]
 
 
-async def test_of_rules_with_one_name_the_first_source_counts(tmp_path: Path) -> None:
+async def test_of_rules_with_the_same_name_the_first_source_is_used(tmp_path: Path) -> None:
     of_pi = {"word": rule_text("Of pi.", condition="FORBIDDEN")}
     of_cursor = rule_text("Of Cursor.", condition="ok")
     put(tmp_path / "home/project/.cursor/rules/word.mdc", of_cursor)
@@ -198,7 +200,7 @@ async def test_a_rule_is_sent_once_or_again_after_a_gap(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("rule-buffers-reset")
-async def test_a_match_does_not_reach_over_two_answers(tmp_path: Path) -> None:
+async def test_a_match_does_not_span_two_responses(tmp_path: Path) -> None:
     rule = rule_text(condition="FORB[^]*IDDEN")
     steps = (says("FORB " + "x " * 40), says("IDDEN " + "x " * 40))
     async with ruled(tmp_path, {"word": rule}, *steps) as hosted:
@@ -209,7 +211,7 @@ async def test_a_match_does_not_reach_over_two_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("rule-buffers-reset")
-async def test_final_arguments_are_matched_as_the_tool_gets_them(tmp_path: Path) -> None:
+async def test_final_arguments_are_matched_as_decoded_values(tmp_path: Path) -> None:
     """In the JSON of the call a line end is ``\\n``, so that ``^`` would not match there."""
     rule = rule_text(condition="/^FORBIDDEN$/m")
     steps = (calls("bash", command="echo\nFORBIDDEN\n"), OK)
@@ -220,7 +222,7 @@ async def test_final_arguments_are_matched_as_the_tool_gets_them(tmp_path: Path)
         assert texts(hosted) == []
 
 
-async def test_a_resumed_session_knows_what_it_has_sent(tmp_path: Path) -> None:
+async def test_a_resumed_session_does_not_send_a_rule_again(tmp_path: Path) -> None:
     async with ruled(tmp_path, {"word": WORD}, BAD, OK) as hosted:
         await hosted.session.prompt("go")
         file = hosted.session.session_file
@@ -245,7 +247,7 @@ async def test_on_another_branch_the_rule_may_match_again(tmp_path: Path) -> Non
         assert recorded(hosted) == [["word"], ["word"]]
 
 
-async def test_without_an_interrupt_the_result_of_the_call_begins_with_the_rule(
+async def test_without_an_interrupt_the_rule_precedes_the_tool_result(
     tmp_path: Path,
 ) -> None:
     files = {
@@ -293,7 +295,7 @@ async def test_without_an_interrupt_the_rule_follows_the_text(tmp_path: Path) ->
         ("never", "stop", "toolUse"),
     ],
 )
-async def test_the_setting_decides_what_interrupts(
+async def test_the_interrupt_mode_setting_selects_text_or_calls(
     tmp_path: Path, mode: str, in_text: str, in_call: str
 ) -> None:
     for name, step, reason in (
@@ -306,7 +308,7 @@ async def test_the_setting_decides_what_interrupts(
             assert roles(hosted)[1] == f"assistant:{reason}"
 
 
-async def test_an_answer_that_fails_leaves_its_rules_for_later(tmp_path: Path) -> None:
+async def test_rules_matched_in_a_failed_response_can_match_later(tmp_path: Path) -> None:
     rule = rule_text(condition="FORBIDDEN", interruptMode="never")
     fails = Reply(blocks=(call("bash", command="echo FORBIDDEN"),), error="bad request")
     steps = (fails, calls("bash", command="echo FORBIDDEN"), OK)
@@ -319,7 +321,7 @@ async def test_an_answer_that_fails_leaves_its_rules_for_later(tmp_path: Path) -
         assert recorded(hosted) == [["word"]]
 
 
-async def test_a_refused_call_leaves_its_rule_for_later(tmp_path: Path) -> None:
+async def test_a_rule_matched_in_a_blocked_call_can_match_later(tmp_path: Path) -> None:
     rule = rule_text(condition="FORBIDDEN", interruptMode="never")
     bad = calls("bash", command="echo FORBIDDEN")
     refused: list[bool] = []
@@ -337,7 +339,7 @@ async def test_a_refused_call_leaves_its_rule_for_later(tmp_path: Path) -> None:
         assert [len(each) for each in texts(hosted)] == [1, 2]
 
 
-async def test_a_noisy_rule_is_silenced_and_the_others_go_on(tmp_path: Path) -> None:
+async def test_a_rule_that_interrupts_too_often_is_silenced(tmp_path: Path) -> None:
     files = {
         "noisy": rule_text(condition="FORBIDDEN", repeatMode="after-gap", repeatGap=0),
         "other": rule_text("Other.", condition="worse"),
@@ -365,7 +367,9 @@ async def test_many_rules_never_end_the_run(tmp_path: Path) -> None:
         assert sorted(name for names in recorded(hosted) for name in names) == sorted(files)
 
 
-async def test_an_endless_rule_that_does_not_interrupt_ends(tmp_path: Path) -> None:
+async def test_a_repeating_rule_without_interrupt_does_not_continue_the_run_endlessly(
+    tmp_path: Path,
+) -> None:
     rule = rule_text(
         condition="FORBIDDEN", interruptMode="never", repeatMode="after-gap", repeatGap=0
     )
@@ -375,7 +379,7 @@ async def test_an_endless_rule_that_does_not_interrupt_ends(tmp_path: Path) -> N
         assert len(hosted.fixture.provider.requests) == 4
 
 
-async def test_other_extensions_see_a_rejected_answer_as_aborted(tmp_path: Path) -> None:
+async def test_other_extensions_receive_an_interrupted_response_as_aborted(tmp_path: Path) -> None:
     reasons: list[str] = []
 
     def watching(pi: ExtensionAPI) -> None:
@@ -414,7 +418,7 @@ async def test_bundled_rules_are_used_switched_off_and_replaced(tmp_path: Path) 
             assert (name, recorded(hosted)) == (name, expected)
 
 
-async def test_nothing_is_watched_while_it_is_off(tmp_path: Path) -> None:
+async def test_nothing_is_matched_while_stream_rules_are_off(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, steps=(BAD,)) as hosted:
         await hosted.session.prompt("go")
 
@@ -435,7 +439,7 @@ async def test_rules_of_a_project_without_trust_are_not_used(tmp_path: Path) -> 
         assert roles(hosted) == ["user", "assistant:stop"]
 
 
-async def test_rules_hold_in_nested_sessions_too(tmp_path: Path) -> None:
+async def test_rules_apply_in_nested_sessions(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with ruled(tmp_path, {"word": WORD}, BAD, OK, extensions=(apis.append,)) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="go", extensions="all"))

@@ -47,7 +47,7 @@ async def test_a_look_ahead_is_matched_at_the_end_of_a_block(tmp_path: Path) -> 
         assert hosted.failures == []
 
 
-async def test_an_edit_that_repeats_the_old_text_is_no_match_there_either(tmp_path: Path) -> None:
+async def test_an_edit_that_keeps_a_look_ahead_match_does_not_match(tmp_path: Path) -> None:
     edit = {"oldText": "FORBIDDEN 1", "newText": "FORBIDDEN 2"}
     async with ruled(
         tmp_path, {"word": LOOK_AHEAD}, calls("edit", path="a", edits=[edit]), OK
@@ -59,7 +59,9 @@ async def test_an_edit_that_repeats_the_old_text_is_no_match_there_either(tmp_pa
         assert recorded(hosted) == []
 
 
-async def test_a_pattern_that_hangs_is_given_up_and_the_others_are_matched(tmp_path: Path) -> None:
+async def test_a_pattern_that_times_out_is_disabled_and_the_others_are_matched(
+    tmp_path: Path,
+) -> None:
     texts: list[str] = []
     apis: list[ExtensionAPI] = []
     rules = registered(
@@ -77,7 +79,7 @@ async def test_a_pattern_that_hangs_is_given_up_and_the_others_are_matched(tmp_p
         assert reported.startswith("Rule r0: '(?=a)(a+)+$' took longer than 0.5 s")
 
 
-async def test_after_a_cancelled_match_the_next_one_has_its_own_answer(tmp_path: Path) -> None:
+async def test_a_match_after_a_cancelled_one_returns_its_own_result(tmp_path: Path) -> None:
     started = asyncio.Event()
     apis: list[ExtensionAPI] = []
 
@@ -122,7 +124,7 @@ async def test_source_that_a_call_writes_is_matched_by_its_syntax_tree(tmp_path:
         assert hosted.failures == []
 
 
-async def test_a_long_file_is_interrupted_while_it_streams(tmp_path: Path) -> None:
+async def test_a_tree_match_is_found_while_a_long_file_streams(tmp_path: Path) -> None:
     """Only with lines behind the match: ``else`` could still follow."""
     rules = registered({"astCondition": "if ($X) clearTimeout($X)"}).rules
     apis: list[ExtensionAPI] = []
@@ -136,7 +138,7 @@ async def test_a_long_file_is_interrupted_while_it_streams(tmp_path: Path) -> No
             assert [rule.name for rule in await matcher.find(request)] == found
 
 
-async def test_conditions_and_trees_of_one_rule_both_count(tmp_path: Path) -> None:
+async def test_text_and_tree_conditions_of_one_rule_are_both_matched(tmp_path: Path) -> None:
     rule = rule_text("No.", condition="FORBIDDEN", astCondition="eval($X)")
     async with ruled(tmp_path / "a", {"r": rule}, says("FORBIDDEN"), OK) as hosted:
         await hosted.session.prompt("go")
@@ -174,7 +176,7 @@ async def test_without_re2_every_condition_is_matched_at_the_end_of_a_block(
 
 
 @pytest.mark.full
-async def test_the_parser_knows_every_listed_language(tmp_path: Path) -> None:
+async def test_the_parser_supports_every_listed_language(tmp_path: Path) -> None:
     problems: list[str] = []
     apis: list[ExtensionAPI] = []
     rules = registered({"astCondition": "x"}).rules

@@ -40,7 +40,7 @@ async def until(agents: SubAgents, happened: Any) -> None:
 
 @needs_posix_shell
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-async def test_escape_leaves_no_request_and_no_process(tmp_path: Path) -> None:
+async def test_escape_cancels_all_requests_and_processes_of_agents(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     script = Script(
         main=[calls("task", tasks=[{"task": "x", "name": "a"}, {"task": "y", "name": "b"}])],
@@ -99,7 +99,7 @@ class KeyUI(FakeUI):
         return lambda: None
 
 
-async def test_escape_at_rest_ends_what_works_in_the_background(tmp_path: Path) -> None:
+async def test_escape_while_idle_cancels_background_agents(tmp_path: Path) -> None:
     gate, ui = Gate(), KeyUI()
     script = Script(main=[calls("task", task="x", name="a", background=True), says("started")])
     async with agent_session(tmp_path, script, gate.extension, ui=ui) as (hosted, agents):
@@ -112,7 +112,7 @@ async def test_escape_at_rest_ends_what_works_in_the_background(tmp_path: Path) 
         assert agents.tree.get("a").state == "cancelled"  # type: ignore[union-attr]
 
 
-async def test_an_abort_at_rest_ends_what_works_in_the_background(tmp_path: Path) -> None:
+async def test_an_abort_while_idle_cancels_background_agents(tmp_path: Path) -> None:
     """As clients of RPC and of the SDK send it: there is no key."""
     gate, seen = Gate(), list[bool]()
 
@@ -136,7 +136,7 @@ async def test_an_abort_at_rest_ends_what_works_in_the_background(tmp_path: Path
 
 
 @pytest.mark.behaviour("sub-agent-always-settles")
-async def test_an_agent_whose_session_is_killed_settles_its_parent(tmp_path: Path) -> None:
+async def test_a_task_call_fails_when_the_session_of_its_agent_is_closed(tmp_path: Path) -> None:
     gate = Gate()
     script = Script(main=[calls("task", task="x", name="a"), says("I see")])
     async with agent_session(tmp_path, script, gate.extension) as (hosted, agents):
@@ -150,7 +150,9 @@ async def test_an_agent_whose_session_is_killed_settles_its_parent(tmp_path: Pat
         assert "I see" in str(hosted.session.messages[-1])
 
 
-async def test_a_failing_request_of_an_agent_settles_its_parent(tmp_path: Path) -> None:
+async def test_a_task_call_returns_the_error_of_a_failing_request_of_its_agent(
+    tmp_path: Path,
+) -> None:
     from pi.ai.providers.faux import Reply
 
     script = Script(
@@ -259,7 +261,7 @@ async def test_the_hub_lists_steers_waits_and_cancels(tmp_path: Path) -> None:
         assert reports(hosted) == []
 
 
-async def test_an_agent_that_has_ended_goes_on_with_a_message(tmp_path: Path) -> None:
+async def test_a_message_continues_an_agent_that_has_ended(tmp_path: Path) -> None:
     script = Script(
         main=[
             calls("task", task="x", name="a"),
@@ -279,7 +281,7 @@ async def test_an_agent_that_has_ended_goes_on_with_a_message(tmp_path: Path) ->
         assert hosted.session.info.stats().tokens.input == 10 * count
 
 
-async def test_an_idle_agent_is_closed_and_can_still_go_on_from_its_file(tmp_path: Path) -> None:
+async def test_an_idle_agent_is_closed_and_can_be_continued_from_its_file(tmp_path: Path) -> None:
     script = Script(main=[calls("task", task="x", name="a")])
     async with agent_session(tmp_path, script, task={"agentIdleTtlMs": 1000}) as (hosted, agents):
         await hosted.session.prompt("go")

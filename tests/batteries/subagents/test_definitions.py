@@ -25,7 +25,7 @@ def parsed(front: str, body: str = "Do it.", name: str = "helper.md") -> AgentDe
     return found
 
 
-def test_front_matter_of_claude_code() -> None:
+def test_claude_code_front_matter_is_parsed() -> None:
     found = parsed(
         "name: helper\ndescription: Helps.\ntools: Read, Grep, Bash(git:*), Agent(scout, quick)\n"
         "disallowedTools: Write\nmodel: sonnet\nmaxTurns: 7\nskills: [pdf]\nbackground: true\n"
@@ -48,7 +48,7 @@ def test_front_matter_of_claude_code() -> None:
     )
 
 
-def test_front_matter_of_pi() -> None:
+def test_pi_front_matter_is_parsed() -> None:
     found = parsed(
         "description: >\n  Helps\n  well.\ntools:\n  - read\n  - bash\nmodel: a/b, @smol:low\n"
         "thinking-level: high\nspawns: '*'\nblocking: true\noutput:\n  type: object\n"
@@ -61,7 +61,7 @@ def test_front_matter_of_pi() -> None:
     assert found.output == {"type": "object"}
 
 
-def test_a_file_of_codex() -> None:
+def test_a_codex_agent_file_is_parsed() -> None:
     found = parse_agent(
         'description = "Helps."\nmodel = "gpt-5"\nmodel_reasoning_effort = "low"\n'
         'developer_instructions = """\nDo it.\n"""\n',
@@ -83,12 +83,12 @@ def test_a_file_of_codex() -> None:
         ("description: [", "not valid YAML"),
     ],
 )
-def test_a_broken_definition_says_why(front: str, reason: str) -> None:
+def test_a_broken_definition_raises_with_the_reason(front: str, reason: str) -> None:
     with pytest.raises(BadResource, match=reason):
         parsed(front)
 
 
-def test_a_file_without_front_matter_is_no_agent() -> None:
+def test_a_file_without_front_matter_is_not_an_agent() -> None:
     assert parse_agent("# Our agents\n", Path("/agents/README.md")) is None
 
 
@@ -120,7 +120,9 @@ def write(folder: Path, name: str, description: str, body: str = "Be brief.") ->
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_agents_of_a_project_need_trust_and_come_first(tmp_path: Path, trusted: bool) -> None:
+async def test_agents_of_a_project_need_trust_and_override_bundled_ones(
+    tmp_path: Path, trusted: bool
+) -> None:
     home, project = tmp_path / "home", tmp_path / "home/project"
     write(project / ".pi/agents", "scout", "Of the project.")
     write(project / ".claude/agents", "theirs", "Of Claude Code.")
@@ -185,7 +187,7 @@ async def test_an_override_of_the_settings_chooses_the_model(tmp_path: Path) -> 
         assert script.requests["a"][0].options.reasoning == "low"  # the definition's own level
 
 
-async def test_an_agent_gives_tasks_only_to_those_it_names(tmp_path: Path) -> None:
+async def test_an_agent_can_delegate_only_to_agents_in_its_spawns(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="x", agent="reviewer", name="a")],
         a=[calls("task", task="y", agent="task"), calls("yield", error="no")],

@@ -96,7 +96,7 @@ async def test_the_changes_of_an_isolated_agent_are_merged(tmp_path: Path) -> No
 
 
 @pytest.mark.behaviour("worktree-survives-failed-merge")
-async def test_a_merge_conflict_keeps_the_branch_and_names_it(tmp_path: Path) -> None:
+async def test_a_merge_conflict_keeps_the_branch_and_reports_its_name(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     script = Script(
         main=[isolated(a="x", b="y")],
@@ -119,7 +119,7 @@ async def test_a_merge_conflict_keeps_the_branch_and_names_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("end", sampled(["failed", "cancelled", "unmerged"], keep=1))
-async def test_what_is_not_merged_is_kept(tmp_path: Path, end: str) -> None:
+async def test_unmerged_changes_are_kept_on_a_branch(tmp_path: Path, end: str) -> None:
     folder = make_repository(tmp_path)
     ends: dict[str, Any] = {
         "failed": calls("yield", error="no"),
@@ -147,7 +147,7 @@ async def test_what_is_not_merged_is_kept(tmp_path: Path, end: str) -> None:
 
 
 @pytest.mark.parametrize("clean", sampled([True, False], keep=1))
-async def test_changes_come_back_as_commits(tmp_path: Path, clean: bool) -> None:
+async def test_changes_can_be_merged_as_commits(tmp_path: Path, clean: bool) -> None:
     folder = make_repository(tmp_path)
     if not clean:
         (folder / "list").write_text("changed by the user\n" + (folder / "list").read_text())
@@ -177,7 +177,7 @@ async def test_a_folder_without_a_repository_is_copied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", sampled(["worktree", "copy", "overlay"], keep=2))
-async def test_every_backend_brings_the_changes_back(tmp_path: Path, backend: str) -> None:
+async def test_every_backend_merges_the_changes(tmp_path: Path, backend: str) -> None:
     folder = make_repository(tmp_path)
     script = Script(main=[isolated(a="x")], a=[edits(5, "five"), calls("yield", data="ok")])
     settings = {"isolation": {"backend": backend}}
@@ -190,7 +190,7 @@ async def test_every_backend_brings_the_changes_back(tmp_path: Path, backend: st
         assert is_tidy(tmp_path, folder)
 
 
-async def test_a_copy_that_a_killed_process_has_left_is_closed_and_named(tmp_path: Path) -> None:
+async def test_a_working_copy_left_by_a_killed_process_is_saved_on_a_branch(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     script = Script(
         main=[isolated(a="x"), says("ok")], a=[edits(5, "five"), calls("yield", data=1)]
@@ -227,7 +227,7 @@ async def test_an_untrusted_project_has_no_isolated_agents(tmp_path: Path) -> No
         assert is_tidy(tmp_path, folder)
 
 
-async def test_a_copy_is_as_trusted_as_its_project(tmp_path: Path) -> None:
+async def test_a_working_copy_inherits_the_trust_of_its_project(tmp_path: Path) -> None:
     folder = make_repository(tmp_path)
     (folder / "AGENTS.md").write_text("Speak Latin.\n")
     script = Script(main=[isolated(a="x")])
@@ -252,7 +252,7 @@ def crowd(count: int, apart: int) -> tuple[Script, Callable[[int], str]]:
     ("count", "apart"), sampled([(4, 8), pytest.param(20, 8, marks=pytest.mark.full),
                          (3, 1), pytest.param(20, 1, marks=pytest.mark.full)], keep=1),
 )  # fmt: skip
-async def test_agents_that_change_the_same_file_lose_nothing(
+async def test_no_changes_are_lost_when_agents_change_the_same_file(
     tmp_path: Path, count: int, apart: int
 ) -> None:
     folder = make_repository(tmp_path, lines=count * apart + 8)

@@ -33,7 +33,7 @@ from tests.batteries.test_recommended import with_path
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_a_limit_to_reading_tools_holds_for_agents_and_they_still_return(
+async def test_a_tool_limit_applies_to_agents_except_for_yield(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -50,7 +50,7 @@ async def test_a_limit_to_reading_tools_holds_for_agents_and_they_still_return(
         assert not (hosted.fixture.cwd / "file").exists()
 
 
-async def test_guards_see_what_calls_of_agents_may_do(tmp_path: Path) -> None:
+async def test_permission_guards_receive_the_approval_tier_of_agent_calls(tmp_path: Path) -> None:
     seen: list[tuple[str, str]] = []
 
     def guard(pi: ExtensionAPI) -> None:
@@ -73,7 +73,7 @@ async def test_guards_see_what_calls_of_agents_may_do(tmp_path: Path) -> None:
         assert "not here" in str(script.requests["a"][1].messages[-1])
 
 
-async def test_a_budget_of_money_stops_agents_and_counts_them(tmp_path: Path) -> None:
+async def test_a_cost_budget_includes_and_stops_agents(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="x", name="a"), says("ok")],
         a=[calls("bash", command="true") for _ in range(50)],
@@ -98,7 +98,7 @@ async def read(hosted: Any, api: ExtensionAPI, path: str) -> str:
     return "".join(part.text for part in result.content if isinstance(part, Text))
 
 
-async def test_results_and_transcripts_are_read_like_files(tmp_path: Path) -> None:
+async def test_results_and_transcripts_are_readable_by_url(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     data = {"answer": "here", "places": [{"path": "a.py"}, {"path": "b.py"}]}
     script = Script(
@@ -122,7 +122,7 @@ async def test_results_and_transcripts_are_read_like_files(tmp_path: Path) -> No
         assert "Unknown agent: zzz. Agents: a, a.b" in await read(hosted, api, "history://zzz")
 
 
-async def test_the_user_reads_them_too(tmp_path: Path) -> None:
+async def test_the_user_can_open_results_and_list_agents(tmp_path: Path) -> None:
     script = Script(main=[calls("task", task="x", name="a")], a=[calls("yield", data="w\n" * 5000)])
     async with agent_session(tmp_path, script) as (hosted, _):
         await hosted.session.prompt("go")
@@ -145,7 +145,7 @@ async def test_the_user_reads_them_too(tmp_path: Path) -> None:
 # The SDK ------------------------------------------------------------------------------------------
 
 
-async def test_an_embedding_program_asks_for_a_result(tmp_path: Path) -> None:
+async def test_an_embedding_program_can_require_a_result(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     script = Script(main=[says("four"), calls("yield", data={"n": 4})])
     task = TaskOptions(depth=1, prefix="Parent", output_schema=schema, requires_result=True)
@@ -157,7 +157,7 @@ async def test_an_embedding_program_asks_for_a_result(tmp_path: Path) -> None:
         assert "Call the tool yield now" in str(script.requests[""][1].messages[-1])
 
 
-async def test_an_embedding_program_says_how_deep_it_is(tmp_path: Path) -> None:
+async def test_an_embedding_program_can_set_the_task_depth(tmp_path: Path) -> None:
     script = Script(main=[calls("task", task="x", name="a")])
     task = TaskOptions(depth=1, prefix="Parent")
     async with agent_session(tmp_path, script, session_task=task) as (hosted, agents):
@@ -180,7 +180,7 @@ async def test_the_battery_is_loaded_because_a_result_is_required(tmp_path: Path
     await session.close()
 
 
-def test_the_options_of_the_sdk() -> None:
+def test_sdk_options_are_translated_to_task_options() -> None:
     schema = {"type": "string"}
     given = AgentSessionOptions(task_depth=1, parent_task_prefix="Parent", output_schema=schema)
 

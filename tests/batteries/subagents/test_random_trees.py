@@ -161,7 +161,7 @@ SEEDS = [1, 2, 3, *(pytest.param(seed, marks=pytest.mark.full) for seed in range
 
 @pytest.mark.behaviour("sub-agent-always-settles")
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_every_parent_settles_and_nothing_is_left(tmp_path: Path, seed: int) -> None:
+async def test_every_task_call_settles_and_nothing_remains(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     make_repository(tmp_path)
     (pids := tmp_path / "pids").mkdir()
@@ -180,7 +180,7 @@ async def test_every_parent_settles_and_nothing_is_left(tmp_path: Path, seed: in
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.full) for n in range(2, 20))]
 )
-async def test_an_abort_at_any_time_leaves_nothing(tmp_path: Path, seed: int) -> None:
+async def test_an_abort_at_any_time_leaves_no_running_agents(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     make_repository(tmp_path)
     (pids := tmp_path / "pids").mkdir()

@@ -13,7 +13,7 @@ from pi.base.errors import PiError
 from tests.batteries.subagents.agent_session import Gate, Script, agent_session
 
 
-async def test_agents_are_listed_ended_and_read(tmp_path: Path) -> None:
+async def test_the_agent_hub_service_lists_reads_and_cancels_agents(tmp_path: Path) -> None:
     gate = Gate()
     apis: list[Any] = []
     changes: list[str] = []

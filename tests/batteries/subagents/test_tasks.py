@@ -26,7 +26,7 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-async def test_one_task_returns_what_its_agent_yields(tmp_path: Path) -> None:
+async def test_a_task_returns_the_data_that_its_agent_yields(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="Count the files.", name="counter"), says("seen")],
         counter=[calls("bash", command="echo 3"), calls("yield", data="three files")],
@@ -80,7 +80,7 @@ async def test_nothing_starts_if_a_task_of_the_call_is_wrong(
         assert agents.tree.all() == []
 
 
-async def test_four_tasks_run_two_at_a_time(tmp_path: Path) -> None:
+async def test_maximum_concurrency_limits_running_tasks(tmp_path: Path) -> None:
     gate = Gate()
     script = Script(main=[calls("task", tasks=[{"task": str(n)} for n in range(4)])])
     async with agent_session(tmp_path, script, gate.extension, task={"maxConcurrency": 2}) as (
@@ -118,7 +118,9 @@ async def test_the_result_is_checked_against_the_schema(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "state"), [("strict", "failed"), ("permissive", "completed")])
-async def test_a_result_that_never_matches(tmp_path: Path, mode: str, state: str) -> None:
+async def test_a_result_that_never_matches_the_schema_ends_with_a_reason(
+    tmp_path: Path, mode: str, state: str
+) -> None:
     wrong = calls("yield", data={"count": "many"})
     script = Script(
         main=[calls("task", task="x", name="a", outputSchema=SCHEMA, schemaMode=mode)],
@@ -135,7 +137,9 @@ async def test_a_result_that_never_matches(tmp_path: Path, mode: str, state: str
 
 
 @pytest.mark.behaviour("sub-agent-always-settles")
-async def test_three_reminders_the_last_one_forced(tmp_path: Path) -> None:
+async def test_an_agent_without_a_result_is_reminded_three_times_and_then_forced(
+    tmp_path: Path,
+) -> None:
     silent = [says("I am done."), says("Really."), says("Yes."), calls("yield", data="at last")]
     script = Script(main=[calls("task", task="x", name="a")], a=silent)
     async with agent_session(tmp_path, script) as (hosted, agents):
@@ -153,7 +157,7 @@ async def test_three_reminders_the_last_one_forced(tmp_path: Path) -> None:
     ("schema", "state", "reason"),
     [(None, "completed", "did not call yield"), (SCHEMA, "failed", "a text instead")],
 )
-async def test_an_agent_that_never_yields_settles_with_a_reason(
+async def test_an_agent_that_never_yields_ends_with_a_reason(
     tmp_path: Path, schema: Any, state: str, reason: str
 ) -> None:
     more = {} if schema is None else {"outputSchema": schema}
@@ -169,7 +173,7 @@ async def test_an_agent_that_never_yields_settles_with_a_reason(
         assert node.output == "no 3"
 
 
-async def test_an_error_of_the_agent_is_the_result(tmp_path: Path) -> None:
+async def test_an_error_yielded_by_the_agent_is_a_tool_error(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="x", name="a")], a=[calls("yield", error="there is no such file")]
     )
@@ -229,7 +233,7 @@ async def test_an_agent_never_has_a_tool_that_its_caller_lacks(tmp_path: Path) -
         assert declared(script.requests["a"][0]) == ["read", "task", "yield"]
 
 
-async def test_a_soft_budget_asks_for_the_result_and_then_forces_it(tmp_path: Path) -> None:
+async def test_a_soft_budget_requests_the_result_and_then_forces_it(tmp_path: Path) -> None:
     busy = [calls("bash", command="true") for _ in range(5)]
     script = Script(
         main=[calls("task", task="x", name="a")], a=[*busy, calls("yield", data="so far")]
@@ -264,7 +268,7 @@ async def test_an_agent_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["completed", "failed", "cancelled"])
-async def test_what_agents_cost_is_in_the_totals_however_they_end(
+async def test_the_usage_of_agents_is_in_the_totals_whatever_their_outcome(
     tmp_path: Path, outcome: str
 ) -> None:
     ends = {

@@ -59,7 +59,7 @@ def test_a_long_call_is_folded_and_an_expanded_one_shows_results() -> None:
     assert expanded[-3:] == ["## a0", "", "result"]
 
 
-def test_a_call_without_agents_yet_and_one_that_was_refused() -> None:
+def test_waiting_and_refused_calls_are_drawn() -> None:
     waiting = ToolView(id="1", name="task", arguments={"task": "x"}, state="asking")
     refused = ToolView(id="1", name="task", arguments={}, state="failed", text="no")
 
@@ -67,7 +67,7 @@ def test_a_call_without_agents_yet_and_one_that_was_refused() -> None:
     assert task(refused, FOLDED, PlainTheme()) == ["1 task", "no"]
 
 
-def test_a_report_of_a_background_agent() -> None:
+def test_a_report_of_a_background_agent_is_drawn() -> None:
     message = CustomMessage(
         custom_type="agent_result",
         content="## a (task): completed\n\nfound",
@@ -82,11 +82,11 @@ def test_a_report_of_a_background_agent() -> None:
 @pytest.mark.parametrize(
     ("count", "shown"), [(0, "0"), (999, "999"), (1234, "1.2k"), (2e6, "2.0M")]
 )
-def test_counts_are_short(count: int, shown: str) -> None:
+def test_counts_are_abbreviated(count: int, shown: str) -> None:
     assert short_count(int(count)) == shown
 
 
-def test_a_text_is_scrolled_and_closed() -> None:
+def test_a_text_screen_can_be_scrolled_and_closed() -> None:
     closed: list[Any] = []
     lines = "\n\n".join(f"row {n}" for n in range(100))
     screen = TextScreen("agent://a", lines, TUI, PlainTheme(), closed.append)
@@ -129,7 +129,7 @@ class Screen:
         return self.shows()
 
 
-async def test_the_screen_shows_the_tree_transcripts_and_takes_messages(tmp_path: Path) -> None:
+async def test_the_screen_shows_tree_and_transcripts_and_sends_messages(tmp_path: Path) -> None:
     script = Script(
         main=[calls("task", task="Look for it", name="outer")],
         outer=[calls("task", task="y", name="inner"), calls("yield", data="found")],

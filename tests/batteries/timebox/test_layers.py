@@ -28,14 +28,14 @@ def modules(folder: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("module", modules("core"), ids=str)
-def test_the_core_knows_no_host(module: Path) -> None:
+def test_the_core_imports_no_host(module: Path) -> None:
     assert {
         name for name in imported(module) if not name.startswith("pi.batteries.timebox.core.")
     } == set()
 
 
 @pytest.mark.parametrize("module", modules("adapters"), ids=str)
-def test_adapters_know_the_public_api_and_not_each_other(module: Path) -> None:
+def test_adapters_import_only_the_public_api_and_not_each_other(module: Path) -> None:
     host = module.stem.partition("_")[0]
     allowed = ("pi.batteries.timebox.core.", f"pi.batteries.timebox.adapters.{host}_")
 

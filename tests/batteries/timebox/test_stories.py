@@ -32,7 +32,9 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
     return program
 
 
-def test_print_mode_ends_with_a_code_of_its_own(cli: Program, model: LoopbackModel) -> None:
+def test_print_mode_has_its_own_exit_code_for_a_spent_budget(
+    cli: Program, model: LoopbackModel
+) -> None:
     ended = cli.run(*MODEL, "--timebox", "15m turns:1", "-p", "first", "second", "third")
 
     assert (ended.code, ended.out) == (SPENT, "")
@@ -41,16 +43,14 @@ def test_print_mode_ends_with_a_code_of_its_own(cli: Program, model: LoopbackMod
 
 
 @pytest.mark.full
-def test_print_mode_within_its_budget_is_as_ever(cli: Program) -> None:
+def test_print_mode_within_its_budget_prints_the_response(cli: Program) -> None:
     ended = cli.run(*MODEL, "--timebox", "15m turns:2", "-p", "first", "second")
 
     assert ended == (0, "All is well.\n", "")
 
 
 @pytest.mark.full
-def test_a_budget_that_cannot_be_understood_asks_no_model(
-    cli: Program, model: LoopbackModel
-) -> None:
+def test_an_invalid_budget_sends_no_request(cli: Program, model: LoopbackModel) -> None:
     ended = cli.run(*MODEL, "--timebox", "15 minutes", "-p", "first")
 
     assert (ended.code, model.requests) == (1, [])
@@ -67,14 +67,14 @@ def test_a_session_that_is_continued_may_have_a_new_budget(cli: Program) -> None
 
 
 @pytest.mark.full
-def test_a_budget_of_no_tokens_asks_no_model(cli: Program, model: LoopbackModel) -> None:
+def test_a_budget_of_zero_tokens_sends_no_request(cli: Program, model: LoopbackModel) -> None:
     ended = cli.run(*MODEL, "--timebox", "tokens:0", "-p", "first")
 
     assert (ended.code, model.requests) == (SPENT, [])
 
 
 @pytest.mark.full
-def test_json_mode_reports_why_it_ended(cli: Program) -> None:
+def test_json_mode_reports_the_reason_of_the_stop(cli: Program) -> None:
     ended = cli.run(*MODEL, "--timebox", "turns:1", "--mode", "json", "first", "second")
 
     events = [json.loads(line) for line in ended.out.splitlines()]
@@ -139,7 +139,7 @@ async def test_a_client_is_notified_and_can_continue(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(TMUX is None, reason="needs tmux")
-def test_a_person_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(
+def test_the_user_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(
     cli: Program, model: LoopbackModel
 ) -> None:
     pane = Pane(cli, 120, 40, module("pi", *MODEL))

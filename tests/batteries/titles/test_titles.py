@@ -38,7 +38,7 @@ def name(hosted: ExtensionFixture) -> str | None:
     return hosted.session.entries.log.name
 
 
-async def test_the_first_message_names_the_session_and_nothing_enters_the_conversation(
+async def test_the_first_message_names_the_session_without_entering_the_conversation(
     tmp_path: Path,
 ) -> None:
     answer = says("<title>Fix the login.</title>")
@@ -50,7 +50,7 @@ async def test_the_first_message_names_the_session_and_nothing_enters_the_conver
     assert not any("<message>" in text for text in texts)
 
 
-async def test_a_title_is_asked_for_once(tmp_path: Path) -> None:
+async def test_a_title_is_requested_once(tmp_path: Path) -> None:
     async with titled(tmp_path, *(says("A title") for _ in range(3))) as hosted:
         await hosted.session.prompt("first")
         await until(lambda: name(hosted) == "A title")
@@ -59,7 +59,7 @@ async def test_a_title_is_asked_for_once(tmp_path: Path) -> None:
         assert len(hosted.fixture.provider.requests) == 3
 
 
-async def test_a_given_name_wins(tmp_path: Path) -> None:
+async def test_a_given_name_is_kept(tmp_path: Path) -> None:
     async with titled(tmp_path, says("one"), says("two")) as hosted:
         await hosted.session.info.rename("mine")
         await hosted.session.prompt("go")
@@ -69,14 +69,14 @@ async def test_a_given_name_wins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["print", "json", "rpc"])
-async def test_other_modes_get_no_title(tmp_path: Path, mode: Mode) -> None:
+async def test_no_title_is_requested_in_other_modes(tmp_path: Path, mode: Mode) -> None:
     async with titled(tmp_path, says("one"), says("two"), mode=mode) as hosted:
         await hosted.session.prompt("go")
 
         assert len(hosted.fixture.provider.requests) == 1
 
 
-async def test_rpc_gets_a_title_with_the_variable(tmp_path: Path) -> None:
+async def test_rpc_requests_a_title_if_the_variable_is_set(tmp_path: Path) -> None:
     environ = {"PI_RPC_EMIT_TITLE": "1"}
     async with titled(tmp_path, says("A"), says("A"), mode="rpc", environ=environ) as hosted:
         await hosted.session.prompt("go")
@@ -99,7 +99,7 @@ async def test_an_unknown_model_falls_back_to_that_of_the_session(tmp_path: Path
         await until(lambda: name(hosted) == "A")
 
 
-async def test_a_model_that_fails_leaves_the_session_without_a_name(tmp_path: Path) -> None:
+async def test_a_response_without_a_title_leaves_the_session_unnamed(tmp_path: Path) -> None:
     async with titled(tmp_path, says("\n"), says("\n")) as hosted:
         await hosted.session.prompt("go")
         await until(lambda: len(hosted.fixture.provider.requests) == 2)
@@ -129,7 +129,7 @@ async def test_a_file_replaces_the_prompt(tmp_path: Path) -> None:
         ("\x1b]0;evil\x07Fix", "Fix"),
     ],
 )
-def test_the_title_of_an_answer(answer: str, title: str) -> None:
+def test_the_title_is_extracted_from_the_response(answer: str, title: str) -> None:
     assert title_of(answer) == title
 
 

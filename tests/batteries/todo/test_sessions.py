@@ -79,7 +79,7 @@ async def test_off_by_default_and_on_by_setting_or_by_name(tmp_path: Path) -> No
         assert hosted.session.tools.active_names == ("read", "todo")
 
 
-async def test_the_panel_follows_the_tool_and_a_failed_batch_changes_nothing(
+async def test_the_panel_follows_the_tool_and_a_failed_batch_leaves_the_list_unchanged(
     tmp_path: Path,
 ) -> None:
     ui = ScreenUI()
@@ -102,7 +102,7 @@ async def test_the_panel_follows_the_tool_and_a_failed_batch_changes_nothing(
         assert hosted.failures == []
 
 
-async def test_closed_tasks_leave_the_panel_after_the_delay(tmp_path: Path) -> None:
+async def test_closed_tasks_are_removed_from_the_panel_after_the_delay(tmp_path: Path) -> None:
     ui = ScreenUI()
     settings = {"todo": ON["todo"], "tasks": {"todoClearDelay": 0}}
     steps = (todo(INIT, {"op": "done", "task": "a"}), todo({"op": "done"}), says("done"))
@@ -119,7 +119,7 @@ async def test_closed_tasks_leave_the_panel_after_the_delay(tmp_path: Path) -> N
         ]
 
 
-async def test_the_state_comes_from_the_branch(tmp_path: Path) -> None:
+async def test_the_list_is_restored_from_the_branch(tmp_path: Path) -> None:
     steps = (todo(INIT), says("one"), todo({"op": "done", "task": "a"}), says("two"))
     ui = ScreenUI()
     async with extension_session(tmp_path, extension, steps=steps, settings=ON, ui=ui) as hosted:
@@ -160,7 +160,7 @@ async def test_a_failed_update_is_reported_with_the_next_prompt_and_not_as_the_u
         assert "changed nothing" in reminder
 
 
-async def test_open_tasks_are_reminded_of_once_per_prompt(tmp_path: Path) -> None:
+async def test_open_tasks_cause_one_reminder_per_prompt(tmp_path: Path) -> None:
     settings = {"todo": {"enabled": True}}
     steps = (todo(INIT), says("I stop here"), says("still"), says("next"), says("again"))
     async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
@@ -178,7 +178,7 @@ async def test_open_tasks_are_reminded_of_once_per_prompt(tmp_path: Path) -> Non
         assert len(customs(hosted, "todo-reminder")) == 2
 
 
-async def test_a_finished_list_is_not_reminded_of(tmp_path: Path) -> None:
+async def test_a_finished_list_causes_no_reminder(tmp_path: Path) -> None:
     settings = {"todo": {"enabled": True}}
     steps = (todo(INIT, {"op": "done"}), says("done"))
     async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
@@ -216,7 +216,7 @@ async def test_the_user_edits_the_list_and_the_model_is_informed(tmp_path: Path)
         ("/todo start", "# P\n- [/] alpha\n- [ ] beta"),
     ],
 )
-async def test_the_words_of_the_command(tmp_path: Path, command: str, expected: str) -> None:
+async def test_subcommands_change_the_list(tmp_path: Path, command: str, expected: str) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n- [ ] beta\n")
     async with extension_session(tmp_path, extension, ui=ui) as hosted:
         await hosted.session.prompt("/todo edit")
@@ -227,7 +227,7 @@ async def test_the_words_of_the_command(tmp_path: Path, command: str, expected: 
         assert hosted.failures == []
 
 
-async def test_a_list_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
+async def test_a_list_is_exported_to_a_file_and_imported(tmp_path: Path) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n")
     async with extension_session(tmp_path, extension, ui=ui) as hosted:
         await hosted.session.prompt("/todo edit")
@@ -241,7 +241,7 @@ async def test_a_list_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
         assert ui.seen[-1][1].startswith("Cannot import a todo list: ")
 
 
-async def test_an_invalid_edit_changes_nothing_and_says_where(tmp_path: Path) -> None:
+async def test_an_invalid_edit_is_rejected_with_the_line_number(tmp_path: Path) -> None:
     ui = ScreenUI("# P\n- [ ] alpha\n", "# P\nnonsense\n")
     async with extension_session(tmp_path, extension, ui=ui) as hosted:
         await hosted.session.prompt("/todo edit")

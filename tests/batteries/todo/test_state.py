@@ -101,7 +101,7 @@ def test_later_errors_are_reported_too_and_an_empty_list_has_a_hint() -> None:
     )
 
 
-def test_only_view_changes_nothing_not_even_the_active_task() -> None:
+def test_a_batch_of_views_changes_nothing() -> None:
     odd = (Phase(name="P", tasks=(Task(content="a"), Task(content="b"))),)
 
     batch = apply_batch(odd, [TodoOp(op="view"), TodoOp(op="view")])
@@ -110,7 +110,7 @@ def test_only_view_changes_nothing_not_even_the_active_task() -> None:
     assert summary(apply_batch((), [TodoOp(op="view")])) == "Todo list is empty."
 
 
-def test_the_summary_has_the_rest_the_progress_and_the_tree() -> None:
+def test_the_summary_lists_remaining_tasks_progress_and_tree() -> None:
     batch = apply_batch(started(), [TodoOp(op="done", task="a")])
 
     assert batch.completed == (("Build", "a"),)

@@ -28,7 +28,7 @@ def call(**fields: Any) -> ToolView:
     return ToolView(**{"id": "1", "name": "todo", "arguments": {}, "details": details, **fields})
 
 
-def test_collapsed_shows_eight_tasks_and_expanded_all() -> None:
+def test_a_collapsed_call_shows_eight_tasks_and_an_expanded_one_all() -> None:
     collapsed = todo(call(state="done"), ViewOptions(), PlainTheme())
     expanded = todo(call(state="done"), ViewOptions(expanded=True), PlainTheme())
 
@@ -53,13 +53,13 @@ def test_the_panel_shows_the_tasks_around_the_current_one() -> None:
     assert rows[-1] == "  … 4 more; /todo shows all"
 
 
-def test_the_panel_is_in_the_column_of_the_text_above_it() -> None:
+def test_the_panel_is_aligned_with_the_text_above_it() -> None:
     rows = TodoPanel(LONG, PlainTheme).render(80)
 
     assert rows[:2] == [" Todo Q · 6/12", "   ✔ p4"]
 
 
-async def test_the_command_shows_each_task_in_a_line_of_its_own(tmp_path: Path) -> None:
+async def test_the_command_shows_one_task_per_line(tmp_path: Path) -> None:
     requested = ExtensionOptions(discover=False, inline=(extension,))
     steps = (calls("todo", ops=[{"op": "init", "list": [TWO_TASKS]}]), says("Planned."))
     app = AppFixture(tmp_path, *steps, extensions=requested, settings=ON)

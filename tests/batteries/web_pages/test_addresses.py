@@ -82,7 +82,7 @@ def no_connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return attempts
 
 
-async def test_no_form_of_an_address_reaches_this_machine(
+async def test_no_notation_of_a_local_or_private_address_is_connected(
     tmp_path: Path, no_connections: list[Any]
 ) -> None:
     assert len(FORMS) + len(PRIVATE) >= 40
@@ -94,15 +94,13 @@ async def test_no_form_of_an_address_reaches_this_machine(
     assert [url for url, text in shown.items() if not text.startswith("! ")] == []
 
 
-async def test_the_check_does_not_refuse_everything(
-    tmp_path: Path, no_connections: list[Any]
-) -> None:
+async def test_a_public_address_is_connected(tmp_path: Path, no_connections: list[Any]) -> None:
     await read_texts(tmp_path, "http://93.184.215.14:81/")
 
     assert no_connections == [("93.184.215.14", 81)]
 
 
-async def test_an_allowed_host_is_read(tmp_path: Path) -> None:
+async def test_only_an_allowed_host_and_port_is_read(tmp_path: Path) -> None:
     async with web_site({"/": ("text/plain", SECRET)}) as site:
         local = f"http://localhost:{site.port}/"
         texts = await read_texts(tmp_path, f"{site.url}/", local, allow=(f"127.0.0.1:{site.port}",))
@@ -195,7 +193,7 @@ async def test_the_user_may_allow_a_private_host_for_the_session(
     assert [kind for kind, *_ in ui.seen] == ["confirm"]
 
 
-async def test_a_private_host_behind_a_redirect_is_not_asked_about(tmp_path: Path) -> None:
+async def test_a_redirect_to_a_private_host_is_refused_without_a_question(tmp_path: Path) -> None:
     pages = {"/": (302, {"Location": "http://10.0.0.1:81/"}, b"")}
     async with web_site(pages) as site:
         ui = FakeUI()

@@ -25,7 +25,7 @@ def converted(data: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_page_becomes_the_markdown_that_was_reviewed(name: str) -> None:
+def test_converted_pages_match_their_snapshots(name: str) -> None:
     file = FOLDER / f"{name}.txt"
     shown = converted(SHAPES[name])
     if len(shown) > 2000:

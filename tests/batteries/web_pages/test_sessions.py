@@ -42,7 +42,7 @@ async def read_all(
         return [text.replace(site.url, "http://site") for text in texts], site
 
 
-async def test_a_page_is_markdown_marked_as_text_of_strangers(tmp_path: Path) -> None:
+async def test_a_page_is_converted_to_markdown_marked_as_data(tmp_path: Path) -> None:
     (text,), site = await read_all(tmp_path, {"/a": (HTML, PAGE)}, "/a")
 
     assert text == (
@@ -52,14 +52,14 @@ async def test_a_page_is_markdown_marked_as_text_of_strangers(tmp_path: Path) ->
     assert "authorization" not in site.requests[0][1]
 
 
-async def test_raw_is_the_source(tmp_path: Path) -> None:
+async def test_raw_returns_the_source(tmp_path: Path) -> None:
     (text,), site = await read_all(tmp_path, {"/a": (HTML, PAGE)}, "/a:raw")
 
     assert text.endswith(PAGE.decode())
     assert site.requests[0][0] == "/a"
 
 
-async def test_types_are_read_as_what_they_are(tmp_path: Path) -> None:
+async def test_content_types_are_converted_to_text(tmp_path: Path) -> None:
     notebook = {"cells": [{"cell_type": "markdown", "source": "# Cells"}], "metadata": {}}
     pages: dict[str, Any] = {
         "/j": ("application/json", b'{"a": [1, 2]}'),
@@ -113,7 +113,7 @@ async def test_redirects_are_followed_without_credentials(tmp_path: Path) -> Non
         assert text.startswith(f"[Text from {other.url}/end.")
 
 
-async def test_a_part_comes_from_the_page_that_was_fetched(tmp_path: Path) -> None:
+async def test_a_later_part_is_read_from_the_fetched_page(tmp_path: Path) -> None:
     lines = "\n".join(f"line {n}" for n in range(1, 5001)).encode()
     later = {"path": "/a", "offset": 4999}
     texts, site = await read_all(tmp_path, {"/a": ("text/plain", lines)}, "/a", later)
@@ -125,13 +125,13 @@ async def test_a_part_comes_from_the_page_that_was_fetched(tmp_path: Path) -> No
     assert len(site.requests) == 1
 
 
-async def test_a_development_server_is_asked_each_time(tmp_path: Path) -> None:
+async def test_a_page_of_a_local_server_is_not_cached(tmp_path: Path) -> None:
     _, site = await read_all(tmp_path, {"/a": ("text/plain", b"x")}, "/a", "/a")
 
     assert len(site.requests) == 2
 
 
-async def test_long_lines_are_broken_so_that_they_can_be_read(tmp_path: Path) -> None:
+async def test_long_lines_are_wrapped(tmp_path: Path) -> None:
     (text,), _ = await read_all(tmp_path, {"/a": ("text/plain", b"x" * 60_000)}, "/a")
 
     assert max(map(len, text.split("\n"))) == contents.MAX_LINE
@@ -174,7 +174,7 @@ async def test_a_hostile_page_ends_within_the_limits(
         assert "Add :raw to the address" in text
 
 
-async def test_read_mentions_addresses_only_while_they_can_be_read(tmp_path: Path) -> None:
+async def test_the_description_of_read_mentions_urls_only_if_enabled(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, settings={"web": {"pages": True}}) as hosted:
         (read,) = [tool for tool in hosted.session.tools.active() if tool.name == "read"]
 
@@ -241,7 +241,7 @@ REPOSITORY = {
         ("https://example.com/o/r/blob/main/a", None),
     ],
 )
-def test_the_forms_of_github(url: str, kind: str | None) -> None:
+def test_github_urls_are_recognised(url: str, kind: str | None) -> None:
     found = parse_github(url)
 
     assert (None if found is None else found.kind) == kind
@@ -264,14 +264,14 @@ async def github(
         return texts, site
 
 
-async def test_a_file_of_github_is_its_text(tmp_path: Path) -> None:
+async def test_a_file_on_github_is_read_as_text(tmp_path: Path) -> None:
     pages = {"/raw/o/r/main/a%20b.py": ("text/plain", b"x = 1")}
     (text,), _ = await github(tmp_path, pages, "https://github.com/o/r/blob/main/a%20b.py")
 
     assert text.endswith("]\n\nx = 1")
 
 
-async def test_an_issue_has_its_comments(tmp_path: Path) -> None:
+async def test_an_issue_is_read_with_its_comments(tmp_path: Path) -> None:
     pages = {
         "/api/repos/o/r/issues/7": ISSUE,
         "/api/repos/o/r/issues/7/comments?per_page=100": [COMMENT],
@@ -284,7 +284,7 @@ async def test_an_issue_has_its_comments(tmp_path: Path) -> None:
     )
 
 
-async def test_a_folder_and_a_repository_are_lists(tmp_path: Path) -> None:
+async def test_a_folder_and_a_repository_on_github_are_listed(tmp_path: Path) -> None:
     pages = {
         "/api/repos/o/r": REPOSITORY,
         "/api/repos/o/r/contents": FILES,

@@ -70,12 +70,14 @@ async def failure(name: str, *answers: Answer, **more: Any) -> SearchFailed:
     return caught.value
 
 
-def test_there_is_a_sample_of_every_provider_in_the_order_of_the_chain() -> None:
+def test_every_provider_has_a_sample_in_the_default_order() -> None:
     assert [sample.name for sample in SAMPLES] == list(PROVIDERS)
 
 
 @each_provider
-async def test_the_request_and_the_answer(sample: ProviderSample) -> None:
+async def test_each_provider_sends_its_request_and_parses_its_response(
+    sample: ProviderSample,
+) -> None:
     response, server = await asked(sample.name, sample.answer)
 
     (request,) = server.requests
@@ -139,7 +141,7 @@ async def test_a_malformed_answer_is_a_failure(sample: ProviderSample, body: byt
 
 
 @each_provider
-async def test_a_server_that_hangs_is_left_after_the_time_of_a_provider(
+async def test_a_server_that_does_not_respond_times_out(
     sample: ProviderSample,
 ) -> None:
     error = await failure(sample.name, Answer(hangs=True), seconds=0.05)
@@ -170,7 +172,7 @@ def replace_answer(answer: Answer, **changes: Any) -> Answer:
 # What single providers do -------------------------------------------------------------------------
 
 
-async def test_gemini_is_asked_again_after_a_short_rate_limit() -> None:
+async def test_gemini_is_retried_after_a_short_rate_limit() -> None:
     limited = Answer(status=429, body={"error": {"details": [{"retryDelay": "0.01s"}]}})
     happy = BY_NAME["gemini"].answer
     response, server = await asked("gemini", limited, limited, limited, happy)
@@ -179,7 +181,7 @@ async def test_gemini_is_asked_again_after_a_short_rate_limit() -> None:
     assert len(server.requests) == 4
 
 
-async def test_gemini_is_asked_four_times_at_most() -> None:
+async def test_gemini_is_called_at_most_four_times() -> None:
     limited = Answer(status=500, headers={"Retry-After": "0"}, body={})
     async with search_server(limited) as server, chain() as running:
         with pytest.raises(SearchFailed):
@@ -195,7 +197,7 @@ async def test_gemini_is_asked_four_times_at_most() -> None:
         {"result": {"isError": True, "content": [{"text": "Invalid arguments for tool"}]}},
     ],
 )
-async def test_zai_is_asked_with_other_arguments_if_it_refuses_them(
+async def test_zai_is_retried_with_other_arguments_after_an_argument_error(
     refused: dict[str, Any],
 ) -> None:
     happy = BY_NAME["zai"].answer
@@ -222,7 +224,7 @@ KIMI_SEARCH = {
 }
 
 
-async def test_kimi_gets_back_what_its_search_returned() -> None:
+async def test_kimi_receives_its_own_search_results() -> None:
     searching = Answer(body={"choices": [{"finish_reason": "tool_calls", "message": KIMI_SEARCH}]})
     response, server = await asked("kimi", searching, searching, BY_NAME["kimi"].answer)
 
@@ -240,7 +242,7 @@ async def test_kimi_gets_back_what_its_search_returned() -> None:
     assert [source.url for source in response.sources] == [PAGE]
 
 
-async def test_kimi_has_to_answer_after_five_searches() -> None:
+async def test_kimi_is_called_without_tools_after_five_searches() -> None:
     searching = Answer(body={"choices": [{"finish_reason": "tool_calls", "message": KIMI_SEARCH}]})
     async with search_server(searching) as server, chain() as running:
         with pytest.raises(SearchFailed, match="found nothing"):
@@ -249,7 +251,7 @@ async def test_kimi_has_to_answer_after_five_searches() -> None:
     assert ["tools" in request["body"] for request in server.requests] == [True] * 5 + [False]
 
 
-async def test_zai_is_not_asked_again_after_another_error() -> None:
+async def test_zai_is_not_retried_after_other_errors() -> None:
     refused = Answer(body={"error": {"code": -1, "message": "quota used up"}})
     error = await failure("zai", refused, BY_NAME["zai"].answer)
 
@@ -278,7 +280,7 @@ async def test_exa_without_a_key_calls_its_public_tool() -> None:
         (Account(kind="anonymous"), ("authorization", None), "anonymous"),
     ],
 )
-async def test_perplexity_answers_as_its_page_does(
+async def test_perplexity_without_an_api_key_uses_the_endpoint_of_its_page(
     account: Account, header: tuple[str, str | None], mode: str
 ) -> None:
     first = {"blocks": [{"intended_usage": "ask_text", "markdown_block": {"chunks": ["Use"]}}]}
@@ -309,7 +311,7 @@ async def test_an_error_event_of_perplexity_is_a_failure() -> None:
     assert error.message == "Perplexity could not search: too many questions."
 
 
-async def test_codex_without_annotations_takes_the_links_of_the_text() -> None:
+async def test_codex_without_annotations_uses_the_links_in_its_text() -> None:
     text = f"See [Timeouts]({PAGE}) and {OTHER}."
     item = {"content": [{"type": "output_text", "text": text}]}
     events = [
@@ -343,7 +345,7 @@ def test_counts_are_held_to_the_limits_of_the_provider(
     assert call.body[field] == sent
 
 
-def test_perplexity_keeps_the_two_counts_apart() -> None:
+def test_perplexity_sends_the_number_of_search_results_instead_of_the_limit() -> None:
     query = Query(query="x", limit=2, num_search_results=7, max_tokens=10, temperature=0.0)
     (call,) = PROVIDERS["perplexity"].calls(query, Account(key="k"))
 
@@ -352,7 +354,7 @@ def test_perplexity_keeps_the_two_counts_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["anthropic", "gemini"])
-def test_models_get_the_length_and_temperature_of_the_call(name: str) -> None:
+def test_max_tokens_and_temperature_are_sent_to_models(name: str) -> None:
     query = Query(query="x", max_tokens=10, temperature=0.5)
     (call,) = PROVIDERS[name].calls(query, Account(key="k"))
 
@@ -360,7 +362,7 @@ def test_models_get_the_length_and_temperature_of_the_call(name: str) -> None:
     assert (found.get("max_tokens") or found["maxOutputTokens"], found["temperature"]) == (10, 0.5)
 
 
-def test_a_login_of_anthropic_is_sent_as_one() -> None:
+def test_an_oauth_login_of_anthropic_is_sent_as_bearer_token() -> None:
     (call,) = PROVIDERS["anthropic"].calls(Query(query="x"), Account(key="t", kind="oauth"))
 
     assert call.headers["Authorization"] == "Bearer t"

@@ -95,7 +95,7 @@ def details_of(result: ToolResultMessage) -> dict[str, Any]:
     return result.details
 
 
-async def test_the_model_gets_text_and_the_view_gets_sources(tmp_path: Path) -> None:
+async def test_the_model_receives_text_and_the_view_receives_sources(tmp_path: Path) -> None:
     async with searching(tmp_path, {"tavily": BY_NAME["tavily"].answer}) as (hosted, _):
         result = await searched(hosted)
 
@@ -109,7 +109,7 @@ async def test_the_model_gets_text_and_the_view_gets_sources(tmp_path: Path) -> 
     assert [each["url"] for each in details_of(result)["response"]["sources"]] == [PAGE]
 
 
-async def test_providers_are_asked_in_their_order_until_one_answers(tmp_path: Path) -> None:
+async def test_providers_are_called_in_order_until_one_succeeds(tmp_path: Path) -> None:
     servers = dict.fromkeys(WITH_KEYS, DOWN) | {
         "brave": BY_NAME["brave"].empty,
         "kagi": BY_NAME["kagi"].answer,
@@ -126,7 +126,9 @@ async def test_providers_are_asked_in_their_order_until_one_answers(tmp_path: Pa
     assert progress == [f"asking {name}" for name in asked]
 
 
-async def test_the_preferred_provider_comes_first_and_the_others_follow(tmp_path: Path) -> None:
+async def test_the_preferred_provider_is_called_first_and_the_others_are_fallbacks(
+    tmp_path: Path,
+) -> None:
     servers = {"tavily": BY_NAME["tavily"].answer, "kagi": DOWN}
     chosen = {"providers": {"webSearch": "kagi"}}
     async with searching(tmp_path, servers, settings=chosen) as (hosted, running):
@@ -170,7 +172,9 @@ async def test_without_a_provider_a_selected_tool_names_the_reason(tmp_path: Pat
     assert details_of(result)["response"]["provider"] == "none"
 
 
-async def test_a_chosen_provider_that_needs_no_key_is_asked_without_one(tmp_path: Path) -> None:
+async def test_a_preferred_provider_without_a_required_key_is_called_without_one(
+    tmp_path: Path,
+) -> None:
     rows = "Title: Timeouts\nURL: https://docs.example/timeout\nText: Yes."
     answer = Answer(body={"result": {"content": [{"text": rows}]}})
     chosen = {"providers": {"webSearch": "exa"}}
@@ -222,7 +226,7 @@ def test_basic_credentials_that_cannot_be_sent_are_refused(user: str, password: 
         check_basic(user, password)
 
 
-async def test_cancelling_a_search_ends_its_request(tmp_path: Path) -> None:
+async def test_cancelling_a_search_calls_no_further_provider(tmp_path: Path) -> None:
     servers = {"tavily": Answer(hangs=True), "brave": BY_NAME["brave"].answer}
     async with searching(tmp_path, servers) as (hosted, running):
         prompt = asyncio.create_task(hosted.session.prompt("go"))
@@ -241,7 +245,7 @@ async def test_every_provider_with_a_key_of_its_own_has_a_login(tmp_path: Path) 
         assert all(registry.get_provider(name) is not None for name in WITH_KEYS)
 
 
-async def test_a_key_that_is_stored_later_offers_the_tool_with_the_next_prompt(
+async def test_a_key_stored_later_activates_the_tool_for_the_next_prompt(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -304,7 +308,7 @@ def test_sources_without_an_answer_have_no_heading() -> None:
         ("3 days ago", "3 days ago"),
     ],
 )
-def test_ages_are_shown_where_a_date_can_be_read(published: str, shown: str) -> None:
+def test_the_age_of_a_source_is_shown_if_its_date_is_valid(published: str, shown: str) -> None:
     assert age_text(published, NOW) == shown
 
 

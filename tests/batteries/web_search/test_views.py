@@ -66,7 +66,7 @@ def test_results_are_links_where_the_terminal_shows_them() -> None:
     ]
 
 
-def test_addresses_are_written_out_where_it_does_not() -> None:
+def test_urls_are_shown_without_hyperlink_support() -> None:
     drawn = rows("done", response(), expanded=True)
 
     assert drawn[1:3] == ["1. Page 0 https://0.example/a", "   Words."]
@@ -78,7 +78,7 @@ def test_a_failure_is_shown_with_its_reason() -> None:
     assert rows("failed", None, "Aborted") == ["clock · past day", "Aborted"]
 
 
-def test_an_address_that_is_not_of_the_web_is_no_link() -> None:
+def test_only_http_urls_are_hyperlinks() -> None:
     sources = [{"title": "x", "url": "file:///etc/passwd"}]
     drawn = rows("done", response(sources=sources), hyperlinks=True)
 

@@ -88,7 +88,7 @@ def blocked(*lines: str) -> dict[str, str]:
     return {"decision": "block", "reason": "\n".join(lines)}
 
 
-def test_without_a_budget_nothing_is_said_and_nothing_is_kept(claude: Claude) -> None:
+def test_without_a_budget_no_message_is_shown_and_no_file_is_written(claude: Claude) -> None:
     assert [claude.start(), claude.submit("hello"), claude.stop()] == [{}, {}, {}]
     assert claude.files == []
 
@@ -133,7 +133,7 @@ def test_every_prompt_after_the_nudge_warns_the_model_but_not_the_user(
     assert context.startswith("CRITICAL TIMEBOX WARNING\nBudget for this session: 30s left.")
 
 
-def test_what_is_left_is_said_when_claude_stops(claude: Claude) -> None:
+def test_the_remaining_budget_is_shown_when_claude_stops(claude: Claude) -> None:
     claude.submit("/timebox 15m turns:5")
     claude.submit("hello")
     claude.now += MINUTE
@@ -157,14 +157,16 @@ def test_other_stop_hooks_are_overruled_when_the_time_is_over(claude: Claude) ->
     assert claude.ran == ["lmk done"]
 
 
-def test_turns_do_not_end_an_answer_that_goes_on(claude: Claude) -> None:
+def test_a_turn_limit_does_not_end_a_continued_response(claude: Claude) -> None:
     claude.submit("/timebox turns:1")
     claude.submit("hello")
 
     assert "continue" not in claude.stop(continues=True)
 
 
-def test_tokens_are_counted_from_where_the_transcript_was(claude: Claude) -> None:
+def test_tokens_are_counted_from_the_position_of_the_transcript_at_the_start(
+    claude: Claude,
+) -> None:
     claude.spend(500)
     claude.submit("/timebox tokens:1k")
     claude.spend(800)
@@ -177,13 +179,13 @@ def test_tokens_are_counted_from_where_the_transcript_was(claude: Claude) -> Non
     )
 
 
-def test_money_cannot_be_counted_here(claude: Claude) -> None:
+def test_a_cost_limit_is_rejected_in_claude_code(claude: Claude) -> None:
     assert claude.submit("/timebox 15m cost:2.50") == blocked(NO_COST)
     assert claude.files == []
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
-def test_a_session_that_goes_on_has_its_budget(claude: Claude, source: str) -> None:
+def test_a_resumed_session_restores_its_budget(claude: Claude, source: str) -> None:
     claude.submit("/timebox 15m")
     claude.now += MINUTE
 
@@ -192,7 +194,7 @@ def test_a_session_that_goes_on_has_its_budget(claude: Claude, source: str) -> N
     }
 
 
-def test_a_budget_that_is_over_is_not_restored(claude: Claude) -> None:
+def test_an_expired_budget_is_not_restored(claude: Claude) -> None:
     claude.submit("/timebox 15m")
     claude.now += 15 * MINUTE
 
@@ -201,7 +203,7 @@ def test_a_budget_that_is_over_is_not_restored(claude: Claude) -> None:
     assert claude.start("resume") == {}
 
 
-def test_off_and_status_are_answered_in_place_of_the_prompt(claude: Claude) -> None:
+def test_off_and_status_replace_the_prompt_with_a_message(claude: Claude) -> None:
     claude.submit("/timebox turns:5")
 
     assert claude.submit("/timebox status") == blocked(
@@ -244,7 +246,7 @@ def test_commands_are_distinguished_from_prompts_for_claude(
         (["stop"], "[]", "timebox: the stop hook failed: session_id is missing\n"),
     ],
 )
-def test_a_hook_that_cannot_be_answered_says_why_and_does_not_block(
+def test_an_invalid_hook_call_fails_with_a_reason_and_does_not_block(
     claude: Claude, words: list[str], text: str, problem: str
 ) -> None:
     assert claude.run(words, text) == (1, "", problem)

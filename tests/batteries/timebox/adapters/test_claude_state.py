@@ -18,7 +18,7 @@ from tests.batteries.timebox.core.budgets import budget
 HELD = budget(time=900_000, turns=5, tokens=1000, cost=2.5)
 
 
-def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
+def test_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "not" / "there" / "yet.json"
     state = State(turns=3, records=(Off(12), Active(HELD)))
 
@@ -29,7 +29,7 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"turns": "3"}', '{"turns": 1, "records": {}}'])
-def test_a_file_that_cannot_be_used_is_like_none(tmp_path: Path, text: str) -> None:
+def test_an_unusable_state_file_is_treated_as_missing(tmp_path: Path, text: str) -> None:
     file = tmp_path / "state.json"
     file.write_text(text)
 
@@ -45,7 +45,7 @@ def test_a_record_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     assert load_state(file) == State(turns=2, records=(Off(7),))
 
 
-def test_no_session_leads_out_of_the_folder() -> None:
+def test_a_session_id_cannot_escape_the_folder() -> None:
     folder = Path("/somewhere")
 
     assert state_file(folder, "2c9a-41").name == "2c9a-41.json"
@@ -64,7 +64,7 @@ def test_the_newest_record_has_the_budget_and_is_updated() -> None:
     assert State().budget is None
 
 
-def test_the_tokens_of_an_answer_are_counted_once_however_many_lines_it_has(
+def test_the_tokens_of_a_message_are_counted_once(
     tmp_path: Path,
 ) -> None:
     usage = {

@@ -44,7 +44,7 @@ async def test_a_budget_is_saved_notified_and_shown(
 
 
 # 4
-async def test_what_is_no_budget_is_a_warning_and_changes_nothing() -> None:
+async def test_an_invalid_budget_is_a_warning_and_changes_nothing() -> None:
     pi = FakePi()
 
     await pi.command("15x")
@@ -69,7 +69,7 @@ async def test_the_status_is_shown_before_and_after_a_budget_is_set() -> None:
 
 # 6
 @pytest.mark.parametrize("word", ["off", "disable", "cancel"])
-async def test_off_is_kept_and_takes_the_status_away(word: str) -> None:
+async def test_off_is_saved_and_removes_the_status(word: str) -> None:
     pi = FakePi()
     await pi.command("turns:5")
 
@@ -90,7 +90,7 @@ async def test_off_without_a_budget_notifies_and_is_not_saved() -> None:
 
 
 # 8
-async def test_at_four_fifths_of_the_time_one_warning_is_given() -> None:
+async def test_at_80_percent_of_the_time_one_warning_is_shown() -> None:
     pi = FakePi()
     await pi.command("10m")
     pi.now += 8 * MINUTE
@@ -102,7 +102,7 @@ async def test_at_four_fifths_of_the_time_one_warning_is_given() -> None:
 
 
 # 9
-async def test_at_four_fifths_of_the_turns_a_warning_is_given() -> None:
+async def test_at_80_percent_of_the_turns_a_warning_is_shown() -> None:
     pi = FakePi()
     await pi.command("turns:5")
     await pi.say(4)
@@ -132,7 +132,7 @@ async def test_after_the_nudge_the_system_prompt_has_the_warning() -> None:
     assert prompt.startswith("You are pi.\n\nCRITICAL TIMEBOX WARNING\n")
 
 
-async def test_the_run_with_the_nudge_gets_the_warning_as_a_message() -> None:
+async def test_the_nudged_run_receives_the_warning_as_a_message() -> None:
     pi = FakePi()
     await pi.command("turns:5")
     await pi.say(4)
@@ -191,7 +191,7 @@ async def test_five_turns_are_nudged_at_the_fifth_and_stopped_at_the_sixth_promp
     assert reported == [[], [], [], [], ["warning"], ["error"], []]
 
 
-async def test_rounds_of_tools_and_retries_are_no_turns() -> None:
+async def test_tool_rounds_and_retries_are_not_counted_as_turns() -> None:
     pi = FakePi()
     await pi.command("turns:1")
     await pi.prompt_of_run()
@@ -223,7 +223,7 @@ async def test_a_budget_is_restored_by_a_reload() -> None:
 
 
 # 15
-async def test_a_budget_whose_time_is_over_is_not_restored() -> None:
+async def test_an_expired_budget_is_not_restored() -> None:
     pi = FakePi()
     await pi.command("15m")
     pi.now += 15 * MINUTE
@@ -258,7 +258,7 @@ async def test_a_restored_budget_that_is_nearly_spent_warns_only_the_model() -> 
     assert "IMPORTANT TIMEBOX WARNING" in (await again.prompt_of_run() or "")
 
 
-async def test_a_budget_that_was_spent_is_not_spent_again_after_a_reload() -> None:
+async def test_a_spent_budget_does_not_stop_again_after_a_reload() -> None:
     pi = FakePi()
     await pi.command("turns:1 -- lmk done")
     await pi.prompt()
@@ -272,7 +272,7 @@ async def test_a_budget_that_was_spent_is_not_spent_again_after_a_reload() -> No
 
 
 # 18
-async def test_the_end_of_a_session_leaves_nothing_and_writes_nothing() -> None:
+async def test_the_end_of_a_session_removes_status_and_timer_and_saves_nothing() -> None:
     pi = FakePi()
     await pi.command("15m")
 
@@ -282,7 +282,7 @@ async def test_the_end_of_a_session_leaves_nothing_and_writes_nothing() -> None:
 
 
 # 19
-async def test_there_is_one_timer_however_many_budgets_are_set() -> None:
+async def test_a_new_budget_replaces_the_timer() -> None:
     pi = FakePi()
 
     for arguments in ("15m", "30m", "turns:3"):
@@ -292,7 +292,7 @@ async def test_there_is_one_timer_however_many_budgets_are_set() -> None:
 
 
 # 20
-async def test_a_new_budget_has_not_been_nudged() -> None:
+async def test_a_new_budget_can_be_nudged_again() -> None:
     pi = FakePi()
     await pi.command("10m")
     pi.now += 8 * MINUTE
@@ -324,7 +324,7 @@ async def test_the_status_is_set_only_when_it_has_changed() -> None:
     ]
 
 
-async def test_where_nothing_is_shown_there_is_no_timer() -> None:
+async def test_without_a_status_line_no_timer_is_started() -> None:
     pi = FakePi(mode="json")
 
     await pi.command("15m")
@@ -332,7 +332,7 @@ async def test_where_nothing_is_shown_there_is_no_timer() -> None:
     assert pi.timers_started == 0
 
 
-async def test_the_command_on_stop_is_run_once() -> None:
+async def test_the_on_stop_command_is_run_once() -> None:
     pi = FakePi()
     await pi.command("turns:5 -- lmk 'all done'")
     await pi.say(4)

@@ -42,7 +42,7 @@ async def test_cost_is_checked_before_every_request_from_the_total_of_the_log() 
     assert pi.kept[0] == kept(costLimit=2.0, startCost=1.0)
 
 
-async def test_requests_outside_of_the_run_are_refused_too() -> None:
+async def test_requests_outside_of_a_run_are_refused_when_the_budget_is_spent() -> None:
     pi = FakePi()
     await pi.command("tokens:1k")
     await through(pi, Usage(output=1000))
@@ -65,7 +65,7 @@ async def test_the_usage_of_a_restored_budget_comes_from_the_log() -> None:
     ]
 
 
-async def test_requests_are_counted_only_while_that_matters() -> None:
+async def test_requests_are_counted_only_with_a_token_or_cost_limit() -> None:
     pi = FakePi()
 
     counted = []
@@ -105,7 +105,7 @@ async def test_the_flag_sets_a_budget_when_the_program_starts_and_not_again() ->
     ]
 
 
-async def test_the_flag_takes_the_place_of_a_budget_of_the_session() -> None:
+async def test_the_flag_replaces_the_budget_of_the_session() -> None:
     pi = FakePi()
     await pi.command("15m")
     again = FakePi(flag="turns:3", entries=pi.entries)
@@ -115,7 +115,7 @@ async def test_the_flag_takes_the_place_of_a_budget_of_the_session() -> None:
     assert again.notified == [("info", "Timebox set: 3 turns.")]
 
 
-async def test_without_a_user_an_invalid_flag_refuses_everything() -> None:
+async def test_without_a_user_an_invalid_flag_refuses_all_prompts() -> None:
     for flag in ("15m turn:3", "soon", "status"):
         pi = FakePi(mode="print", flag=flag)
 

@@ -12,7 +12,7 @@ def given(pi: FakePi) -> AllowedCommands:
     return AllowedCommands(cast("ExtensionAPI", pi))
 
 
-async def test_a_command_is_known_once_it_was_given() -> None:
+async def test_a_command_is_trusted_after_the_user_has_entered_it() -> None:
     pi = FakePi()
     assert not given(pi).knows("lmk done")
 
@@ -23,7 +23,7 @@ async def test_a_command_is_known_once_it_was_given() -> None:
     assert "lmk" not in str(pi.stored)
 
 
-async def test_the_newest_commands_are_known() -> None:
+async def test_only_the_newest_commands_are_remembered() -> None:
     pi = FakePi()
 
     for number in range(MOST + 1):
@@ -35,7 +35,7 @@ async def test_the_newest_commands_are_known() -> None:
     assert given(pi).knows(f"lmk {MOST}")
 
 
-async def test_where_nothing_can_be_kept_nothing_is_known_and_nothing_breaks() -> None:
+async def test_without_storage_no_command_is_trusted_and_no_error_is_raised() -> None:
     pi = FakePi(store_problem=True)
 
     await given(pi).remember("lmk done")
@@ -43,7 +43,7 @@ async def test_where_nothing_can_be_kept_nothing_is_known_and_nothing_breaks() -
     assert not given(pi).knows("lmk done")
 
 
-async def test_what_others_have_stored_is_not_trusted() -> None:
+async def test_malformed_stored_commands_are_not_trusted() -> None:
     assert not given(FakePi(stored={"on-stop-commands": "lmk done"})).knows("lmk done")
 
 

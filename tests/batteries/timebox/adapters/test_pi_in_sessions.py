@@ -80,7 +80,7 @@ async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: 
     )
 
 
-async def test_the_next_prompts_of_a_nudged_session_have_the_warning_in_front(
+async def test_later_prompts_of_a_nudged_session_have_the_warning_in_the_system_prompt(
     tmp_path: Path,
 ) -> None:
     async with boxed(tmp_path, says("one"), says("two")) as (hosted, _):
@@ -122,7 +122,7 @@ async def test_a_session_is_reloaded_and_resumed_with_its_budget(tmp_path: Path)
     assert len(hosted.fixture.provider.requests) == 2
 
 
-async def test_the_status_is_shown_again_every_second_and_taken_away_in_the_end(
+async def test_the_status_is_updated_every_second_and_removed_at_the_end(
     tmp_path: Path,
 ) -> None:
     async with boxed(tmp_path) as (hosted, ui):
@@ -138,7 +138,7 @@ async def test_the_status_is_shown_again_every_second_and_taken_away_in_the_end(
     ]
 
 
-async def test_a_retry_is_no_turn(tmp_path: Path) -> None:
+async def test_a_retry_is_not_counted_as_a_turn(tmp_path: Path) -> None:
     busy = ProviderUnavailable("503: overloaded", status=503)
     async with boxed(tmp_path, busy, says("after all")) as (hosted, ui):
         await hosted.session.prompt("/timebox turns:1")
@@ -152,7 +152,7 @@ async def test_a_retry_is_no_turn(tmp_path: Path) -> None:
     assert notices(ui) == ["Timebox set: 1 turn."]
 
 
-async def test_the_command_for_the_end_runs_and_outlives_the_session(tmp_path: Path) -> None:
+async def test_the_on_stop_command_outlives_the_session(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     async with boxed(tmp_path) as (hosted, _):
@@ -166,7 +166,7 @@ async def test_the_command_for_the_end_runs_and_outlives_the_session(tmp_path: P
     assert hosted.failures == []
 
 
-async def test_a_run_is_stopped_before_the_request_that_there_are_no_tokens_for(
+async def test_a_run_is_stopped_before_a_request_that_exceeds_the_token_limit(
     tmp_path: Path,
 ) -> None:
     work = replace(calls("bash", command="true"), usage=Usage(input=900, output=100))
@@ -181,7 +181,7 @@ async def test_a_run_is_stopped_before_the_request_that_there_are_no_tokens_for(
     assert hosted.failures == []
 
 
-async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
+async def test_the_cost_is_computed_from_the_price_of_the_model(tmp_path: Path) -> None:
     price = ModelCost(input=1_000_000 / 600)  # per million: a dollar for each long answer
     paid = ScriptedProvider(
         long("one"),
@@ -200,7 +200,7 @@ async def test_money_is_what_the_models_price_says(tmp_path: Path) -> None:
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 2 turns, 0s, $2.00. {CONTINUES}"]
 
 
-async def test_a_compaction_spends_tokens_and_is_refused_when_none_are_left(
+async def test_a_compaction_uses_tokens_and_is_refused_when_none_are_left(
     tmp_path: Path,
 ) -> None:
     async with boxed(tmp_path, says("one"), says("two")) as (hosted, ui):
@@ -217,7 +217,7 @@ async def test_a_compaction_spends_tokens_and_is_refused_when_none_are_left(
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {CONTINUES}"]
 
 
-async def test_a_sub_agent_spends_of_the_same_budget(tmp_path: Path) -> None:
+async def test_a_sub_agent_uses_the_budget_of_its_parent(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     more = (apis.append,)
     async with boxed(tmp_path, long("found it"), says("never"), more=more) as (hosted, ui):

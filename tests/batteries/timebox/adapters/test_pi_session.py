@@ -36,7 +36,7 @@ ENTRIES: list[Entry] = [
 ]
 
 
-def test_everything_that_a_session_has_cost_is_counted() -> None:
+def test_the_totals_include_all_usage_of_the_log() -> None:
     totals = SessionTotals()
 
     totals.recount(ENTRIES)
@@ -44,7 +44,7 @@ def test_everything_that_a_session_has_cost_is_counted() -> None:
     assert totals.reading(5) == {"time": 5, "turns": 2, "tokens": 50, "cost": 1.25}
 
 
-def test_a_count_is_followed_until_it_begins_anew() -> None:
+def test_totals_are_incremented_until_they_are_recounted() -> None:
     totals = SessionTotals()
     totals.recount(ENTRIES)
     totals.add_turn()
@@ -56,7 +56,7 @@ def test_a_count_is_followed_until_it_begins_anew() -> None:
     assert totals.reading(7) == {"time": 7, "turns": 0, "tokens": 0, "cost": 0.0}
 
 
-def test_records_are_found_among_other_entries_and_what_cannot_be_read_is_left_out() -> None:
+def test_records_are_found_among_other_entries_and_invalid_ones_are_skipped() -> None:
     held = replace(budget(turns=5), start={"time": START, "turns": 2})
     entries: list[Entry] = [
         *ENTRIES,

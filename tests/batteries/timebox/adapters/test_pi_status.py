@@ -11,7 +11,7 @@ def status_line(pi: FakePi, texts: list[str | None]) -> StatusLine:
     return StatusLine(cast("ExtensionAPI", pi), lambda: texts[0])
 
 
-def test_a_text_is_shown_when_it_changes() -> None:
+def test_a_text_is_shown_only_when_it_changes() -> None:
     pi, texts = FakePi(), ["12s left"]
     line = status_line(pi, texts)  # type: ignore[arg-type]
 
@@ -34,7 +34,7 @@ def test_a_timer_is_replaced_and_ended() -> None:
     assert pi.timers == []
 
 
-def test_no_text_takes_the_line_away() -> None:
+def test_an_empty_text_removes_the_status() -> None:
     pi, texts = FakePi(), [None]
     line = status_line(pi, texts)  # type: ignore[arg-type]
 

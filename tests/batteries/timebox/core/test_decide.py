@@ -17,26 +17,26 @@ from tests.batteries.timebox.core.budgets import BUDGETS, MINUTE, READINGS, at, 
 TEN = 10 * MINUTE
 
 
-def test_below_four_fifths_everything_is_fine() -> None:
+def test_below_80_percent_the_decision_is_ok() -> None:
     assert decide(budget(time=TEN, turns=10), at(7.99, turns=7)) == Ok()
 
 
-def test_at_exactly_four_fifths_of_the_time_it_warns() -> None:
+def test_at_exactly_80_percent_of_the_time_the_decision_is_a_warning() -> None:
     assert decide(budget(time=TEN), at(8)) == Nudge("warning", "2m")
 
 
-def test_at_nineteen_twentieths_of_the_turns_it_is_critical() -> None:
+def test_at_95_percent_of_the_turns_the_nudge_is_critical() -> None:
     assert decide(budget(turns=20), at(turns=19)) == Nudge("critical", "1 turn")
 
 
-def test_it_stops_when_the_time_is_over() -> None:
+def test_the_decision_is_stop_when_the_time_is_spent() -> None:
     held = budget(time=TEN, command="lmk done")
 
     assert decide(held, at(10, turns=3)) == Stop(held.used(at(10, turns=3)), "lmk done")
 
 
 @pytest.mark.parametrize(("limit", "used"), [(2, 1), (3, 2), (4, 3)])
-def test_the_last_turn_of_a_small_budget_is_a_nudge_where_it_begins(limit: int, used: int) -> None:
+def test_the_start_of_the_last_turn_of_a_small_budget_is_a_nudge(limit: int, used: int) -> None:
     held = budget(turns=limit)
 
     assert decide(held, at(1, turns=used), turn_begins=True) == Nudge("warning", "1 turn")
@@ -44,12 +44,12 @@ def test_the_last_turn_of_a_small_budget_is_a_nudge_where_it_begins(limit: int, 
     assert decide(held, at(1, turns=used - 1), turn_begins=True) == Ok()
 
 
-def test_the_only_turn_of_a_budget_is_none() -> None:
+def test_the_only_turn_of_a_budget_is_not_a_nudge() -> None:
     assert decide(budget(turns=1), at(), turn_begins=True) == Ok()
     assert decide(budget(time=TEN), at(1, turns=1), turn_begins=True) == Ok()
 
 
-def test_it_stops_when_the_turns_are_used_up() -> None:
+def test_the_decision_is_stop_when_the_turns_are_spent() -> None:
     held = budget(turns=5)
 
     assert decide(held, at(1, turns=4)) == Nudge("warning", "1 turn")
@@ -57,7 +57,7 @@ def test_it_stops_when_the_turns_are_used_up() -> None:
     assert decide(held, at(1, turns=6)) == Stop(held.used(at(1, turns=6)), None)
 
 
-def test_tokens_and_money_count_like_the_rest() -> None:
+def test_tokens_and_cost_are_decided_like_the_other_limits() -> None:
     held = budget(tokens=1000, cost=2.0)
 
     assert decide(held, at(tokens=799, cost=1.59)) == Ok()
@@ -75,18 +75,18 @@ def test_of_two_limits_the_worse_one_decides() -> None:
     assert isinstance(decide(held, at(0, turns=20)), Stop)
 
 
-def test_a_nudge_is_given_once_and_a_stop_all_the_same() -> None:
+def test_a_nudged_budget_is_not_nudged_again_but_is_stopped() -> None:
     held = budget(time=TEN, nudged=True)
 
     assert decide(held, at(9)) == Ok()
     assert isinstance(decide(held, at(10)), Stop)
 
 
-def test_a_spent_budget_decides_nothing() -> None:
+def test_a_spent_budget_always_decides_ok() -> None:
     assert decide(budget(time=TEN, active=False), at(20)) == Ok()
 
 
-def test_limits_that_are_not_asked_about_decide_nothing() -> None:
+def test_limits_outside_of_the_selection_are_ignored() -> None:
     held = budget(time=TEN, cost=1.0)
 
     assert decide(held, at(20), among=("cost", "tokens")) == Ok()

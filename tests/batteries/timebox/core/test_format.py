@@ -35,7 +35,7 @@ from tests.batteries.timebox.core.budgets import BUDGETS, LIMITS, MINUTE, READIN
         (360_000_000, "100h 0m"),
     ],
 )
-def test_times(milliseconds: int, text: str) -> None:
+def test_durations_are_formatted(milliseconds: int, text: str) -> None:
     assert format_time(milliseconds) == text
 
 
@@ -43,11 +43,11 @@ def test_times(milliseconds: int, text: str) -> None:
     ("milliseconds", "text"),
     [(0, "0s"), (900_000, "15m"), (3_600_000, "1h"), (5_400_000, "1h 30m"), (90_000, "1m 30s")],
 )
-def test_a_span_ends_with_what_matters(milliseconds: int, text: str) -> None:
+def test_a_time_span_is_formatted_with_two_units(milliseconds: int, text: str) -> None:
     assert format_span(milliseconds) == text
 
 
-def test_amounts() -> None:
+def test_amounts_are_formatted() -> None:
     assert [format_turns(each) for each in (0, 1, 2)] == ["0 turns", "1 turn", "2 turns"]
     assert [format_tokens(each) for each in (0, 999, 1000, 1250, 200_000, 999_999, 1_500_000)] == [
         "0 tokens",
@@ -64,7 +64,7 @@ def test_amounts() -> None:
     )
 
 
-def test_the_status_line() -> None:
+def test_the_status_line_lists_the_remaining_amounts() -> None:
     both = budget(time=15 * MINUTE, turns=5)
     reading = at(15 - 12.5671, turns=2)
 
@@ -81,7 +81,7 @@ def test_the_status_line() -> None:
     )
 
 
-def test_what_was_spent() -> None:
+def test_the_spent_line_lists_the_used_amounts() -> None:
     both = budget(time=15 * MINUTE, turns=5)
     priced = budget(tokens=1000, cost=2.5)
     reading = at(3.04, turns=5, tokens=1500, cost=2.6)
@@ -100,7 +100,7 @@ def test_times_below_an_hour_are_exact(seconds: int) -> None:
 
 
 @given(st.integers(0, 10**12))
-def test_a_longer_time_loses_less_than_a_minute(milliseconds: int) -> None:
+def test_longer_durations_lose_less_than_a_minute(milliseconds: int) -> None:
     parsed = sum(parse_time_ms(part) or 0 for part in format_time(milliseconds).split())
 
     assert parsed <= milliseconds < parsed + MINUTE
@@ -120,7 +120,9 @@ def test_every_limit_is_listed_once(limits: Amounts) -> None:
 
 
 @given(BUDGETS, READINGS)
-def test_a_status_line_is_one_line_of_a_known_form(held: TimeboxBudget, reading: Reading) -> None:
+def test_a_status_line_has_one_line_of_a_fixed_format(
+    held: TimeboxBudget, reading: Reading
+) -> None:
     line = status_line(held, reading)
 
     time, turns, *more = line.removeprefix("Timebox: ").split(" | ")

@@ -43,7 +43,7 @@ from tests.batteries.timebox.core.budgets import LIMITS
         ("1234567890", None),
     ],
 )
-def test_times(word: str, milliseconds: int | None) -> None:
+def test_durations_are_parsed(word: str, milliseconds: int | None) -> None:
     assert parse_time_ms(word) == milliseconds
 
 
@@ -51,7 +51,7 @@ def test_times(word: str, milliseconds: int | None) -> None:
     ("word", "turns"),
     [("turns:5", 5), ("TURNS: 10", 10), ("turns:", None), ("turns:abc", None), ("turns:1.5", None)],
 )
-def test_turns(word: str, turns: int | None) -> None:
+def test_turn_limits_are_parsed(word: str, turns: int | None) -> None:
     assert parse_turns(word) == turns
 
 
@@ -66,7 +66,7 @@ def test_turns(word: str, turns: int | None) -> None:
         ("tokens:2g", None),
     ],
 )
-def test_tokens(word: str, tokens: int | None) -> None:
+def test_token_limits_are_parsed(word: str, tokens: int | None) -> None:
     assert parse_tokens(word) == tokens
 
 
@@ -80,7 +80,7 @@ def test_tokens(word: str, tokens: int | None) -> None:
         ("2.5$", None),
     ],
 )
-def test_costs(word: str, dollars: float | None) -> None:
+def test_cost_limits_are_parsed(word: str, dollars: float | None) -> None:
     assert parse_cost(word) == dollars
 
 
@@ -110,19 +110,17 @@ def test_costs(word: str, dollars: float | None) -> None:
         (" STATUS ", ShowStatus()),
     ],
 )
-def test_what_is_typed(text: str, parsed: TimeboxCommand) -> None:
+def test_command_texts_are_parsed(text: str, parsed: TimeboxCommand) -> None:
     assert parse(text) == parsed
 
 
 @pytest.mark.parametrize("word", COMPLETIONS)
-def test_everything_that_is_offered_is_understood(word: str) -> None:
+def test_every_offered_completion_is_valid(word: str) -> None:
     assert not isinstance(parse(word), Invalid)
 
 
 @given(LIMITS, st.sampled_from([str.lower, str.upper]))
-def test_limits_can_be_said_and_are_understood_again(
-    limits: Amounts, case: Callable[[str], str]
-) -> None:
+def test_formatted_limits_are_parsed_unchanged(limits: Amounts, case: Callable[[str], str]) -> None:
     words = {
         "time": "{:.0f}s",
         "turns": "turns:{:.0f}",
@@ -136,7 +134,7 @@ def test_limits_can_be_said_and_are_understood_again(
 
 
 @given(st.text())
-def test_nothing_that_can_be_typed_breaks_it(text: str) -> None:
+def test_arbitrary_text_never_raises(text: str) -> None:
     parsed = parse(text)
 
     assert not isinstance(parsed, SetBudget) or parsed.limits

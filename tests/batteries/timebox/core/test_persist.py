@@ -32,7 +32,7 @@ ORIGINAL = {
 """A budget as the original keeps it."""
 
 
-def test_nothing_is_restored_from_nothing() -> None:
+def test_without_records_no_budget_is_restored() -> None:
     assert restore([], at(1)) == Restored("none")
 
 
@@ -40,7 +40,7 @@ def test_a_budget_with_time_left_is_restored() -> None:
     assert restore([Active(TEN)], at(5)) == Restored("restored", TEN)
 
 
-def test_a_budget_whose_time_is_over_has_expired() -> None:
+def test_a_budget_without_time_left_has_expired() -> None:
     assert restore([Active(TEN)], at(10)) == Restored("expired")
 
 
@@ -58,7 +58,7 @@ def test_a_newer_budget_wins() -> None:
     assert restore([older, Off(START), Active(TEN)], at(1)) == Restored("restored", TEN)
 
 
-def test_whether_it_was_nudged_follows_from_the_usage() -> None:
+def test_the_nudged_state_of_a_restored_budget_follows_from_its_usage() -> None:
     nudged = budget(time=10 * MINUTE, turns=5, nudged=True)
     fresh = budget(time=10 * MINUTE, turns=5)
 
@@ -67,7 +67,7 @@ def test_whether_it_was_nudged_follows_from_the_usage() -> None:
     assert restore([Active(nudged)], at(1)) == Restored("restored", fresh)
 
 
-def test_turns_that_are_used_up_are_restored_and_stop_the_next_prompt() -> None:
+def test_a_budget_without_turns_left_is_restored_as_nudged() -> None:
     restored = restore([Active(budget(turns=5))], at(1, turns=5))
 
     assert restored == Restored("restored", budget(turns=5, nudged=True))
@@ -84,7 +84,7 @@ def test_a_record_of_the_original_is_read_and_written_unchanged() -> None:
     assert json.dumps(budget_to_json(held)) == json.dumps(ORIGINAL)
 
 
-def test_what_the_original_does_not_know_is_in_further_fields() -> None:
+def test_limits_that_the_original_does_not_support_are_in_additional_fields() -> None:
     held = budget(time=900_000, tokens=200_000, cost=2.5)
 
     assert budget_to_json(held) == {
@@ -102,7 +102,7 @@ def test_what_the_original_does_not_know_is_in_further_fields() -> None:
     }
 
 
-def test_an_older_record_without_a_command_has_none() -> None:
+def test_an_older_record_without_a_command_is_parsed() -> None:
     older = {name: value for name, value in ORIGINAL.items() if name != "onStopCommand"}
 
     held = budget_from_json(older)
@@ -125,12 +125,12 @@ def test_an_older_record_without_a_command_has_none() -> None:
         {**ORIGINAL, "startTime": float("inf")},
     ],
 )
-def test_what_is_no_budget_is_none(data: object) -> None:
+def test_invalid_budgets_are_parsed_as_none(data: object) -> None:
     assert budget_from_json(data) is None
 
 
 @given(BUDGETS)
-def test_what_is_kept_is_read_again(held: TimeboxBudget) -> None:
+def test_a_saved_budget_is_parsed_unchanged(held: TimeboxBudget) -> None:
     kept = json.loads(json.dumps(budget_to_json(held)))
 
     again = budget_from_json(kept)
@@ -140,7 +140,7 @@ def test_what_is_kept_is_read_again(held: TimeboxBudget) -> None:
 
 
 @given(st.builds(Active, BUDGETS) | st.builds(Off, st.integers(0, 2 * START)))
-def test_a_record_says_itself_what_it_is(record: Active | Off) -> None:
+def test_a_record_is_parsed_by_its_kind(record: Active | Off) -> None:
     kept = record_to_json(record)
 
     again = record_from_json(json.loads(json.dumps(kept)))
@@ -151,5 +151,5 @@ def test_a_record_says_itself_what_it_is(record: Active | Off) -> None:
 @pytest.mark.parametrize(
     "data", [None, {}, {"kind": "off"}, {"kind": "active", "budget": {}}, {"kind": "paused"}]
 )
-def test_what_is_no_record_is_none(data: object) -> None:
+def test_invalid_records_are_parsed_as_none(data: object) -> None:
     assert record_from_json(data) is None

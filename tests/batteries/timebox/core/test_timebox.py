@@ -31,7 +31,7 @@ def test_setting_a_budget_saves_and_notifies() -> None:
     assert box.budget == held
 
 
-def test_words_that_are_no_limit_are_named() -> None:
+def test_unknown_words_of_a_command_are_reported() -> None:
     effects = Timebox().command("15m turn:3", at())
 
     assert effects[1:] == [
@@ -40,7 +40,7 @@ def test_words_that_are_no_limit_are_named() -> None:
     ]
 
 
-def test_what_cannot_be_understood_changes_nothing() -> None:
+def test_an_invalid_command_changes_nothing() -> None:
     box = Timebox(QUARTER)
 
     assert box.command("15x", at(1)) == [Notify(USAGE, "warning")]
@@ -48,7 +48,7 @@ def test_what_cannot_be_understood_changes_nothing() -> None:
     assert box.budget == QUARTER
 
 
-def test_a_new_budget_takes_the_place_of_the_old_one_and_begins_anew() -> None:
+def test_a_new_budget_replaces_the_old_one_and_starts_at_zero() -> None:
     box = Timebox(budget(time=15 * MINUTE, nudged=True))
 
     box.command("turns:5", at(14))
@@ -56,7 +56,7 @@ def test_a_new_budget_takes_the_place_of_the_old_one_and_begins_anew() -> None:
     assert box.budget == TimeboxBudget(limits={"turns": 5}, start=at(14))
 
 
-def test_the_status_is_shown_if_there_is_one() -> None:
+def test_the_status_command_shows_the_budget_or_a_usage_hint() -> None:
     box = Timebox()
 
     assert box.command("status", at()) == [Notify(f"No active timebox. {USAGE}", "info")]
@@ -66,7 +66,7 @@ def test_the_status_is_shown_if_there_is_one() -> None:
     ]
 
 
-def test_off_is_kept_only_if_there_was_a_budget() -> None:
+def test_off_is_saved_only_if_there_was_a_budget() -> None:
     box = Timebox(QUARTER)
 
     assert box.command("off", at(1)) == [
@@ -114,7 +114,7 @@ def test_a_spent_budget_stops_once() -> None:
     assert box.command("off", at(2))[1:] == [Notify("Timebox off.", "info")]
 
 
-def test_without_a_command_none_is_run() -> None:
+def test_without_an_on_stop_command_nothing_is_run() -> None:
     effects = Timebox(budget(turns=5)).turn_started(at(1, turns=5))
 
     assert [type(effect) for effect in effects] == [Notify, SaveRecord]
@@ -131,7 +131,7 @@ def test_without_a_user_a_spent_budget_stays_spent() -> None:
     assert _refusal(box) is None
 
 
-def test_only_the_first_turn_of_a_prompt_counts() -> None:
+def test_only_the_first_turn_of_a_prompt_is_checked() -> None:
     box = Timebox(budget(turns=5))
     box.turn_started(at(turns=3))
 
@@ -140,7 +140,7 @@ def test_only_the_first_turn_of_a_prompt_counts() -> None:
     assert len(box.turn_started(at(turns=5))) == 2
 
 
-def test_before_a_request_only_the_limits_of_requests_are_looked_at() -> None:
+def test_before_a_request_only_token_and_cost_limits_are_checked() -> None:
     box = Timebox(budget(turns=5, cost=1.0))
 
     assert box.request_due(at(turns=9, cost=0.5), ("tokens", "cost")) == []
@@ -171,7 +171,7 @@ def test_restoring_a_budget_notifies() -> None:
     assert box.budget == QUARTER
 
 
-def test_a_budget_that_is_over_is_not_restored() -> None:
+def test_an_expired_budget_is_not_restored() -> None:
     box = Timebox(QUARTER)
 
     assert box.session_started([Active(QUARTER)], at(15), knows=KNOWN) == [
@@ -192,7 +192,7 @@ def test_a_command_not_typed_by_the_user_is_not_restored() -> None:
     assert box.budget == budget(turns=5)
 
 
-def test_the_end_of_a_session_forgets_everything() -> None:
+def test_the_end_of_a_session_clears_all_state() -> None:
     box = Timebox(budget(turns=5))
     box.turn_started(at(1, turns=5))
 
@@ -201,7 +201,7 @@ def test_the_end_of_a_session_forgets_everything() -> None:
     assert (box.budget, box.refusal, box.status(at(1))) == (None, None, None)
 
 
-def test_the_user_and_the_model_are_given_the_same_count_of_turns() -> None:
+def test_user_and_model_receive_the_same_number_of_remaining_turns() -> None:
     box = Timebox(budget(turns=2))
     assert box.turn_started(at(turns=0)) == []
     box.prompt_ended(attended=True)
