@@ -1,4 +1,4 @@
-"""What comes with pi costs nothing until it is used, and is found as a stranger's package is."""
+"""Batteries cost nothing until they are used, and are found like third-party packages."""
 
 from __future__ import annotations
 

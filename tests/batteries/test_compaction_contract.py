@@ -48,7 +48,7 @@ async def compact(hosted: ExtensionFixture, strategy: str) -> None:
     hosted.fixture.provider.add(*(says(USELESS) for _ in range(4)))
     await hosted.session.compact(strategy=strategy)
     await hosted.session.runs.when_idle.held()
-    hosted.fixture.provider._steps.clear()  # what the strategy did not ask for
+    hosted.fixture.provider._steps.clear()  # responses that the strategy did not request
 
 
 @pytest.mark.behaviour("instructions-survive-compaction")

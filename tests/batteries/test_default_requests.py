@@ -65,7 +65,7 @@ def recorder() -> Iterator[tuple[int, list[Request]]]:
 def first_request(
     cli: Program, wire: str, *words: str, index: object = None
 ) -> tuple[str, object, bytes]:
-    """The first request of a new user; ``index`` is what is known of installed extensions."""
+    """The first request of a new user; ``index`` replaces the index of installed extensions."""
     shutil.rmtree(cli.agent_dir, ignore_errors=True)
     if index is not None:
         cli.write(INDEX, json.dumps(index))

@@ -191,7 +191,7 @@ async def test_guests_can_rejoin_after_nats_was_killed_and_restarted(nats: Nats)
 
 
 class FakeNats:
-    """Records how a process answers for a room."""
+    """Records the responses of a process for a room."""
 
     def __init__(self) -> None:
         self.ask: Any = None
@@ -219,7 +219,7 @@ async def test_a_process_without_the_room_does_not_answer_requests_for_it() -> N
 
     await nats.ask(SimpleNamespace(data=b"G" + bytes(16), respond=nats.respond))
 
-    assert nats.answers == []  # the process that has it now answers
+    assert nats.answers == []  # the process that has the room now responds
 
 
 async def test_without_nats_the_relay_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

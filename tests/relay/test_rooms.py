@@ -1,4 +1,4 @@
-"""Rooms of the relay: who may be where, and which bytes go where."""
+"""Rooms of the relay: access, forwarding and limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HASH = hashlib.sha256(SECRET).digest()
 
 
 class FakeConnection:
-    """Keeps what is sent to it."""
+    """Records the frames and texts that are sent to it."""
 
     def __init__(self) -> None:
         self.unsent = 0
@@ -112,7 +112,7 @@ def test_only_a_client_with_the_takeover_secret_can_take_over_a_room() -> None:
         assert refused.value.code == HOST_EXISTS
     assert room.host is host
     all_rooms.host_left(room, host)
-    with pytest.raises(Refused):  # an empty room is not free either
+    with pytest.raises(Refused):  # a room without a host is not free either
         all_rooms.open("r", FakeConnection(), takeover_hash=b"1" * 32)
     again = FakeConnection()
     assert all_rooms.open("r", again, takeover_hash=HASH, takeover=SECRET) is room

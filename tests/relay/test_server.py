@@ -199,7 +199,7 @@ class StalledTransport:
         return False
 
     def set_write_buffer_limits(self, high: int) -> None:
-        """Nothing: it never pauses its protocol."""
+        """Does nothing: the transport never pauses its protocol."""
 
 
 async def test_small_frames_for_a_stalled_guest_are_queued_in_order() -> None:

@@ -1,4 +1,4 @@
-"""A second model reviews when the agent stops; never after Escape, never without end."""
+"""A second model reviews the work when the agent stops: not after Escape, and with a limit."""
 
 from __future__ import annotations
 

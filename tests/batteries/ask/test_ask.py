@@ -1,4 +1,4 @@
-"""The model asks, the user chooses, writes, closes the dialog, or is not there."""
+"""``ask``: the user chooses an option, writes a text, closes the dialog, or is absent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LATE = object()
 
 
 class User(ExtensionUI):
-    """Answers in order; ``LATE`` lets the time pass."""
+    """A user who answers in order; ``LATE`` lets a question time out."""
 
     has_ui = True
 

@@ -29,7 +29,7 @@ needs_sshd = pytest.mark.skipif(
 
 
 def accounts(cli: Program) -> list[dict[str, Any]]:
-    """What the broker of this machine has stored."""
+    """The accounts that the broker of this machine has stored."""
     found = list(cli.agent_dir.rglob("accounts.json"))
     rows: list[dict[str, Any]] = json.loads(found[0].read_text())["accounts"] if found else []
     return rows
@@ -111,7 +111,7 @@ class SshServer:
         )
 
     def client(self, cli: Program, key: str = "user") -> None:
-        """Let ``ssh`` of a user find this server: what ``~/.ssh/config`` would say."""
+        """Configure the ``ssh`` of a user for this server, as ``~/.ssh/config`` would."""
         config = self.folder / f"{key}_config"
         config.write_text(
             f"Host broker\n  HostName 127.0.0.1\n  Port {self.port}\n"

@@ -1,4 +1,4 @@
-"""The real programs: words of the command line, logins over ssh and in a browser."""
+"""The real programs: arguments of the command line, logins over ssh and in a browser."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Renewing:
         self.refresher = Refresher(self.store, self.issuer.renew, self.clock, self.reports.append)
 
     async def kill_before_the_answer(self, id: str, seen: int | None = None) -> None:
-        """The provider replaces the refresh token, and the broker ends before it knows."""
+        """The provider rotates the refresh token; the broker ends before it has the response."""
         self.issuer.holds_answer = True
         flight = asyncio.create_task(self.refresher.refresh(id, seen))
         await self.issuer.granted.wait()

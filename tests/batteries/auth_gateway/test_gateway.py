@@ -29,7 +29,7 @@ FORMATS = {
 
 
 def plain(message: AssistantMessage) -> list[Any]:
-    """What every format can say of a message; ids of calls and signatures are its own affair."""
+    """The parts of a message that every format has: no ids of calls and no signatures."""
     blocks = []
     for block in message.content:
         match block.__struct_config__.tag:
@@ -45,7 +45,7 @@ def plain(message: AssistantMessage) -> list[Any]:
 
 
 async def asked(url: str, api: str, **options: Any) -> tuple[list[StreamEvent], AssistantMessage]:
-    """What a client of ours receives that speaks ``api`` to the gateway."""
+    """The events and the message that our client for the wire ``api`` receives."""
     model = Model(
         id="m", name="M", api=api, provider="gateway", base_url=url + FORMATS[api],
         reasoning=True, input=("text", "image"), max_tokens=8000,

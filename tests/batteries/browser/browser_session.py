@@ -72,7 +72,7 @@ async def browsing(
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    """The results as texts; errors with a mark before, pictures as their type."""
+    """The results as texts: errors start with ``! ``, pictures are shown as their type."""
     found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
         ("! " if message.is_error else "")

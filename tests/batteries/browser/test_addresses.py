@@ -29,7 +29,7 @@ SECRET = "the-secret-of-this-machine"
 
 
 def rebinding(monkeypatch: pytest.MonkeyPatch, **names: tuple[str, ...]) -> None:
-    """Names that resolve to one address after the other, the last one for ever."""
+    """Names that resolve to these addresses in turn; the last one repeats."""
     resolve = socket.getaddrinfo
     answers = {f"{name}.example".encode(): list(each) for name, each in names.items()}
 
@@ -216,7 +216,7 @@ PRIVATE = ("Open pages of a private network?", "The model wants to open 10.9.9.9
 async def test_the_user_may_allow_a_private_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once for a host and port: other ones are asked about again."""
+    """The consent is for one host and port; another port needs its own."""
     ui = FakeUI(agrees=True)
     async with web_site({"/": (HTML, b"<title>Inside</title><h1>Inside</h1>")}) as site:
         connect = BaseSelectorEventLoop.sock_connect

@@ -26,7 +26,7 @@ class Time:
 
 
 class Seat:
-    """A guest and what it got."""
+    """A guest and the frames that it received."""
 
     def __init__(self, peer: int, room: GuestRoom) -> None:
         self.peer = peer
@@ -97,7 +97,7 @@ class Table:
         self.host.relay_text(json.dumps({"type": "peer-left", "peer": seat.peer}))
 
     def settle(self, tamper: Callable[[str, bytes], list[bytes]] | None = None) -> None:
-        """Deliver until nothing is left; ``tamper`` is a relay that does what it likes."""
+        """Deliver all frames; ``tamper`` is a relay that may drop, change or add frames."""
         change = tamper or (lambda direction, data: [data])
         moved = True
         while moved:

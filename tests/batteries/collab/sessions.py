@@ -27,7 +27,7 @@ LONG = " ".join(f"word{number}" for number in range(200))
 
 
 async def until(condition: Callable[[], Any], what: str = "") -> Any:
-    """Wait until something holds; fails the test after a long time."""
+    """Wait until a condition is true; fails the test after a timeout."""
     async with asyncio.timeout(SECONDS):
         while not (found := condition()):  # noqa: ASYNC110 (sockets and timers: no single event)
             await asyncio.sleep(0.005)
@@ -35,7 +35,7 @@ async def until(condition: Callable[[], Any], what: str = "") -> Any:
 
 
 class ScreenUI(ExtensionUI):
-    """A user who sees everything and answers dialogs as the test wants."""
+    """A user interface that records everything and answers dialogs as configured."""
 
     has_ui = True
 
@@ -68,7 +68,7 @@ class ScreenUI(ExtensionUI):
 
 
 class Gate:
-    """Stops the model in the middle of an answer."""
+    """Holds the response of the model until ``open`` is set."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
@@ -95,7 +95,7 @@ class Gate:
 
 
 class Person:
-    """A user with a pi."""
+    """A user with a session."""
 
     def __init__(self, session: AgentSession, ui: ScreenUI, state: dict[str, Any]) -> None:
         self.session = session

@@ -47,7 +47,7 @@ PAYLOAD = (
 
 
 class Visit:
-    """A page that is open, with everything that it said and asked for."""
+    """An open page with its console messages and requests."""
 
     def __init__(self, page: Any) -> None:
         self.page = page

@@ -24,7 +24,7 @@ def add_entries(who: Person, count: int, size: int) -> None:
 
 
 class Cable:
-    """A TCP proxy before a relay that can stop to forward without closing: a half-open socket."""
+    """A TCP proxy that can stop forwarding without closing, as with a half-open socket."""
 
     def __init__(self, relay: RestartingRelay) -> None:
         self._relay = relay
@@ -39,7 +39,7 @@ class Cable:
         return f"ws://127.0.0.1:{port}"
 
     def cut(self) -> None:
-        """Nothing passes any more on the connections of now; new ones work."""
+        """Stop forwarding on the current connections; new ones work."""
         self._cut.set()
         self._cut = asyncio.Event()
 
@@ -94,7 +94,7 @@ async def test_a_half_open_connection_of_the_host_is_replaced(
         assert relay.relay is not None
         (room,) = relay.relay.rooms
         old = room.host
-        cable.cut()  # the relay still believes in the old connection
+        cable.cut()  # the relay does not notice that the old connection is dead
         await until(lambda: room.host is not None and room.host is not old)
         guest = gus.sharing.guest
         assert guest is not None
@@ -112,7 +112,7 @@ async def test_a_half_open_connection_of_the_host_is_replaced(
 async def test_a_large_session_is_transferred_and_a_reconnection_sends_little(
     tmp_path: Path, count: int, size: int
 ) -> None:
-    """20 MB with ``--full``; entries of 1 MB go live without the relay's limit in the way."""
+    """20 MB with ``--full``; entries of 1 MB are sent in chunks below the limit of the relay."""
     async with (
         relay_running() as relay,
         person(tmp_path, "hanna", says("One.")) as hanna,
@@ -127,7 +127,7 @@ async def test_a_large_session_is_transferred_and_a_reconnection_sends_little(
         add_entries(hanna, 2, 2_000_000)
         await until(lambda: len(gus.lines) == len(hanna.lines))
         await until(lambda: gus.file == hanna.file)
-        # What is missed while away is all that comes again.
+        # After a reconnection only the missed entries are sent.
         host, guest = hanna.sharing.host, gus.sharing.guest
         assert host is not None
         assert guest is not None
@@ -294,7 +294,7 @@ async def test_memory_and_log_of_a_relay_have_no_plaintext_and_no_key(tmp_path: 
             keys, link = host.link.keys, host.link
         log.close()
         logged = (tmp_path / "relay.log").read_bytes()
-        assert link.room.encode() in found  # what a relay does know: the scan sees its memory
+        assert link.room.encode() in found  # a relay knows it, so the scan reads its memory
         secret = base64.urlsafe_b64encode(keys.key + keys.token)
         words = (
             b"marzipan",

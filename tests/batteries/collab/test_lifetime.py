@@ -1,4 +1,4 @@
-"""How sharing begins and ends: rooms, joining, leaving, and what becomes of the sessions."""
+"""Start and end of sharing: rooms, joining, leaving, and the sessions afterwards."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_the_relay_is_killed_in_the_middle_of_a_stream_and_both_resume(
         await until(lambda: not host.client.is_open and not guest.client.is_open)
         epoch = host.room.epoch
         gate.open.set()
-        await running  # the host goes on alone
+        await running  # the host continues without a relay
         assert "reconnecting" in str(gus.ui.status["collab"])
         sending = asyncio.create_task(gus.session.prompts.prompt("Typed meanwhile."))
         await relay.start()
@@ -190,7 +190,7 @@ async def test_a_prompt_typed_while_joining_is_not_run_by_the_guest(tmp_path: Pa
         host = hanna.sharing.host
         assert host is not None
         greet, waiting = host.room.on_hello, asyncio.Event()
-        host.room.on_hello = lambda peer: waiting.set()  # the host takes its time
+        host.room.on_hello = lambda peer: waiting.set()  # the host does not answer yet
         joining = asyncio.create_task(gus.join(hanna.link()))
         await waiting.wait()
         await gus.session.prompts.prompt("For the host.")

@@ -26,7 +26,7 @@ VECTORS = Path(__file__).parents[3] / "docs" / "reference" / "collab-vectors.jso
 
 
 def prompt(seat: Seat, text: str = "rm -rf") -> bytes:
-    """The bytes of a prompt, as the relay gets them, not delivered."""
+    """The bytes of a prompt as the relay receives them; they are not delivered."""
     seat.room.write({"t": "prompt", "id": text, "text": text})
     return seat.peer.to_bytes(4, "big") + seat.room.outgoing.pop()[4:]
 
@@ -39,7 +39,7 @@ def test_replayed_frames_are_refused() -> None:
     assert table.deliver_to_host(sent) is not None
     for _ in range(100):
         assert table.deliver_to_host(sent) is None
-    for old in list(table.to_host):  # everything that was ever sent, again
+    for old in list(table.to_host):  # replay everything that was sent
         table.deliver_to_host(old)
     assert len(table.requests) == 1
 
@@ -215,7 +215,7 @@ def test_a_recorded_session_cannot_be_played_to_a_guest() -> None:
     table.settle()
     recorded = list(table.to_guests)
     victim = table.seat()
-    victim.room.outgoing.clear()  # the host does not get it
+    victim.room.outgoing.clear()  # the hello does not reach the host
     for data in recorded:
         for peer in (None, victim.peer, 0):
             changed = data if peer is None else peer.to_bytes(4, "big") + data[4:]

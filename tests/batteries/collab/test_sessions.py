@@ -245,7 +245,7 @@ async def test_a_dialog_for_the_host_only_cannot_be_answered_by_guests(tmp_path:
         ui = state["pi"].context.ui
         asked = asyncio.create_task(ui.select("Share this session?", ["Yes", "No"]))
         await until(lambda: hanna.ui.questions)
-        # A guest that knows the id all the same is refused.
+        # A guest that guesses the id is refused.
         guest.room.write({"t": "ui-response", "id": state["id"], "value": "Yes"})
         guest.client.wake()
         later = asyncio.create_task(guest.request_as("other", {"t": "ui-response", "value": "Yes"}))

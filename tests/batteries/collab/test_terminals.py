@@ -246,7 +246,7 @@ def test_two_terminals_and_a_browser_stay_synchronised(
             each.wait("Interrupted")
         in_step(*all_three)
 
-        guest.type("!echo no")  # what is the host's alone
+        guest.type("!echo no")  # commands that only the host may use
         guest.wait("Cannot run commands")
         guest.type("/compact in a few words")
         guest.wait("Cannot compact")

@@ -1,4 +1,4 @@
-"""A larger model takes over once, and the answer still comes."""
+"""After an overflow the request is sent once more, to a larger model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The battery costs nothing until a diagram is drawn, and needs nothing to be switched on."""
+"""The battery is on by default and imports nothing until a diagram is drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every variant of ``edit`` keeps: encodings, line ends, and files that it must not damage."""
+"""Every variant of ``edit`` keeps encodings and line ends, and rejects unsafe changes."""
 
 from __future__ import annotations
 

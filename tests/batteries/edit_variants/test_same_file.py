@@ -1,4 +1,4 @@
-"""Random edits: the four variants of the tool make the same file."""
+"""Random edits: the four variants of the tool produce the same file."""
 
 from __future__ import annotations
 

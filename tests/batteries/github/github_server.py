@@ -127,7 +127,7 @@ HERE = "/repos/octocat/Spoon-Knife"
 
 @dataclass
 class Asked:
-    """One request that the server got."""
+    """One request that the server received."""
 
     method: str
     path: str
@@ -144,7 +144,7 @@ Answer = Any
 
 @dataclass
 class GitHubServer:
-    """Where it listens, what it answers by method and path, and what it was asked."""
+    """The address of the server, its responses by method and path, and its requests."""
 
     routes: dict[str, Answer]
     url: str = ""
@@ -287,7 +287,7 @@ async def github_session(
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    """The results as texts; errors with a mark before."""
+    """The results as texts; errors start with ``! ``."""
     found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
         ("! " if each.is_error else "")

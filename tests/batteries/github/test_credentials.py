@@ -1,4 +1,4 @@
-"""Failures, tokens and hosts of ``gh``: who gets the token, and what the model reads."""
+"""Failures, tokens and hosts of ``gh``: where the token is sent, and errors for the model."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class HookProject:
         return path
 
     def on(self, event: str, text: str, matcher: str = "", **options: Any) -> Path:
-        """A hook that is a script; it records what it gets in RECORDS and goes on with ``text``."""
+        """A hook that is a script: it appends its input to RECORDS and then runs ``text``."""
         count = sum(map(len, self.events.values()))
         name = f"hook{count}.sh"
         text = text.replace("RECORDS", str(self.records))
@@ -89,7 +89,7 @@ class HookProject:
 
     @property
     def got(self) -> list[dict[str, Any]]:
-        """What hooks got, in order."""
+        """The inputs of all hooks, in order."""
         if not self.records.exists():
             return []
         return [json.loads(line) for line in self.records.read_text().splitlines() if line]

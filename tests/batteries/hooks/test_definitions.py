@@ -1,4 +1,4 @@
-"""Definitions of hooks, their matchers, and what their programs get and answer."""
+"""Definitions of hooks, their matchers, and the inputs and responses of their programs."""
 
 from __future__ import annotations
 

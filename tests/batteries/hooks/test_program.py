@@ -41,7 +41,7 @@ def project(tmp_path: Path, cli: Program) -> HookProject:
 
 
 def allow_all(cli: Program) -> list[str]:
-    """Allow every hook by answering the requests of RPC; returns what was asked."""
+    """Allow every hook by answering the UI requests over RPC; returns their titles."""
     with cli.start(*MODEL, "--mode", "rpc") as child:
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(b'{"id": "1", "type": "prompt", "message": "hello"}\n')

@@ -27,7 +27,7 @@ def use(tmp_path: Path, **hook: Any) -> HookProject:
 
 @contextmanager
 def hook_server(status: int, answer: str) -> Iterator[tuple[str, list[Any]]]:
-    """A server for hooks; yields its address and what it gets."""
+    """A server for hooks; yields its URL and the requests that it received."""
     got: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):

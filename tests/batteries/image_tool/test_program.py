@@ -22,7 +22,7 @@ from tests.stories.loopback_model import loopback_model
 def gateway(
     answer: object = ANSWER, header: str = "Authorization"
 ) -> Iterator[tuple[int, list[str]]]:
-    """A server that makes pictures, and the paths and keys that it was asked with."""
+    """A server that returns pictures; yields its port and the paths and keys of its requests."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

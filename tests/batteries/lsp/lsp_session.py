@@ -44,7 +44,7 @@ class LspFixture:
         return self.results
 
     async def run_past_the_limit(self, calls: int = 1) -> tuple[list[str], list[float]]:
-        """Play the script; time passes until so many calls end. Returns how long each took."""
+        """Play the script while time passes; returns the results and the seconds of each call."""
         times: list[float] = []
         names = ("ToolExecutionStart", "ToolExecutionEnd")
         clock = self.fixture.clock
@@ -60,7 +60,7 @@ class LspFixture:
 
     @property
     def results(self) -> list[str]:
-        """The texts of tool results, errors with a mark before."""
+        """The texts of tool results; errors start with ``! ``."""
         return [
             ("! " if m.is_error else "")
             + "\n".join(part.text for part in m.content if isinstance(part, Text))
@@ -70,12 +70,12 @@ class LspFixture:
 
     @property
     def late(self) -> list[str]:
-        """The late notes that the model got."""
+        """The late notes that the model received."""
         return [str(m.content) for m in self.session.messages if isinstance(m, CustomMessage)]
 
     @property
     def failures(self) -> list[str]:
-        """What the extension failed at."""
+        """The failures of the extension."""
         events = [e for e in self.fixture.events if type(e).__name__ == "ExtensionFailed"]
         return [f"{event.event}: {event.error}" for event in events]
 

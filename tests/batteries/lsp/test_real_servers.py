@@ -246,7 +246,7 @@ class RandomEdits:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time for this server is used up."""
+        """Whether the time limit of this server has passed."""
         return self._clock.monotonic() >= self._ends
 
     async def run(
@@ -270,7 +270,7 @@ class RandomEdits:
             except (TimeoutError, Superseded):
                 continue
             self.reported += 1
-            # Asked afresh: a document that the other server has not seen before.
+            # A fresh query: a document that is new for the other server.
             await fresh.close(path)
             asked = await _settled(fresh, path, text)
             assert keys(found) <= keys(asked), (text, sorted(keys(found) - keys(asked)))
@@ -280,7 +280,7 @@ async def _settled(server: LanguageServer, path: Path, text: str) -> Any:
     """The result for a text after everything older has arrived."""
     await server.sync(path, text)
     found = await within(SystemClock(), 60, fresh_diagnostics(server, path))
-    if server.row.name == "yaml":  # without versions: the second result in a row counts
+    if server.row.name == "yaml":  # without versions the second result is used
         await server.resend(server.documents[path])
         found = await within(SystemClock(), 60, fresh_diagnostics(server, path))
     return found

@@ -94,7 +94,7 @@ class McpFixture:
 
 
 def text(result: ToolResult) -> str:
-    """The texts of a result; pictures as a word."""
+    """The texts of a result; a picture is shown as ``[image]``."""
     parts = ("[image]" if isinstance(each, Image) else each.text for each in result.content)
     return "\n".join(parts)
 

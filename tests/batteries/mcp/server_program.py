@@ -84,7 +84,7 @@ paid: list[Any] = []
 
 
 def pay(id: Any) -> None:
-    """Needs a page first, as servers of 2025-11-25 say it."""
+    """Requires a page to be opened first, as in the protocol of 2025-11-25."""
     paid.append(id)
     if len(paid) > 1:
         answer(id, text("paid"))

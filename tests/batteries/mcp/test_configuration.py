@@ -1,4 +1,4 @@
-"""Which servers start: trust, consent, files of pi and of other agents; the words of ``/mcp``."""
+"""Which servers start: trust, consent, files of pi and other agents; subcommands of ``/mcp``."""
 
 from __future__ import annotations
 

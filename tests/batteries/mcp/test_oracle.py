@@ -1,4 +1,4 @@
-"""Exchanges that the official SDK has read: we read them alike, and it accepts what we send."""
+"""Exchanges recorded from the official SDK: results are parsed as by it; it accepts requests."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def shape(block: Text | Image) -> tuple[str, str]:
 
 
 def expected(content: dict[str, Any]) -> tuple[str, str]:
-    """What the model should get of a content block as the SDK read it."""
+    """The block that the model should receive for a content block parsed by the SDK."""
     match content:
         case {"type": "text", "text": text}:
             return "text", text
@@ -193,7 +193,7 @@ class RecordingTransport:
 
 
 class Host:
-    """Answers what servers ask in this test."""
+    """Answers the requests of servers."""
 
     name, version = "s", "1"
 

@@ -1,4 +1,4 @@
-"""Servers on pipes in real sessions: both eras, what they ask, and how they fail."""
+"""Servers on pipes in real sessions: both protocol eras, their requests, and failures."""
 
 from __future__ import annotations
 

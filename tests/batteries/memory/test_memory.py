@@ -1,4 +1,4 @@
-"""Notes that outlive a session: files of the user, found by words, written only on request."""
+"""Notes across sessions: files that the user can edit, searched by words, stored on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roles name models: on the command line, when cycling, for pictures, in lists and commands."""
+"""Roles select models: on the command line, when cycling, for pictures, in lists and commands."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ async def test_roles_that_refer_to_each_other_fall_back_to_the_session_model(
     ui = User(None)
     async with roles(tmp_path, roles={"smol": "@slow", "slow": "@smol"}, ui=ui) as (hosted, _):
         await hosted.session.prompt("/switch @smol")
-        # The model of the session stands in: background work never ends without one.
+        # Falls back to the model of the session, so that background work always has one.
         assert used(hosted)[0] == "plain"
 
 
@@ -247,7 +247,7 @@ async def test_a_role_discovers_a_local_server_that_was_not_queried_yet(
         found += [(each.model.id, each.thinking) for each in resolved.models]
 
     assert found[0] == ("late", "low")
-    assert found[-1][0] == "faux"  # background work has the session's model left
+    assert found[-1][0] == "faux"  # the last fallback is the model of the session
 
 
 async def test_a_role_without_a_model_does_not_match_models_of_a_similar_name(

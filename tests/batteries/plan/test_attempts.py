@@ -1,4 +1,4 @@
-"""Nothing that a model can try in plan mode changes anything, with and without a sandbox."""
+"""In plan mode no command and no tool changes files, with and without a sandbox."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_git_runs_no_program_of_the_repository(
 
 
 def picture(root: Path) -> dict[str, bytes | str]:
-    """Every file below a folder with its content; without what pi itself stores."""
+    """Every file below a folder with its content, except the files that pi itself stores."""
     found: dict[str, bytes | str] = {}
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if name != ".pi"]

@@ -248,7 +248,7 @@ async def test_the_yolo_flag_approves_plans_without_a_dialog(tmp_path: Path) -> 
 async def test_tools_registered_during_planning_remain_active_after_the_approval(
     tmp_path: Path,
 ) -> None:
-    """A peer lost its MCP tools when it restored the list of tools."""
+    """Another agent lost its MCP tools when it restored the list of tools."""
     registered: list[ExtensionAPI] = []
 
     def server(pi: ExtensionAPI) -> None:

@@ -1,4 +1,4 @@
-"""How long kernels live: idle time, at most four, other sessions, and the start before a cell."""
+"""The lifetime of kernels: idle time, at most four, other sessions, and the early start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real program with kernels: what is left when it is killed, and what it exports."""
+"""Kernels in the real program: no process remains after a kill; output in exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random sequences of cells, interrupts, timeouts, crashes and resets: the state is as promised."""
+"""Random sequences of cells, interrupts, timeouts, crashes and resets keep the invariants."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Killing(ProjectFixture):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def replace(self, *given: Any) -> None:
-        """A file that was written beside another takes its place: a step, too."""
+        """Replacing a file by one that was written beside it counts as a step."""
         self._step("replace")
         replace(*given)
 

@@ -40,7 +40,7 @@ def tree_of(root: Path, skip: frozenset[str] = frozenset({".git", "ignored"})) -
 
 
 def ask_process(request: Any) -> Any:
-    """What the process that scans would answer, in the form in which it arrives."""
+    """The response of the scan process, encoded and decoded."""
     return json.loads(json.dumps(next(serve(json.loads(json.dumps(request))))))
 
 
@@ -83,7 +83,7 @@ class ProjectFixture:
             raise Killed(name)
 
     def dies_in(self, steps: int, work: Callable[[], object]) -> bool:
-        """Do ``work``, and end it after so many steps; returns whether it was ended."""
+        """Run ``work`` and kill it after that many steps; returns whether it was killed."""
         self.steps_left = steps
         try:
             work()
@@ -113,7 +113,7 @@ class ProjectFixture:
         return plan
 
     def redo(self) -> None:
-        """Take the last rewind back."""
+        """Undo the last rewind."""
         undone = self.history.journal.timeline.redo()
         assert undone is not None
         plan = self.plan(undone.saved)

@@ -106,7 +106,7 @@ def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: P
 
 
 def test_a_failed_restore_can_be_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that cannot be written is named, and those before it are in place."""
+    """The error names the file that cannot be written; the files before it are restored."""
     project, then, now = changed_project(tmp_path)
 
     def fail(contents: Any, **more: Any) -> None:
@@ -181,7 +181,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     plan = project.plan("p")
     inner = [each for each in plan.steps(foreign=True) if each.path == "folder/a"]
 
-    assert inner[0].old is None  # what is behind the link is another file
+    assert inner[0].old is None  # the target of the link is another file
     with pytest.raises(RestoreFailed, match="folder is a link now"):
         restore(project.history, plan, inner, kind="rewind", scope="files", leaf="")
     intent = read_interrupted(project.history)
@@ -293,7 +293,7 @@ def test_changes_are_not_lost_when_a_capture_fails(
 def test_changes_are_not_lost_when_the_scan_process_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the scan in its place finds is not lost: the next capture gets it."""
+    """Changes found by the replacement scan are reported by the next capture."""
     monkeypatch.setattr(scan_process, "LARGE", 0)
 
     def ask(request: Any) -> Any:
@@ -350,7 +350,7 @@ def test_files_of_a_temporarily_unreadable_folder_are_kept(
 def test_a_file_that_is_replaced_during_a_scan_keeps_its_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is listed, not there for a moment, and there again when the scan has ended."""
+    """The file is listed, missing for a moment, and back when the scan has ended."""
     project = ProjectFixture(tmp_path)
     (project.root / "a").write_text("1")
     project.point("p")

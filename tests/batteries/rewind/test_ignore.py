@@ -37,7 +37,7 @@ def test_a_pathological_ignore_pattern_is_matched_quickly(tmp_path: Path) -> Non
 def test_files_that_are_no_longer_ignored_are_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, points: int, answered: int, reopened: bool
 ) -> None:
-    """Also if another scanner goes on: the process, one in its place, or that of a later run."""
+    """Also with another scanner: the process, its replacement, or that of a later run."""
     monkeypatch.setattr(scan_process, "LARGE", 0)
     left = iter(range(answered))
 

@@ -109,7 +109,7 @@ def test_the_top_folder_is_not_covered_if_it_has_too_many_files(tmp_path: Path) 
 
 
 def test_a_top_folder_just_above_the_limit_is_not_covered_by_later_scans(tmp_path: Path) -> None:
-    """The second scan may find a few more files than the first, but not those left out."""
+    """A later scan tolerates a few more files than the limit, but not the skipped ones."""
     project = ProjectFixture(tmp_path, limits=StoreLimits(max_files=50))
     for number in range(55):
         (project.root / str(number)).write_text("x")

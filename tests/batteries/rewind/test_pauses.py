@@ -1,4 +1,4 @@
-"""The thread that captures lets the event loop run: keys do not wait for it."""
+"""The capturing thread pauses so that the event loop can handle keys."""
 
 from __future__ import annotations
 

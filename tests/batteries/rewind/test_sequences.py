@@ -29,7 +29,7 @@ MANY_SEQUENCES = 1000
 
 
 class RandomSession:
-    """A session of an agent and a user that do anything, and a record of every point."""
+    """Random actions of an agent and a user, with a record of the tree at every point."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -88,7 +88,7 @@ class RandomSession:
         assert self.tree() == self.points[id]
 
     def rewind_keeping_edits(self, id: str, before: Tree) -> None:
-        """The user keeps what was changed outside: not one of these files is touched."""
+        """The user keeps files that were changed outside; a rewind does not change them."""
         plan = self.project.rewind(id, foreign=False)
         self.redos.append(before)
         after = self.tree()
@@ -195,7 +195,7 @@ def test_rewind_and_redo_restore_the_tree(tmp_path: Path, seed: int) -> None:
 
 
 class UnreliableProcess:
-    """Scans like the process of a large project, in small answers, and gets lost now and then."""
+    """Scans like the process of a large project, in small responses, and is sometimes killed."""
 
     def __init__(self, session: RandomSession, seed: int) -> None:
         self._random = random.Random(seed)
@@ -212,7 +212,7 @@ class UnreliableProcess:
             answer = ask_process(request)
         except AssertionError as error:
             raise ScannerLost("it has ended") from error
-        if chance < 0.06:  # the process has done it, but nothing arrives
+        if chance < 0.06:  # the process has scanned, but its response is lost
             raise ScannerLost("killed")
         return answer
 

@@ -1,4 +1,4 @@
-"""What results of ``read`` and ``write`` hold beside their text, and how they are drawn."""
+"""The details of results of ``read`` and ``write``, and how they are drawn."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Prepare = Callable[[Path], None]
 
 
 async def outputs(tmp_path: Path, prepare: Prepare, *steps: Step, more: Any = ()) -> list[Any]:
-    """The results as texts, in the order of the calls; errors with a mark before."""
+    """The results as texts, in the order of the calls; errors start with ``! ``."""
     script = (*steps, says("done"))
     async with extension_session(tmp_path, extension, *more, steps=script, settings=ON) as hosted:
         prepare(Path(hosted.session.workspace.cwd))

@@ -43,7 +43,7 @@ def item(name: str, *, source: str = "pi", shadowed: bool = False, **fields: Any
         ({}, "unused"),
         ({"conditions": ("x",)}, "unused"),
         ({"always_apply": True, "enabled": False}, "unused"),
-        # Stream rules are off: the other bucket counts.
+        # Stream rules are off: the other bucket is used.
         ({"conditions": ("x",), "always_apply": True}, "always"),
         ({"conditions": ("x",), "description": "d"}, "rulebook"),
     ],

@@ -1,4 +1,4 @@
-"""200 secrets of many shapes, where they are known from, and a search for them in bytes."""
+"""200 secrets of many shapes with their sources, and a search for them in bytes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _random(source: random.Random, size: int, letters: str = _LETTERS) -> str:
 
 
 class Corpus:
-    """The secrets, and what a session has to know of them."""
+    """The secrets, and the environment and files that declare them."""
 
     def __init__(self) -> None:
         source = random.Random(24)

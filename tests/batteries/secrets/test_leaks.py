@@ -249,7 +249,7 @@ async def test_exports_shares_and_logs_contain_no_secret(tmp_path: Path, forms: 
 
 
 async def test_tool_calls_run_with_the_real_values(tmp_path: Path) -> None:
-    """What a model writes with placeholders is on the disk byte for byte."""
+    """Placeholders in a ``write`` of the model are restored byte for byte on disk."""
     with recorder() as server:
         sent: list[str] = []
 

@@ -105,7 +105,7 @@ def cli(tmp_path: Path, model: LoopbackModel, corpus: Corpus) -> Program:
 
 
 def pieces_of(corpus: Corpus, text: str, size: int = 16) -> list[str]:
-    """Secrets of which a part can be read, as a screen shows it that wraps them."""
+    """Secrets of which a part is readable when a screen wraps them."""
     plain = re.sub(r"\\u[0-9a-f]{4}|[^A-Za-z0-9+/=_.-]", "", text)
     found = []
     for each in corpus.secrets:

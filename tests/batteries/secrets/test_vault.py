@@ -1,4 +1,4 @@
-"""The vault: placeholders, patterns, shapes, and the way back."""
+"""The vault: placeholders, patterns, shapes, and restoring values."""
 
 from __future__ import annotations
 

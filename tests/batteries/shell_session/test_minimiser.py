@@ -1,4 +1,4 @@
-"""Which outputs are condensed, and which are never touched."""
+"""Which outputs are condensed, and which are unchanged."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_short_output_and_small_savings_are_unchanged() -> None:
 
 
 def test_a_line_with_many_colons_is_matched_quickly() -> None:
-    line = "a" + "::a" * 60 + " was not found"  # took years: each :: could begin another part
+    line = "a" + "::a" * 60 + " was not found"  # took years with backtracking at each ::
 
     short = minimise("pytest", f"{PYTEST}{line}\n", exit_code=0)
 

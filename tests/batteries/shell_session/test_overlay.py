@@ -1,4 +1,4 @@
-"""Real programs in the overlay take keys and follow the size of the window."""
+"""Real programs in the overlay receive keys and are resized with the window."""
 
 from __future__ import annotations
 

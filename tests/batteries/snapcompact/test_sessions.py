@@ -68,7 +68,7 @@ async def test_history_becomes_pictures_without_a_request(tmp_path: Path) -> Non
         assert len(hosted.fixture.provider.requests) == asked
         assert 1 <= len(images(entry)) <= 5
         assert shown_tokens(hosted) < 0.6 * before
-        assert ORDER in entry.summary  # all that a model without eyes gets
+        assert ORDER in entry.summary  # the only text for a model without image input
         assert result.content is not entry.content
 
         hosted.fixture.provider.add(says("fine"))
@@ -103,7 +103,7 @@ async def test_a_second_archive_is_not_larger_and_pictures_do_not_exceed_their_b
         threshold = FAUX_MODEL.context_window - 16_384
         assert shown_tokens(hosted) < threshold
 
-        with pytest.raises(CompactionFailed):  # nothing new: nothing grows
+        with pytest.raises(CompactionFailed):  # without new messages there is nothing to compact
             await hosted.session.compact()
 
 

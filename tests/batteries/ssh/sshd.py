@@ -58,7 +58,7 @@ class Server:
         return [int(pid) for pid in listed.split()]
 
     def cut(self) -> None:
-        """End all connections without a farewell."""
+        """Kill all connections."""
         for pid in self.sessions():
             os.kill(pid, signal.SIGKILL)
 
@@ -174,7 +174,7 @@ async def ssh_session(
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    """The results as texts; errors with a mark before."""
+    """The results as texts; errors start with ``! ``."""
     found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
         ("! " if each.is_error else "")
@@ -211,7 +211,7 @@ With a file ``cut`` beside it the shared connection does not answer, but still h
 
 
 class StandIn:
-    """The stand-in, and what it was started with."""
+    """The stand-in for ``ssh``, and the arguments of its starts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -227,7 +227,7 @@ class StandIn:
         return {"PATH": f"{self.folder}:{os.environ['PATH']}"}
 
     def connections(self) -> list[bool]:
-        """Of every start, whether it was the shared connection."""
+        """For every start, whether it opened the shared connection."""
         lines = (self.folder / "started").read_text().split("-T -S ")
         return [before.endswith("-N ") for before in lines[:-1]]
 

@@ -1,4 +1,4 @@
-"""States that tests of the status engine look at."""
+"""Sample states for tests of the status engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session with the status engine, and a screen that is nothing but rows below a footer."""
+"""A session with the status engine, and a screen with only the rows below the footer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENT = 10_000
 
 
 class Panel(ExtensionUI):
-    """Rows below a footer. ``painted`` counts how often they were said to be others."""
+    """Rows below the footer. ``painted`` counts the requests to repaint them."""
 
     has_ui = True
 
@@ -37,16 +37,16 @@ class Panel(ExtensionUI):
     def set_rows(
         self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
     ) -> PanelRows:
-        """Show them."""
+        """Show these rows."""
         self.rows[key] = rows
         return PanelRows(self, key)
 
     def notify(self, message: str, kind: Any = None) -> None:
-        """They read it."""
+        """Record the notice."""
         self.notices.append((message, kind))
 
     def screen(self, width: int = 200) -> list[str]:
-        """What a person sees."""
+        """The rows as plain text."""
         return [row for drawable in self.rows.values() for row in drawable.render(width)]
 
 
@@ -58,11 +58,11 @@ class PanelRows:
         self._key = key
 
     def invalidate(self) -> None:
-        """Have them painted."""
+        """Request a repaint."""
         self._panel.painted += 1
 
     def remove(self) -> None:
-        """Have them no longer."""
+        """Remove the rows."""
         self._panel.rows.pop(self._key, None)
 
 
@@ -75,11 +75,11 @@ class StatusSession:
         self.panel = panel
 
     async def sees(self, *rows: str) -> None:
-        """Until these are the rows; time passes meanwhile, a tick at a time."""
+        """Advance the clock tick by tick until these rows are shown."""
         await self.until(lambda: self.panel.screen() == list(rows))
 
     async def until(self, happened: Callable[[], bool]) -> None:
-        """Let time pass until something has happened."""
+        """Advance the clock until a condition is true."""
         try:
             async with asyncio.timeout(SECONDS):
                 while not happened():
@@ -90,7 +90,7 @@ class StatusSession:
 
 
 def with_all_items(setting: Any) -> Any:
-    """The setting with every usual item named, so that those of the footer are shown, too."""
+    """The setting with every default item listed, so that items of the footer are shown as well."""
     if setting is True:
         return {"items": [*DEFAULT_ITEMS]}
     return {"items": [*DEFAULT_ITEMS], **setting} if isinstance(setting, dict) else setting
@@ -105,7 +105,7 @@ async def status_session(
     mode: Mode = "tui",
     **options: Any,
 ) -> AsyncIterator[StatusSession]:
-    """A session that has begun, with ``setting`` as ``tui.statusEngine``."""
+    """A started session with ``setting`` as ``tui.statusEngine``."""
     fixture = SessionFixture(tmp_path, *steps)
     named = with_all_items(setting)
     fixture.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": named}}))

@@ -83,7 +83,7 @@ async def test_disabled_lines_are_published_as_empty(tmp_path: Path) -> None:
 
 
 def publications(show: StatusSession) -> list[Any]:
-    """What is published from now on."""
+    """The lines that are published from now on."""
     found: list[Any] = []
 
     def handle_event(event: object) -> None:

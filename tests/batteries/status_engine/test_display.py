@@ -14,7 +14,7 @@ LINE_2 = "faux | medium | project"
 
 
 def asking(command: str, **more: Any) -> dict[str, Any]:
-    """The setting that has a command make line 3."""
+    """The setting that uses a command for line 3."""
     return {"provider": "command", "command": command, "commandTimeoutMs": PATIENT, **more}
 
 

@@ -17,7 +17,7 @@ MODEL_ONLY = StatusEngineConfig(items=("model",))
 
 
 class Script:
-    """A source that answers at once, with what the test says."""
+    """A source that returns the configured line."""
 
     def __init__(self, line: str = "") -> None:
         self.line = line

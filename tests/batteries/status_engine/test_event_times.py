@@ -1,4 +1,4 @@
-"""The timing that the status engine's text asks of every event in JSON and RPC mode."""
+"""The timestamps that the specification requires for every event in JSON and RPC mode."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Client:
 async def events_over_rpc(
     session: AgentSession, drive: Callable[[Client], Awaitable[None]]
 ) -> list[dict[str, Any]]:
-    """Everything but the answers to requests, after ``drive`` has made them."""
+    """All events, without the responses, after ``drive`` has sent its requests."""
     client = Client()
     async with piped() as reader, asyncio.timeout(SECONDS):
         server = asyncio.create_task(RpcServer(session, reader.output).run(client.chunks()))

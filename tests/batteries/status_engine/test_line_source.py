@@ -9,7 +9,7 @@ from pi.batteries.status_engine.sources import SourceFailed, ThrottledSource
 
 
 class LineSourceFixture:
-    """Answers questions when the test wants it to."""
+    """A line source whose queries are answered by the test."""
 
     def __init__(self, **options: Any) -> None:
         self.asked: list[bytes] = []

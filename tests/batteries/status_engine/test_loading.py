@@ -50,7 +50,7 @@ async def test_the_engine_is_loaded_in_modes_with_lines_if_the_setting_is_set(
     )
 
     async with (await assemble(fixture.cwd, machine, options, parts)).session as session:
-        # As if all had a screen: it is shown only if it was loaded.
+        # Every mode gets a screen here; lines are shown only if the battery was loaded.
         session.extensions.attach(panel, "tui")
         await session.start()
 

@@ -27,7 +27,7 @@ class StatusAppFixture(AppFixture):
         self.begin = self._begin
 
     async def ends_with(self, *rows: str) -> None:
-        """Until these are the last rows of the screen; time passes meanwhile."""
+        """Advance the clock until these are the last rows of the screen."""
         try:
             async with asyncio.timeout(SECONDS):
                 while tuple(self.screen.splitlines()[-len(rows) :]) != rows:

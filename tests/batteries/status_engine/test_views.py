@@ -59,7 +59,7 @@ def test_the_rows_match_the_snapshot(name: str) -> None:
 
 
 def check(name: str, shown: str) -> None:
-    """Compare with what it looked like; ``WRITE_SNAPSHOTS=1`` writes it anew."""
+    """Compare with the snapshot; ``WRITE_SNAPSHOTS=1`` rewrites it."""
     path = SNAPSHOTS / f"{name}.txt"
     if os.environ.get("WRITE_SNAPSHOTS"):
         path.write_text(shown, encoding="utf-8")

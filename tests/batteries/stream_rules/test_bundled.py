@@ -1,4 +1,4 @@
-"""The bundled rules stop what they are for, and let the rest pass."""
+"""The bundled rules match bad commands and contents, and no ordinary ones."""
 
 from __future__ import annotations
 

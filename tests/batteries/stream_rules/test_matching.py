@@ -1,4 +1,4 @@
-"""However an answer is cut into pieces, the same rules match it, each once."""
+"""The matching rules do not depend on the chunks of a response; each matches once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MATCHER = RuleMatcher(RULES, re2)
 
 
 def expected(text: str) -> set[str]:
-    """What each pattern says about the whole text, alone."""
+    """The rules with a condition that is found in the whole text."""
     return {
         rule.name
         for rule in RULES

@@ -1,4 +1,4 @@
-"""Conditions are read as JavaScript reads them."""
+"""Conditions are interpreted as in JavaScript."""
 
 from __future__ import annotations
 

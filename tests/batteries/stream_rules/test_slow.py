@@ -1,4 +1,4 @@
-"""What may take long runs in a child process: look-around, back references, syntax trees."""
+"""Slow patterns run in a child process: look-around, back references, syntax trees."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ async def test_source_that_a_call_writes_is_matched_by_its_syntax_tree(tmp_path:
 
 
 async def test_a_tree_match_is_found_while_a_long_file_streams(tmp_path: Path) -> None:
-    """Only with lines behind the match: ``else`` could still follow."""
+    """Only with lines after the match: ``else`` could still follow."""
     rules = registered({"astCondition": "if ($X) clearTimeout($X)"}).rules
     apis: list[ExtensionAPI] = []
     text = "f()\nif (x) clearTimeout(x)\n"

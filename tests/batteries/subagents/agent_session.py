@@ -1,4 +1,4 @@
-"""Sessions with sub-agents, and a script that answers by who asks."""
+"""Sessions with sub-agents, and a script with the responses for each agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escape, background agents, ``hub``, resuming: who ends, and who gets to know."""
+"""Escape, background agents, ``hub``, resuming: which agents end, and how it is reported."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_escape_while_idle_cancels_background_agents(tmp_path: Path) -> No
 
 
 async def test_an_abort_while_idle_cancels_background_agents(tmp_path: Path) -> None:
-    """As clients of RPC and of the SDK send it: there is no key."""
+    """As sent by clients of RPC and the SDK, without a key."""
     gate, seen = Gate(), list[bool]()
 
     def watching(pi: Any) -> None:

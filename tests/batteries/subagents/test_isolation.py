@@ -238,7 +238,7 @@ async def test_a_working_copy_inherits_the_trust_of_its_project(tmp_path: Path) 
 
 
 def crowd(count: int, apart: int) -> tuple[Script, Callable[[int], str]]:
-    """So many agents at once; each changes a line of its own, ``apart`` lines from the next."""
+    """``count`` parallel agents; each changes its own line, ``apart`` lines from the next."""
     names = {f"a{n}": f"change {n}" for n in range(count)}
     steps = {
         f"a{n}": [edits(n * apart, f"changed by {n}"), calls("yield", data=n)] for n in range(count)

@@ -65,7 +65,7 @@ def started(plans: tuple[Plan, ...]) -> Reply:
 
 
 class Play:
-    """Answers for every agent of a forest, and the hand that ends those that hang."""
+    """Responses for every agent of a forest; also ends agents that hang."""
 
     def __init__(self, forest: tuple[Plan, ...], pids: Path) -> None:
         self._forest = forest
@@ -100,7 +100,7 @@ class Play:
                 yield calls("bash", command=f"echo $$ > {self._pids / id}; sleep 600")
 
     def hanging(self, agents: SubAgents) -> list[tuple[AgentNode, str]]:
-        """The agents that wait for an end from outside."""
+        """The agents that hang until they are ended."""
         return [
             (node, self._plans[node.id].end)
             for node in agents.tree.active()

@@ -1,4 +1,4 @@
-"""Rewind and isolated agents: what was merged is taken back with the prompt that asked for it."""
+"""Rewind and isolated agents: merged changes are undone with the prompt that caused them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ HERE = Path("src/pi/batteries/timebox")
 
 
 def imported(module: Path) -> set[str]:
-    """What a module imports of pi; there are no relative imports."""
+    """The modules of pi that a module imports; there are no relative imports."""
     tree = ast.parse((ROOT / HERE / module).read_text())
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     names |= {

@@ -168,7 +168,7 @@ def test_the_user_sees_the_nudge_at_the_fifth_and_the_stop_at_the_sixth_prompt(
 
 
 def _type(pane: Pane, text: str) -> None:
-    """Type something and send it; the first Enter may only take what is offered to complete it."""
+    """Type a text and send it; the first Enter may only accept a completion."""
     pane.run("send-keys", "-l", text)
     pane.sees(text)
 
@@ -180,7 +180,7 @@ def _type(pane: Pane, text: str) -> None:
 
 
 def _ask(pane: Pane, model: LoopbackModel, number: int) -> None:
-    """Say something, and wait until it is answered."""
+    """Send a prompt and wait for the response."""
     _type(pane, f"question {number}")
     pane.until(lambda: pane.tape.count("All is well.") == number)
     assert len(model.requests) == number

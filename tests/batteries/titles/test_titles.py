@@ -1,4 +1,4 @@
-"""A session gets a title once, in the background, and only where it is wanted."""
+"""The title of a session is requested once, in the background, and only if enabled."""
 
 from __future__ import annotations
 

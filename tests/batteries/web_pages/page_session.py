@@ -86,7 +86,7 @@ async def reading(
 async def read_texts(
     tmp_path: Path, *reads: Mapping[str, Any] | str, allow: tuple[str, ...] = (), **options: Any
 ) -> list[str]:
-    """The results as texts; errors with a mark before, pictures as their type."""
+    """The results as texts: errors start with ``! ``, pictures are shown as their type."""
     given = [{"path": each} if isinstance(each, str) else each for each in reads]
     async with reading(tmp_path, *given, allow=allow, **options) as hosted:
         await hosted.session.prompt("go")

@@ -1,4 +1,4 @@
-"""Addresses that a model chooses reach the web only: a table of forms, redirects, rebinding."""
+"""URLs of a model reach only public hosts: notations, redirects, rebinding."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ async def test_redirects_are_checked_at_every_step(tmp_path: Path) -> None:
 
 
 def resolver(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
-    """Resolve every name to these addresses in turn, the last one for ever."""
+    """Resolve every name to these addresses in turn; the last one repeats."""
     asked: list[str] = []
     plain = socket.getaddrinfo
 

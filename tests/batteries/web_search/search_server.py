@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass
 class SearchServer:
-    """Where it listens, and the requests that it got."""
+    """The address of the server, and the requests that it received."""
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)

@@ -10,7 +10,7 @@ from pi.tui.text.ansi import strip_sequences
 
 
 class PlainTheme:
-    """Colours as nothing."""
+    """A theme without colours."""
 
     name = ""
 

@@ -1,4 +1,4 @@
-"""Real repositories for tests of what is known about them."""
+"""Real repositories for tests of the git state."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pi.extension import ExecResult
 
 
 class WatchedRepository:
-    """A repository that consists of nothing but a HEAD, and a git that says what the test wants."""
+    """A repository with only a HEAD, and a fake git with configurable responses."""
 
     def __init__(self, folder: Path, head: str | None = "ref: refs/heads/main") -> None:
         self.folder = folder

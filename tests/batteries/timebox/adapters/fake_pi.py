@@ -1,4 +1,4 @@
-"""The part of pi that the timebox uses, which remembers what was done to it."""
+"""A fake of the part of pi that the timebox uses; it records all calls."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class FakePi:
     # What a test does -----------------------------------------------------------------------------
 
     async def fire(self, name: str, event: Any) -> Any:
-        """Emit an event; returns the answer."""
+        """Emit an event; returns the result of the handler."""
         answer = self.handlers[name](event, self.context)
         return await answer if isawaitable(answer) else answer
 
@@ -157,7 +157,7 @@ class FakePi:
         await self.fire("turn_start", TurnStartEvent(turn_index=index, timestamp=self.now))
 
     async def prompt_of_run(self) -> str | None:
-        """A prompt is about to be answered; the system prompt that it gets instead."""
+        """Emit the event before a run; returns the replaced system prompt."""
         options = SystemPromptOptions(cwd="/somewhere")
         event = BeforeAgentStartEvent(
             prompt="go on", images=(), system_prompt="You are pi.", system_prompt_options=options
@@ -173,20 +173,20 @@ class FakePi:
             await self.fire("message_end", MessageEndEvent(message=message))
 
     def answered(self, usage: Usage) -> None:
-        """The log has an answer that cost so much."""
+        """Add a response with this usage to the log."""
         self.entries.append(MessageEntry(message=AssistantMessage(usage=usage)))
 
     async def request(self) -> Request:
-        """The next request as the timebox lets it through; ``StopRun`` if it does not."""
+        """The next request after the hook of the timebox; raises ``StopRun`` if it is stopped."""
         asked = Request(model=FAUX_MODEL, thinking="off", messages=(), tools=())
         return await self.policy.before_request(asked)
 
     async def settle(self) -> None:
-        """The agent rests."""
+        """The agent becomes idle."""
         await self.fire("agent_settled", AgentSettledEvent())
 
     async def prompt(self) -> str | None:
-        """A whole run of one request; why it was stopped, if it was."""
+        """A run of one request; returns the reason if it was stopped."""
         await self.prompt_of_run()
         await self.turn()
         await self.say()

@@ -21,7 +21,7 @@ SESSION = "0b3f7a52-5a0e-4c1b-9c55-2f9d4f0e7a11"
 
 
 class Claude:
-    """Claude Code, as far as its hooks see it."""
+    """A fake of Claude Code for its hooks."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,11 +38,11 @@ class Claude:
         return self._hook("prompt-submit", hook_event_name="UserPromptSubmit", prompt=prompt)
 
     def stop(self, *, continues: bool = False) -> Any:
-        """``DemoStep``."""
+        """``Stop``."""
         return self._hook("stop", hook_event_name="Stop", stop_hook_active=continues)
 
     def spend(self, tokens: int) -> None:
-        """The transcript gets an answer."""
+        """Add a response to the transcript."""
         answer = {"type": "assistant", "message": {"usage": {"output_tokens": tokens}}}
         with self.transcript.open("a") as file:
             file.write(json.dumps(answer) + "\n")
@@ -60,7 +60,7 @@ class Claude:
         return json.loads(output)
 
     def run(self, words: list[str], text: str) -> tuple[int, str, str]:
-        """The exit code, and what is written."""
+        """The exit code, standard output and standard error."""
         output, errors = StringIO(), StringIO()
         code = main(
             words,
@@ -75,7 +75,7 @@ class Claude:
 
     @property
     def files(self) -> list[str]:
-        """What is kept."""
+        """The saved files."""
         return sorted(path.name for path in self.folder.glob("timebox/*"))
 
 
@@ -272,7 +272,7 @@ def test_the_hook_is_a_program(tmp_path: Path) -> None:
     answer = hook("prompt-submit", prompt="hello")
 
     assert answer["decision"] == "block"
-    assert pipe.read_text() == "done\n"  # the command waits for a reader, alone
+    assert pipe.read_text() == "done\n"  # the command outlives the hook until the pipe is read
 
 
 def test_a_command_that_cannot_be_started_is_reported(

@@ -147,7 +147,7 @@ async def test_the_nudged_run_receives_the_warning_as_a_message() -> None:
 
     assert isinstance(warning, UserMessage)
     assert str(warning.content).startswith("IMPORTANT TIMEBOX WARNING\n")
-    assert later.messages == ()  # the system prompt says it now
+    assert later.messages == ()  # the warning is in the system prompt now
 
 
 # 12

@@ -77,7 +77,7 @@ async def test_requests_are_counted_only_with_a_token_or_cost_limit() -> None:
 
 
 async def through(pi: FakePi, usage: Usage) -> list[str]:
-    """The kinds of events of a request that goes through the wrap."""
+    """The kinds of events of a request that passes through the wrap."""
 
     async def ask(request: ModelRequest) -> AsyncIterator[StreamEvent]:
         yield Start()

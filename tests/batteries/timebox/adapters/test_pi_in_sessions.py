@@ -69,7 +69,7 @@ async def test_the_fifth_prompt_is_nudged_and_the_sixth_is_never_sent(tmp_path: 
         "Timebox nearly spent: this turn is the last.",
         f"Timebox budget spent. Used 5 turns, 0s. {CONTINUES}",
     ]
-    assert len(requests) == 6  # the seventh prompt goes on
+    assert len(requests) == 6  # the seventh prompt is sent
     warned = requests[4].messages[-1]
     assert isinstance(warned, UserMessage)
     assert "CRITICAL TIMEBOX WARNING" in str(warned.content)  # it is the last one
@@ -211,7 +211,7 @@ async def test_a_compaction_uses_tokens_and_is_refused_when_none_are_left(
         hosted.fixture.provider.add(long("a summary"), says("never"))
 
         with pytest.raises(CompactionFailed, match="Timebox budget spent"):
-            await session.compact()  # asks twice
+            await session.compact()  # needs two requests
 
     assert len(hosted.fixture.provider.requests) == 3
     assert notices(ui)[1:] == [f"Timebox budget spent. Used 0 turns, 0s, 1k tokens. {CONTINUES}"]

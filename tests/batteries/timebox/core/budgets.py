@@ -11,7 +11,7 @@ START = 1_700_000_000_000
 
 
 def at(minutes: float = 0, *, turns: int = 0, tokens: int = 0, cost: float = 0.0) -> Reading:
-    """A session so many minutes after its budget began, with so much used."""
+    """A reading ``minutes`` after the start of the budget, with these totals."""
     return {
         "time": START + round(minutes * MINUTE),
         "turns": turns,
