@@ -61,7 +61,7 @@ async def history(fixture: CompactionFixture, seed: int) -> None:
 @pytest.mark.behaviour("instructions-survive-compaction")
 @pytest.mark.parametrize("seed", sampled(range(5), 2))
 @pytest.mark.parametrize("times", sampled([1, 2, 5], keep=2))
-async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
+async def test_essential_content_survives_repeated_compactions(seed: int, times: int) -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=3_000)
     fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY, tools=[edit])
     await history(fixture, seed)
@@ -80,7 +80,7 @@ def assert_survived(fixture: CompactionFixture) -> None:
         assert planted in shown, planted
 
 
-async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
+async def test_an_instruction_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
     fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY)
     await say(fixture, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))

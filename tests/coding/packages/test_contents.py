@@ -13,7 +13,7 @@ def offered(root: Path) -> tuple[Offered, list[str]]:
     return contents_of(root, warnings.append), warnings
 
 
-def test_without_a_manifest_the_usual_folders_count(tmp_path: Path) -> None:
+def test_without_a_manifest_the_standard_folders_are_used(tmp_path: Path) -> None:
     make_package(
         tmp_path,
         "extensions/a.py extensions/b/__init__.py extensions/c.ts extensions/d/index.ts",

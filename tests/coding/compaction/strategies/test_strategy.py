@@ -26,7 +26,7 @@ class Archive:
         )
 
 
-async def test_what_a_strategy_preserves_is_there_at_its_next_compaction() -> None:
+async def test_preserved_data_of_a_strategy_is_passed_to_its_next_compaction() -> None:
     archive: Strategy = Archive()
 
     fixture = CompactionFixture(
