@@ -95,7 +95,9 @@ async def test_a_page_is_converted_to_markdown_without_its_navigation() -> None:
         (b"plain words", {}, "plain words\n"),
     ],
 )
-async def test_encodings_and_odd_pages(page: bytes, options: dict[str, str], text: str) -> None:
+async def test_html_is_decoded_in_any_encoding_and_empty_or_plain_pages_are_converted(
+    page: bytes, options: dict[str, str], text: str
+) -> None:
     assert (await html(page, **options)).text == text
 
 

@@ -57,7 +57,7 @@ def test_excluded_and_forced_paths_are_respected() -> None:
         ("skills/*.md", False),
     ],
 )
-def test_a_pattern_may_name_a_thing_from_where_it_likes(pattern: str, leaves_out: bool) -> None:
+def test_an_exclusion_may_name_any_whole_part_of_a_path(pattern: str, leaves_out: bool) -> None:
     path = BASE / "skills" / "drafts" / "b" / "SKILL.md"
 
     admitted = Selection.of([f"!{pattern}"], BASE).admits(path, BASE / "skills")

@@ -33,7 +33,7 @@ RULES = EnvironmentRules(
 
 
 @pytest.mark.behaviour("child-environment-is-clean")
-def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> None:
+def test_commands_get_the_environment_of_the_user_without_withheld_variables() -> None:
     assert command_environment(OURS, RULES) == {
         "PATH": "/bin",
         "HOME": "/home/me",
