@@ -145,7 +145,7 @@ def test_invalid_characters_in_an_id_are_replaced(id: bytes) -> None:
     assert read_outline(HELLO.replace(b'"a"', id)) == Outline(type="message", id="\ufffd")
 
 
-def test_what_some_writers_leave_empty_counts_as_absent() -> None:
+def test_null_fields_count_as_absent() -> None:
     line = json.dumps(
         {
             "type": "message",

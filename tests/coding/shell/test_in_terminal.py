@@ -23,14 +23,14 @@ async def run(room: Room, command: str, timeout: float = TIMEOUT_SECONDS) -> tup
     return end, output.written().tail.content
 
 
-async def test_sequences_and_carriage_returns_are_made_harmless(tmp_path: Path) -> None:
+async def test_control_sequences_and_carriage_returns_are_sanitised(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         _, text = await run(room, r"printf '\033[2Ja\033[31mb\033]0;title\007\n50%%\r100%%\n'")
 
         assert text == "ab\n50%\n100%\n"
 
 
-async def test_a_background_process_ends_with_the_room_and_not_with_its_command(
+async def test_a_background_process_is_ended_with_the_shell_and_not_with_its_command(
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:
@@ -49,7 +49,7 @@ async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> No
         assert room.left() == []
 
 
-async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path) -> None:
+async def test_an_abort_ends_the_command_and_keeps_its_output(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         output, begun = room.shell.new_output(harmless=True), asyncio.Event()
         running = asyncio.create_task(

@@ -172,7 +172,7 @@ def file_of(line: str) -> str:
 
 
 @pytest.mark.slow
-async def test_recorded_tool_results_are_ours_but_for_listed_differences(
+async def test_tool_results_equal_the_recorded_ones_except_for_listed_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "g"
