@@ -1,4 +1,4 @@
-"""Which strategy is used, what a preview says, and the further settings of a summary."""
+"""Which strategy is used, the preview of a compaction, and further settings of a summary."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_arguments_of_compact_are_parsed(
 
 
 class Recording:
-    """Declines, and keeps what it was given."""
+    """Declines, and records the work that it was given."""
 
     keeps = "nothing"
 
@@ -173,9 +173,7 @@ async def read(path: str) -> str:
     return "text"
 
 
-async def test_a_file_read_before_one_compaction_and_changed_before_the_next_is_marked_as_both() -> (
-    None
-):
+async def test_a_file_read_before_a_compaction_and_changed_after_it_is_marked_as_both() -> None:
     options = replace(OPTIONS, enabled=False, file_tree=True, keep_recent_tokens=300)
     made = CompactionFixture(summaries=[always], options=options, tools=[edit, read])
     for name in ("read", "edit", "nothing"):

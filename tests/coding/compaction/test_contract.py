@@ -1,6 +1,6 @@
-"""The compaction contract: what must never be forgotten survives, whatever the model writes.
+"""The compaction contract: essential content survives, whatever the model writes.
 
-The scripted summariser answers a fixed sentence that mentions none of the planted things.
+The scripted summariser returns a fixed sentence that mentions none of the planted facts.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ async def edit(path: str) -> str:
 
 
 async def say(fixture: CompactionFixture, text: str, *replies: Reply) -> None:
-    """One exchange, with whatever the model does in it."""
+    """Send one prompt; the model answers with these replies."""
     fixture.stream.add(*replies)
     await fixture.agent.prompt(text)
 
 
 async def history(fixture: CompactionFixture, seed: int) -> None:
-    """A long conversation with the planted things at random places."""
+    """A long conversation with the planted facts at random places."""
     dice = random.Random(seed)
     planted = {
         dice.randrange(1, 28): (INSTRUCTION, [says("Noted.")]),

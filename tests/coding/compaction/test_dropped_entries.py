@@ -1,4 +1,4 @@
-"""Nothing is lost: what the model no longer sees can be looked at."""
+"""Entries that the model no longer sees can still be listed."""
 
 from __future__ import annotations
 

@@ -249,9 +249,7 @@ async def test_the_threshold_is_checked_after_each_batch_of_tools_within_the_run
 
 
 @pytest.mark.behaviour("when-compaction-is-checked")
-async def test_the_threshold_is_checked_before_a_prompt_also_without_a_count_of_the_provider() -> (
-    None
-):
+async def test_the_threshold_is_checked_before_a_prompt_also_without_a_token_count() -> None:
     fixture = CompactionFixture(
         *[Reply(blocks=(Text(text="x"),), usage=Usage())] * 3,
         summaries=[always],

@@ -20,7 +20,7 @@ from tests.coding.export.snapshots import actual, recorded
 
 
 def written(text: str) -> str:
-    """What becomes of a text that is followed by another one."""
+    """The Markdown of a user message that is followed by another one."""
     entries = chain([message(user_message(text)), message(user_message("the end"))])
     whole = render_markdown(read_transcript(HEADER, entries))
     return whole.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")

@@ -31,7 +31,7 @@ esac
 
 
 class Place:
-    """A machine: programs that can be started, temporary files, what was handed over."""
+    """A machine: programs that can be started, temporary files, and the pages that were shared."""
 
     def __init__(self, root: Path) -> None:
         self.programs, self.temporary, self.kept = (root / name for name in ("bin", "tmp", "kept"))

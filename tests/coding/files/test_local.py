@@ -23,7 +23,7 @@ def is_a_file_system(files: LocalFiles) -> FileSystem:
     return files
 
 
-# Which file is meant -----------------------------------------------------------------------------
+# Resolving paths ---------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("path-spellings-resolve")
@@ -83,7 +83,7 @@ def test_all_paths_of_a_file_resolve_to_the_same_real_path(
     }
 
 
-# What is done to it ------------------------------------------------------------------------------
+# Reading and writing -----------------------------------------------------------------------------
 
 
 async def test_a_file_is_written_with_the_folders_above_it(

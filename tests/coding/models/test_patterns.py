@@ -1,4 +1,4 @@
-"""What people mean by a pattern."""
+"""Which model a pattern selects."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.sampling import sampled
 
 
 class Checkout:
-    """One package that is brought again and again."""
+    """One package that is installed repeatedly."""
 
     def __init__(self, source: str, location: PackageLocation, programs: Programs) -> None:
         parsed = parse_source(source, Path("/"))

@@ -1,4 +1,4 @@
-"""Packages as a session meets them."""
+"""Packages in a session."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_warnings_about_many_unusable_files_are_limited(
 
 
 def says(word: str) -> str:
-    """An extension with a command that says a word."""
+    """An extension with a command that shows a word."""
     return f"""\
 def extension(pi):
     @pi.command("say")
@@ -80,7 +80,7 @@ def extension(pi):
 
 
 async def command_texts(fixture: SessionFixture) -> list[str]:
-    """What the command says in a session."""
+    """The texts that the command shows in a session."""
     session = await fixture.open()
     await session.start()
     await session.prompt("/say")

@@ -127,13 +127,13 @@ async def test_a_distribution_that_pi_itself_uses_is_rejected(
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A simple index is nothing but folders with links."""
+    """Serves folders with links, which is all that a simple index needs."""
 
     def log_message(self, format: str, *args: object) -> None: ...
 
 
 class Closed(Quiet):
-    """An index that wants a name and a password."""
+    """An index that requires a name and a password."""
 
     def do_GET(self) -> None:
         credentials = b64encode(b"me:secret").decode()

@@ -134,7 +134,7 @@ async def test_unreadable_settings_are_rejected_before_anything_is_installed(
 
 
 class Meddled(Programs):
-    """npm, while the settings are edited by hand."""
+    """Programs whose ``npm install`` also overwrites the settings, as a user's edit would."""
 
     settings: Path
     text: str

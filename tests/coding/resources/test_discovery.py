@@ -1,4 +1,4 @@
-"""Everything together: the order in which names win, and what trust keeps closed."""
+"""All resources together: the precedence of names, and what is not read without trust."""
 
 from __future__ import annotations
 

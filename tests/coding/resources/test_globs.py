@@ -46,7 +46,7 @@ def test_case_and_braces_are_significant_by_default() -> None:
 
 
 def reference(pattern: str) -> str:
-    """The obvious expression, which may take for ever."""
+    """The straightforward regular expression, which may take exponential time."""
     out = re.sub(r"(?:(?<=/)|^)(?:\*\*/)+", "D", pattern)
     out = re.sub(r"(?:(?<=[/D])|^)\*\*$", "E", out)
     out = re.sub(r"\*+", "[^/]*", out).replace("?", "[^/]")

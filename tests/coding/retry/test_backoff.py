@@ -1,4 +1,4 @@
-"""Whether and when to ask again."""
+"""Whether and when a request is retried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests beside the conversation are asked again, and the retries are emitted."""
+"""Requests outside the conversation are retried, and the retries are emitted."""
 
 from __future__ import annotations
 

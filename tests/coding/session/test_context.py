@@ -38,7 +38,7 @@ def context(log: SessionLog) -> Any:
 
 
 def texts(log: SessionLog) -> list[str]:
-    """The first words of everything that is shown."""
+    """The summary or the first text of every shown message."""
     shown = msgspec.to_builtins(shown_messages(log))
     return [each.get("summary") or each["content"][0]["text"] for each in shown]
 
@@ -195,7 +195,7 @@ def test_a_message_of_an_extension_has_the_time_of_its_entry() -> None:
 
 
 def displayed(log: SessionLog, most: int = 1_000) -> list[str]:
-    """The first words of everything that a screen shows."""
+    """The summary or the first text of every item on the screen."""
     shown = msgspec.to_builtins(display_transcript(log, most).items)
     return [each.get("summary") or each["content"][0]["text"] for each in shown]
 

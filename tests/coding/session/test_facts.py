@@ -119,7 +119,7 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
 
 
 def slowly(log: SessionLog) -> tuple[int, str | None]:
-    """How many messages there are, and the name, by decoding every line."""
+    """The number of messages and the name, by decoding every line."""
     messages = [read_object(log.line(place)) or {} for place in range(len(log.tree))]
     entries = [entry for entry in messages if entry["type"] == "message"]
     return sum(entry["message"]["role"] != "system" for entry in entries), log.name

@@ -29,7 +29,7 @@ def opened(name: str, tmp_path: Path) -> SessionLog:
 
 
 def recorded(log: str, id: str) -> Any:
-    """What the original answered to a command over RPC."""
+    """The response of the original to an RPC command."""
     for line in (GOLDEN / "rpc_answers.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["log"] == log and record["answer"]["id"] == id:

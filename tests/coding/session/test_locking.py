@@ -25,7 +25,7 @@ sys.stdin.read()
 
 
 def hold(path: Path) -> subprocess.Popen[str]:
-    """Another process that has the session, until its input ends."""
+    """Another process that holds the lock of a session until its input ends."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)],
         stdin=subprocess.PIPE,
@@ -88,7 +88,7 @@ def test_a_lock_is_acquired_again_when_its_file_was_removed_meanwhile(tmp_path: 
     path = tmp_path / "s.jsonl"
 
     class Racing(HolderLock):
-        """Loses its file once, between opening and looking."""
+        """A lock whose file is removed once, between opening and checking it."""
 
         lost = False
 

@@ -13,7 +13,7 @@ from tests.coding.session.sessions import user
 
 
 def closed(log: SessionLog | None) -> Path | None:
-    """The file of a session, which no one has open any more."""
+    """Close a session; returns its file."""
     assert log is not None
     log.close()
     return log.file

@@ -11,7 +11,7 @@ from pi.coding.session.reading import Outline
 links = st.lists(
     st.tuples(st.sampled_from("abcdefgh"), st.none() | st.sampled_from("abcdefghz")), max_size=12
 )
-"""Ids and parents without any order: doubles, strangers and circles among them."""
+"""Ids and parents in any order, with duplicates, unknown parents and cycles."""
 
 
 def tree(*pairs: tuple[str, str | None]) -> EntryTree:

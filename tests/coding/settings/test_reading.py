@@ -1,4 +1,4 @@
-"""Values that fit are taken, the others are named."""
+"""Valid values are used, invalid ones are reported."""
 
 from __future__ import annotations
 

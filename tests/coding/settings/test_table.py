@@ -49,7 +49,7 @@ SOURCES = sorted(FOLDER.rglob("*.py"))
 
 
 class Declared:
-    """Takes what the status lines declare."""
+    """Records the settings that the status lines declare."""
 
     def __init__(self) -> None:
         self.defaults: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def test_the_defaults_of_the_table_are_those_of_the_program() -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
-    """What the table takes for a value is one for the record, and a wrong type is none."""
+    """A valid value of the table is valid for the record, and a wrong type is not."""
     for place, kind in SECTIONS:
         below = "".join(f"{part}." for part in place)
         if setting.name.startswith(below) and setting.name in _leaves(kind(), below):
@@ -178,7 +178,7 @@ def test_the_choice_of_search_providers_is_the_automatic_chain() -> None:
 
 
 def test_settings_for_the_first_frame_are_those_the_session_does_not_follow() -> None:
-    """The session follows the others, of a project as well, as soon as it is there."""
+    """The session applies the others, also those of a project, as soon as it exists."""
     followed = {
         "theme",
         "editor.mode",

@@ -1,4 +1,4 @@
-"""A command of the shell in a terminal: its output is text, and nothing of it is left behind."""
+"""Shell commands in a terminal: their output is text, and no process is left."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def test_a_background_process_is_ended_with_the_shell_and_not_with_its_com
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:
-        command = "trap '' HUP; sleep 600 & echo done"  # or the terminal takes it along
+        command = "trap '' HUP; sleep 600 & echo done"  # or the terminal ends it
 
         assert await run(room, command) == (Ended(exit_code=0), "done\n")
         assert len(room.left()) == 1

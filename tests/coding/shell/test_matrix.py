@@ -40,7 +40,7 @@ TREES = {
 
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds after which what does not come will never come."""
+"""Seconds after which a test fails instead of waiting longer."""
 
 
 async def processes_run(room: Room, count: int) -> None:
@@ -111,7 +111,7 @@ async def test_a_call_returns_while_a_background_process_runs_until_the_shell_cl
 
 
 NAMELESS = "(setsid env -i bash -c 'echo $$ > {note}; exec sleep 600' &)"
-"""A daemon of which neither parent, nor session, nor variables lead to its command."""
+"""A daemon that cannot be traced to its command by parent, session or variables."""
 
 
 async def noted(note: Path) -> int:

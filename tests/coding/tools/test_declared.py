@@ -18,7 +18,7 @@ from tests.coding.tools.places import make_place
 
 
 def declaration(tool: AgentTool) -> dict[str, Any]:
-    """What is known of a tool without calling it, and which questions it answers."""
+    """The declared fields of a tool, and which optional functions it has."""
     kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
     questions = {name: kept.pop(name) is not None for name in ("touches", "preview")}
     for name in ("run", "validate", "prepare_arguments"):

@@ -25,7 +25,7 @@ def lists(*, bundled: bool, path: str = os.devnull, home: Path = Path("/")) -> F
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A repository with everything that is easily got wrong."""
+    """A repository with the cases that are easy to get wrong."""
     for folder in (".git/info", "src/deep", "empty", "build/out", "only-ignored", "inner/.git"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / ".gitignore").write_text("*.log\nbuild/\n/top-only\n")

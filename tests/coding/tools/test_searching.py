@@ -26,13 +26,13 @@ pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
     query = Search(pattern=pattern, place=place, **options)
-    if not bundled:  # what the process does that is started without ripgrep
+    if not bundled:  # as in the process that replaces ripgrep
         return sorted(python_search.matches(query, place))
     return await search(query, programs(), home=place)
 
 
 def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
-    """Those of pi, or none, and perhaps another ripgrep before them."""
+    """The bundled programs or none, with an optional other ripgrep before them."""
     path = str(rg.parent) if rg else os.devnull
     return SearchPrograms(lambda: {"PATH": path}, bundled=bundled)
 

@@ -75,7 +75,7 @@ async def test_an_allowed_definition_is_not_asked_about_again(store: ConsentStor
 async def test_a_nested_session_uses_the_user_interface_of_the_outer_one(
     store: ConsentStore,
 ) -> None:
-    """Whichever of both comes first."""
+    """The order of the two does not matter."""
     user = Answers(ALLOW_ONCE.label)
     shared = Consent(store, warn=lambda text: None, user=lambda: user)
 

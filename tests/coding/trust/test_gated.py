@@ -1,4 +1,4 @@
-"""What needs trust is found by name."""
+"""Resources that need trust are found by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who decides, in which order, and what follows for the directories around."""
+"""The order of trust decisions, and their effect on the directories above."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pi.testing import FakeClock
 
 
 class TrustFixture:
-    """A project with something to trust, and all that may decide."""
+    """A project with a resource that needs trust, and everything that may decide about it."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.cwd = tmp_path / "home" / "work" / "project"

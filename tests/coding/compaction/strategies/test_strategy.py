@@ -1,4 +1,4 @@
-"""A strategy of an extension has everything it needs."""
+"""A strategy of an extension can preserve data between compactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary strategy says why it cannot help."""
+"""The summary strategy declines with a reason."""
 
 from __future__ import annotations
 

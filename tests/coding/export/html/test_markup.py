@@ -11,7 +11,7 @@ from pi.coding.export.html.markup import Html, esc, join, opening, tag
 
 
 class Reader(HTMLParser):
-    """What a reader of HTML finds."""
+    """Collects the start tags and the text of HTML."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The exported page in a real browser: it works, stays inside, and nothing in it comes alive."""
+"""The exported page in a real browser: it works, sends no requests, and runs no injected code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ LEAST_CONTRAST = """
 
 
 class Visit:
-    """A page that is open, with everything that it said and asked for."""
+    """An open page with its problems and its requests."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
