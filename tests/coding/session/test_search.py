@@ -39,7 +39,7 @@ def test_name_first_message_directory_and_id_are_searched_the_latest_first(
     assert [session.summary.id for session in search_sessions(query, listed)] == found
 
 
-def test_message_text_is_found_with_its_surroundings(tmp_path: Path) -> None:
+def test_message_text_is_found_with_an_excerpt(tmp_path: Path) -> None:
     log = new_session(location(tmp_path), id="s")
     first, second = append_all(log, user("hello"), answer('The «ÄPFEL»\nare "ripe" ' + "." * 99))
     append_all(log, Compaction(summary="pears", first_kept_id=first, tokens_before=1))
