@@ -22,7 +22,7 @@ def test_artifacts_are_numbered_and_found_by_number(tmp_path: Path, in_memory: b
     assert kept.path(1) == (None if in_memory else tmp_path / "s" / "1.bash.log")
 
 
-def test_a_resumed_session_goes_on_counting(tmp_path: Path) -> None:
+def test_a_resumed_session_continues_the_artifact_numbers(tmp_path: Path) -> None:
     directory = tmp_path / "s"
     directory.mkdir()
     for name in ("2.bash.log", "10.python.log", "99.txt", "x.bash.log", "Anna.md"):
@@ -31,7 +31,7 @@ def test_a_resumed_session_goes_on_counting(tmp_path: Path) -> None:
     assert artifacts(directory).save("bash", "x") == "11"
 
 
-def test_a_fork_goes_on_counting_after_what_was_copied(tmp_path: Path) -> None:
+def test_a_fork_continues_the_numbers_of_the_copied_artifacts(tmp_path: Path) -> None:
     artifacts(tmp_path / "old").save("bash", "x")
 
     copy_artifacts(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
@@ -39,7 +39,7 @@ def test_a_fork_goes_on_counting_after_what_was_copied(tmp_path: Path) -> None:
     assert artifacts(tmp_path / "new").save("bash", "y") == "1"
 
 
-def test_a_place_is_given_to_those_who_write_the_file_themselves(tmp_path: Path) -> None:
+def test_allocate_returns_a_path_without_creating_the_file(tmp_path: Path) -> None:
     kept = artifacts(tmp_path / "s")
 
     place = kept.allocate("bash")
@@ -51,14 +51,14 @@ def test_a_place_is_given_to_those_who_write_the_file_themselves(tmp_path: Path)
     assert (kept.read(0), kept.save("bash", "next")) == ("streamed", "1")
 
 
-def test_without_a_directory_there_is_no_place_to_give(tmp_path: Path) -> None:
+def test_allocate_returns_none_without_a_usable_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     assert artifacts(None).allocate("bash") is None
     assert artifacts(tmp_path / "file").allocate("bash") is None
 
 
-def test_any_kind_makes_a_file_name_and_none_leaves_the_directory(tmp_path: Path) -> None:
+def test_artifact_kinds_are_sanitised_to_file_names_inside_the_directory(tmp_path: Path) -> None:
     kept = artifacts(tmp_path / "s")
 
     for kind in ("../../x", "mcp:a/b.c", "", "ä"):

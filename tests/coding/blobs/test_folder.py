@@ -8,7 +8,7 @@ from pi.coding.blobs.artifacts import TextFolder, artifact_directory, copy_artif
 from tests.files import mode_of
 
 
-def test_texts_are_private_files_of_a_directory_that_appears_with_the_first(tmp_path: Path) -> None:
+def test_texts_are_private_files_and_the_first_write_creates_the_directory(tmp_path: Path) -> None:
     folder = TextFolder(tmp_path / "s")
     assert (folder.names(), folder.read("a"), folder.exists) == ([], None, False)
 
@@ -31,7 +31,7 @@ def test_without_a_directory_texts_are_in_memory() -> None:
     assert folder.make() is None
 
 
-def test_what_cannot_be_written_stays_in_memory(
+def test_texts_that_cannot_be_written_are_kept_in_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -47,7 +47,7 @@ def test_what_cannot_be_written_stays_in_memory(
     assert "an artifact is kept in memory" in caplog.text
 
 
-def test_the_directory_is_named_after_the_session_and_never_is_the_session() -> None:
+def test_the_artifact_directory_is_named_after_the_session_file_and_differs_from_it() -> None:
     assert artifact_directory(Path("/s/2026_a.b.jsonl")) == Path("/s/2026_a.b")
     assert artifact_directory(Path("/s/mine")) == Path("/s/mine.artifacts")
 
@@ -64,7 +64,7 @@ def test_a_fork_gets_its_own_copies(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "forks" / "new" / "0.bash.log") == 0o600
 
 
-def test_a_fork_without_artifacts_is_a_fork(
+def test_copying_no_artifacts_does_nothing_and_a_failed_copy_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     copy_artifacts(tmp_path / "old.jsonl", tmp_path / "new.jsonl")

@@ -44,13 +44,13 @@ def store(tmp_path: Path) -> BlobStore:
     return BlobStore(tmp_path / "blobs")
 
 
-def test_pictures_stay_in_session_files_unless_a_person_wants_it_otherwise() -> None:
+def test_images_stay_in_session_files_unless_externalize_images_is_set() -> None:
     assert BlobOptions() == BlobOptions(externalize_images=False)
     settings = Settings.in_memory({"blobs": {"externalizeImages": True}})
     assert settings.section(("blobs",), BlobOptions) == BlobOptions(externalize_images=True)
 
 
-def test_a_large_picture_becomes_a_reference_and_a_picture_again(store: BlobStore) -> None:
+def test_a_large_image_is_replaced_by_a_reference_and_restored(store: BlobStore) -> None:
     line = message_line({"type": "text", "text": "see"}, picture())
 
     stored = externalised(line, store)
@@ -62,7 +62,7 @@ def test_a_large_picture_becomes_a_reference_and_a_picture_again(store: BlobStor
     assert rehydrated(stored, store) == line
 
 
-def test_a_data_url_of_a_provider_is_stored_as_the_text_that_it_is(store: BlobStore) -> None:
+def test_a_data_url_of_a_provider_is_stored_as_text(store: BlobStore) -> None:
     line = encode_line({"type": "custom", "data": [{"type": "input_image", "image_url": DATA_URL}]})
 
     stored = externalised(line, store)
@@ -85,7 +85,7 @@ def test_a_data_url_of_a_provider_is_stored_as_the_text_that_it_is(store: BlobSt
         {"type": "x", "image_url": {"url": "x" * 2000}},
     ],
 )
-def test_what_is_small_or_would_not_come_back_stays(
+def test_small_and_invalid_images_are_not_externalised(
     store: BlobStore, block: dict[str, object]
 ) -> None:
     line = message_line(block)
@@ -96,13 +96,13 @@ def test_what_is_small_or_would_not_come_back_stays(
 @pytest.mark.parametrize(
     "line", [b"", b"image" * 999, b'{"image":' + b"[" * 9999, message_line("image")]
 )
-def test_a_line_without_pictures_is_the_very_same(store: BlobStore, line: bytes) -> None:
+def test_a_line_without_images_is_returned_unchanged(store: BlobStore, line: bytes) -> None:
     assert externalised(line, store) is line
     assert rehydrated(line, store) is line
     assert not store.directory.exists()
 
 
-def test_a_missing_blob_is_warned_of_and_its_reference_stays(
+def test_a_missing_blob_is_logged_and_its_reference_is_kept(
     store: BlobStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = base64.b64encode(BYTES[::-1]).decode()
@@ -114,7 +114,7 @@ def test_a_missing_blob_is_warned_of_and_its_reference_stays(
     assert f"a picture of the session is missing: {lost.ref}" in caplog.text
 
 
-def test_pictures_stay_where_they_are_when_they_cannot_be_stored(
+def test_images_stay_in_the_line_when_the_store_cannot_be_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
@@ -138,7 +138,7 @@ values = st.recursive(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values)
-def test_every_line_comes_back_as_it_was(store: BlobStore, value: object) -> None:
+def test_externalised_lines_are_restored_exactly(store: BlobStore, value: object) -> None:
     line = encode_line({"type": "custom", "data": value})
 
     assert rehydrated(externalised(line, store), store) == line

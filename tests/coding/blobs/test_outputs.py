@@ -10,7 +10,7 @@ from pi.base.errors import PiError
 from pi.coding.blobs.artifacts import AgentOutputs, TextFolder
 
 
-def test_a_name_is_used_as_it_is_and_counted_when_it_comes_again() -> None:
+def test_a_repeated_output_name_gets_a_number() -> None:
     outputs = AgentOutputs(TextFolder(None))
 
     names = [outputs.allocate(name) for name in ("Anna", "Anna", "Bob", "anna", "Anna-2")]
@@ -18,7 +18,7 @@ def test_a_name_is_used_as_it_is_and_counted_when_it_comes_again() -> None:
     assert names == ["Anna", "Anna-2", "Bob", "anna-3", "Anna-2-2"]
 
 
-def test_outputs_of_an_agents_agents_are_grouped_under_it() -> None:
+def test_outputs_of_a_nested_agent_are_prefixed_with_its_parent() -> None:
     outputs = AgentOutputs(TextFolder(None))
 
     assert outputs.allocate("Child", parent="Anna") == "Anna.Child"
@@ -26,7 +26,7 @@ def test_outputs_of_an_agents_agents_are_grouped_under_it() -> None:
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_what_was_written_is_read_by_its_id(tmp_path: Path, in_memory: bool) -> None:
+def test_a_saved_output_is_read_by_its_id(tmp_path: Path, in_memory: bool) -> None:
     outputs = AgentOutputs(TextFolder(None if in_memory else tmp_path / "s"))
     id = outputs.allocate("Anna")
     assert outputs.read(id) is None
@@ -37,7 +37,7 @@ def test_what_was_written_is_read_by_its_id(tmp_path: Path, in_memory: bool) -> 
     assert outputs.read("../s/Anna") is None
 
 
-def test_a_resumed_session_does_not_give_a_name_again(tmp_path: Path) -> None:
+def test_a_resumed_session_does_not_reuse_an_output_name(tmp_path: Path) -> None:
     AgentOutputs(TextFolder(tmp_path / "s")).save("Anna", "text")
 
     assert AgentOutputs(TextFolder(tmp_path / "s")).allocate("Anna") == "Anna-2"
@@ -54,7 +54,7 @@ def test_ids_differ_and_are_plain_file_names(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("id", ["../Anna", "", "a/b", ".hidden"])
-def test_only_ids_are_file_names(tmp_path: Path, id: str) -> None:
+def test_saving_under_an_invalid_id_is_rejected(tmp_path: Path, id: str) -> None:
     with pytest.raises(PiError, match="is not the id of an output"):
         AgentOutputs(TextFolder(tmp_path / "s")).save(id, "text")
 

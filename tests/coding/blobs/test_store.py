@@ -34,7 +34,7 @@ def test_bytes_are_stored_once_under_their_hash_and_are_private(tmp_path: Path) 
     assert path.stat() == before
 
 
-def test_a_picture_has_a_second_name_with_its_type(tmp_path: Path) -> None:
+def test_a_blob_has_a_display_path_with_its_extension(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
 
     blob = store.put(DATA, extension="png")
@@ -46,11 +46,11 @@ def test_a_picture_has_a_second_name_with_its_type(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ref", [PREFIX + "0" * 64, PREFIX + "../x", "", PREFIX, HASH.upper()])
-def test_what_is_not_there_is_none(tmp_path: Path, ref: str) -> None:
+def test_an_unknown_or_invalid_reference_returns_none(tmp_path: Path, ref: str) -> None:
     assert BlobStore(tmp_path).get(ref) is None
 
 
-def test_a_blob_that_was_changed_is_as_good_as_gone(
+def test_a_damaged_blob_is_logged_and_not_returned(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = BlobStore(tmp_path)
@@ -60,7 +60,7 @@ def test_a_blob_that_was_changed_is_as_good_as_gone(
     assert "is damaged" in caplog.text
 
 
-def test_where_nothing_can_be_stored_that_is_reported(tmp_path: Path) -> None:
+def test_a_blob_that_cannot_be_written_raises_a_file_access_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(FileAccessError):
@@ -68,7 +68,9 @@ def test_where_nothing_can_be_stored_that_is_reported(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=100))
-def test_all_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_stored_bytes_are_returned_unchanged(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
     store = BlobStore(tmp_path_factory.mktemp("blobs"))
 
     assert store.get(store.put(data).ref) == data

@@ -26,7 +26,7 @@ def test_an_artifact_is_plain_text(folder: TextFolder) -> None:
     )
 
 
-def test_all_sessions_that_take_part_are_searched(folder: TextFolder) -> None:
+def test_artifacts_are_searched_in_all_folders(folder: TextFolder) -> None:
     other = TextFolder(None)
     for number in range(4):
         Artifacts(other).save("bash", f"other {number}")
@@ -52,7 +52,7 @@ def test_an_agents_output_is_markdown(folder: TextFolder) -> None:
         ("Anna?q=.e", "null"),
     ],
 )
-def test_a_part_of_an_output_is_asked_for_by_path_or_query(
+def test_a_part_of_an_output_is_selected_by_path_or_query(
     folder: TextFolder, address: str, text: str
 ) -> None:
     assert resolve_artifact(f"agent://{address}", [folder]) == ArtifactText(
@@ -78,14 +78,16 @@ def test_a_part_of_an_output_is_asked_for_by_path_or_query(
         ("rule://x", "Cannot resolve rule://x: unknown scheme."),
     ],
 )
-def test_an_address_that_leads_nowhere_says_why(folder: TextFolder, url: str, message: str) -> None:
+def test_an_unresolvable_address_raises_with_the_reason(
+    folder: TextFolder, url: str, message: str
+) -> None:
     with pytest.raises(NoSuchResource) as problem:
         resolve_artifact(url, [folder])
 
     assert problem.value.message == message
 
 
-def test_a_part_of_what_is_no_json_cannot_be_had(folder: TextFolder) -> None:
+def test_a_part_of_an_output_that_is_not_json_raises(folder: TextFolder) -> None:
     with pytest.raises(NoSuchResource, match=r"The output of Anna\.Bob is not JSON"):
         resolve_artifact("agent://Anna.Bob/a", [folder])
 
@@ -97,7 +99,7 @@ def test_a_part_of_what_is_no_json_cannot_be_had(folder: TextFolder) -> None:
         ("agent://Anna", "No session - agent outputs unavailable"),
     ],
 )
-def test_without_a_session_or_a_directory_there_is_nothing(
+def test_resolving_without_a_session_or_a_directory_raises(
     tmp_path: Path, url: str, message: str
 ) -> None:
     with pytest.raises(NoSuchResource) as problem:

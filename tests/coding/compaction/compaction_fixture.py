@@ -33,16 +33,16 @@ OPTIONS = CompactionOptions(reserve_tokens=2_000, keep_recent_tokens=1_000)
 
 
 SUMMARY = "The work went on and came to an end."
-"""Says nothing of what was said."""
+"""A summary that mentions nothing of the conversation."""
 
 
 def always(call: Call) -> Reply:
-    """The same summary, however often it is asked for."""
+    """Return the same summary for every request."""
     return says(SUMMARY)
 
 
 class CompactionFixture:
-    """Everything that was emitted, and the summaries that were asked for."""
+    """Records every emitted event and every requested summary."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class CompactionFixture:
 
     @property
     def order(self) -> list[str]:
-        """The names of what was emitted, without deltas."""
+        """The names of the emitted events, without deltas."""
         names = [msgspec.to_builtins(event)["type"] for event in self.emitted]
         return [name for name in names if name != "message_update"]
 
@@ -138,7 +138,7 @@ class FakeCompactionSession:
         self._fixture.handed.append(document)
 
     async def load_strategy(self, name: str) -> None:
-        """All of them are here."""
+        """Does nothing: all strategies are loaded."""
 
     def remote(self) -> RemoteCompaction | None:
         return self._fixture.remote
@@ -152,5 +152,5 @@ class FakeCompactionSession:
 
 
 def answers(text: str, tokens: int) -> Reply:
-    """An answer, and what the provider counted."""
+    """A response with this token count of the provider."""
     return replace(says(text), usage=Usage(input=tokens - 10, output=10, total_tokens=tokens))

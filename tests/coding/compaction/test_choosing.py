@@ -1,4 +1,4 @@
-"""Which strategy is used, what a preview says, and the further settings of a summary."""
+"""Which strategy is used, the preview of a compaction, and further settings of a summary."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from tests.coding.compaction.compaction_fixture import OPTIONS, CompactionFixtur
         ("strategy: x", "", "strategy: x", False),
     ],
 )
-def test_the_arguments_of_compact(text: str, strategy: str, instructions: str, shown: bool) -> None:
+def test_the_arguments_of_compact_are_parsed(
+    text: str, strategy: str, instructions: str, shown: bool
+) -> None:
     parsed = CompactArguments.parse(text)
     assert (parsed.strategy, parsed.instructions, parsed.preview) == (strategy, instructions, shown)
 
 
 class Recording:
-    """Declines, and keeps what it was given."""
+    """Declines, and records the work that it was given."""
 
     keeps = "nothing"
 
@@ -69,7 +71,7 @@ def fixture(mine: Recording, **changes: object) -> CompactionFixture:
         ("off", CompactionRequest(reason="manual", strategy="mine", instructions="x"), True),
     ],
 )
-async def test_a_named_strategy_is_asked_first_also_with_instructions(
+async def test_a_named_strategy_is_tried_first_also_with_instructions(
     configured: str, request_: CompactionRequest, is_asked: bool
 ) -> None:
     mine = Recording()
@@ -83,7 +85,7 @@ async def test_a_named_strategy_is_asked_first_also_with_instructions(
     assert "compaction" in made.kinds  # it declined, so a summary was made
 
 
-async def test_a_preview_says_what_is_dropped_and_kept_and_changes_nothing() -> None:
+async def test_a_preview_lists_dropped_and_kept_parts_and_changes_nothing() -> None:
     made = fixture(Recording())
     await talked(made)
     before = made.kinds
@@ -103,7 +105,7 @@ async def test_a_preview_says_what_is_dropped_and_kept_and_changes_nothing() -> 
     assert made.summariser.requests == []
 
 
-async def test_a_preview_of_a_short_session_says_why_not() -> None:
+async def test_a_preview_of_a_short_session_reports_why_it_cannot_be_compacted() -> None:
     made = fixture(Recording())
     made.stream.add(says("hello"))
     await made.agent.prompt("hi")
@@ -111,14 +113,14 @@ async def test_a_preview_of_a_short_session_says_why_not() -> None:
     assert "too small" in plan.problem
 
 
-def test_the_values_of_the_specification_can_be_set() -> None:
+def test_the_reserve_can_be_a_percentage_of_the_window_with_a_minimum() -> None:
     text = CompactionSettings(reserve_percent=15)
     assert threshold(200_000, text) == 170_000
     assert threshold(60_000, text) == 60_000 - 16_384
     assert threshold(200_000, CompactionSettings()) == 200_000 - 16_384
 
 
-def test_the_kept_part_follows_the_count_of_the_provider_if_that_is_on() -> None:
+def test_adaptive_keep_scales_the_kept_tokens_by_the_count_of_the_provider() -> None:
     adaptive = CompactionSettings(adaptive_keep=True)
     assert tokens_to_keep(200_000, adaptive, 2.0) == 10_000
     assert tokens_to_keep(200_000, adaptive, 0.5) == 40_000
@@ -126,7 +128,7 @@ def test_the_kept_part_follows_the_count_of_the_provider_if_that_is_on() -> None
     assert tokens_to_keep(200_000, CompactionSettings(), 2.0) == 20_000
 
 
-def test_files_as_a_tree() -> None:
+def test_file_lists_are_written_as_a_tree() -> None:
     files = FileTree(
         read_files=("a/b/read.py", "top.md"),
         modified_files=("a/b/both.py", "a/b/c/new.py"),
@@ -171,7 +173,7 @@ async def read(path: str) -> str:
     return "text"
 
 
-async def test_a_file_read_before_one_compaction_and_changed_before_the_next_is_both() -> None:
+async def test_a_file_read_before_a_compaction_and_changed_after_it_is_marked_as_both() -> None:
     options = replace(OPTIONS, enabled=False, file_tree=True, keep_recent_tokens=300)
     made = CompactionFixture(summaries=[always], options=options, tools=[edit, read])
     for name in ("read", "edit", "nothing"):
@@ -187,7 +189,7 @@ async def test_a_file_read_before_one_compaction_and_changed_before_the_next_is_
     assert "<modified-files>" not in entries[1].summary
 
 
-async def test_a_short_summary_is_one_more_request_and_only_if_it_is_on() -> None:
+async def test_a_short_summary_takes_one_more_request_and_only_if_enabled() -> None:
     made = fixture(Recording(), short_summary=True)
     await talked(made)
     result = await made.compactor.compact(CompactionRequest(reason="manual"))

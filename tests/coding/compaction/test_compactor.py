@@ -40,7 +40,7 @@ async def test_an_abort_ends_a_compaction_and_stores_nothing() -> None:
     assert fixture.events(CompactionEnd) == [CompactionEnd(reason="manual", aborted=True)]
 
 
-async def test_nothing_to_compact_is_said_in_the_words_of_the_protocol() -> None:
+async def test_nothing_to_compact_is_reported_with_the_message_of_the_protocol() -> None:
     fixture = CompactionFixture(says("a"))
     await fixture.agent.prompt("hi")
     with pytest.raises(CompactionFailed, match="Nothing to compact"):
@@ -73,7 +73,7 @@ async def test_a_conversation_that_no_model_can_summarise_is_reported_with_a_hin
         "pi.agent.compaction.summarise.windows",
     ],
 )
-async def test_the_work_on_a_long_conversation_does_not_block_the_loop(
+async def test_compaction_work_runs_outside_the_thread_of_the_event_loop(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fixture = await fixture_with(always)

@@ -1,6 +1,6 @@
-"""The compaction contract: what must never be forgotten survives, whatever the model writes.
+"""The compaction contract: essential content survives, whatever the model writes.
 
-The scripted summariser answers a fixed sentence that mentions none of the planted things.
+The scripted summariser returns a fixed sentence that mentions none of the planted facts.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ async def edit(path: str) -> str:
 
 
 async def say(fixture: CompactionFixture, text: str, *replies: Reply) -> None:
-    """One exchange, with whatever the model does in it."""
+    """Send one prompt; the model answers with these replies."""
     fixture.stream.add(*replies)
     await fixture.agent.prompt(text)
 
 
 async def history(fixture: CompactionFixture, seed: int) -> None:
-    """A long conversation with the planted things at random places."""
+    """A long conversation with the planted facts at random places."""
     dice = random.Random(seed)
     planted = {
         dice.randrange(1, 28): (INSTRUCTION, [says("Noted.")]),
@@ -61,7 +61,7 @@ async def history(fixture: CompactionFixture, seed: int) -> None:
 @pytest.mark.behaviour("instructions-survive-compaction")
 @pytest.mark.parametrize("seed", sampled(range(5), 2))
 @pytest.mark.parametrize("times", sampled([1, 2, 5], keep=2))
-async def test_what_matters_survives_any_number_of_compactions(seed: int, times: int) -> None:
+async def test_essential_content_survives_repeated_compactions(seed: int, times: int) -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=3_000)
     fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY, tools=[edit])
     await history(fixture, seed)
@@ -80,7 +80,7 @@ def assert_survived(fixture: CompactionFixture) -> None:
         assert planted in shown, planted
 
 
-async def test_an_order_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
+async def test_an_instruction_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:
     options = replace(OPTIONS, enabled=False, keep_recent_tokens=300)
     fixture = CompactionFixture(summaries=[always], options=options, model=ROOMY)
     await say(fixture, f"{FILLER * 5}.\nAlways answer in French.\n{FILLER * 5}", says("Oui."))

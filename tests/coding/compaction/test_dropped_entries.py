@@ -1,4 +1,4 @@
-"""Nothing is lost: what the model no longer sees can be looked at."""
+"""Entries that the model no longer sees can still be listed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.coding.compaction.compaction_fixture import always
 from tests.coding.compaction.test_execution import MANUAL, fixture_with
 
 
-async def test_the_user_can_see_what_was_dropped() -> None:
+async def test_dropped_entries_can_be_listed() -> None:
     fixture = await fixture_with(always)
     assert dropped(fixture.log) == []
     await fixture.compactor.compact(MANUAL)

@@ -47,7 +47,7 @@ async def fixture_with(*summaries: Step, **options: object) -> CompactionFixture
     return fixture
 
 
-async def test_a_compaction_is_one_new_entry_that_knows_everything() -> None:
+async def test_a_compaction_appends_one_complete_entry() -> None:
     fixture = await fixture_with(always)
     before = [fixture.log.line(place) for place in range(len(fixture.log.tree))]
     result = await fixture.compactor.compact(MANUAL)
@@ -87,7 +87,7 @@ async def test_a_summary_request_offers_no_tools() -> None:
 
 @pytest.mark.behaviour("bad-summary-is-not-stored")
 @pytest.mark.parametrize("bad", [says(""), replace(says("half"), stop_reason="length")])
-async def test_a_summary_that_cannot_be_used_is_asked_for_again_and_then_refused(
+async def test_an_unusable_summary_is_requested_again_and_then_fails(
     bad: Reply,
 ) -> None:
     left = [bad]
@@ -103,7 +103,7 @@ async def test_a_summary_that_cannot_be_used_is_asked_for_again_and_then_refused
     assert fixture.events(CompactionEnd)[0].error_message.startswith("Compaction failed: ")
 
 
-async def test_another_model_is_asked_when_the_sessions_own_one_fails() -> None:
+async def test_a_fallback_model_summarises_when_the_model_of_the_session_fails() -> None:
     broken = replace(says("x"), error="500: broken")
     other = replace(SMALL, id="other")
     fixture = await fixture_with(
@@ -127,7 +127,7 @@ async def test_a_hook_may_forbid_a_compaction() -> None:
     assert (fixture.events(CompactionEnd)[0].aborted, failed[0].aborted) == (True, True)
 
 
-async def test_a_hook_may_bring_the_compaction_itself() -> None:
+async def test_a_hook_can_provide_the_compaction_result() -> None:
     fixture = await fixture_with()
     compacted: list[SessionCompactEvent] = []
     fixture.bus.subscribe(SessionCompactEvent, compacted.append)
@@ -182,7 +182,7 @@ class Fixed:
 
 
 @pytest.mark.behaviour("portable-summary-fallback")
-async def test_a_strategy_that_declines_leaves_it_to_a_summary() -> None:
+async def test_a_summary_is_made_when_the_strategy_declines() -> None:
     picky = Fixed(Declined(why="no pictures"))
     fixture = await fixture_with(
         always,
@@ -195,7 +195,7 @@ async def test_a_strategy_that_declines_leaves_it_to_a_summary() -> None:
     assert SUMMARY in fixture.shown
 
 
-async def test_a_directed_compaction_is_always_a_summary() -> None:
+async def test_a_compaction_with_instructions_skips_the_configured_strategy() -> None:
     picky = Fixed(Declined(why="no pictures"))
     fixture = await fixture_with(
         always,
@@ -207,7 +207,7 @@ async def test_a_directed_compaction_is_always_a_summary() -> None:
     assert picky.asked == []
 
 
-async def test_a_hand_off_is_carried_out_by_the_owner_of_sessions() -> None:
+async def test_a_hand_off_is_passed_to_the_session_and_adds_no_entry() -> None:
     fixture = await fixture_with(
         options=replace(OPTIONS, strategy="handoff"),
         strategies={"handoff": Fixed(HandOff(document="Go on here."))},

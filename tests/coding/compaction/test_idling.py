@@ -31,7 +31,7 @@ async def fixture(**options: object) -> CompactionFixture:
 
 
 @pytest.mark.behaviour("clear-is-a-hard-boundary")
-async def test_it_waits_for_the_time_and_for_background_work() -> None:
+async def test_idle_compaction_waits_for_the_timeout_and_for_background_work() -> None:
     it = await fixture()
     jobs = ["one"]
     work = asyncio.create_task(
@@ -46,7 +46,7 @@ async def test_it_waits_for_the_time_and_for_background_work() -> None:
     assert it.events(CompactionEnd)[0].reason == "idle"
 
 
-async def test_a_small_conversation_is_left_alone() -> None:
+async def test_idle_compaction_skips_a_small_conversation() -> None:
     it = await fixture(idle_threshold_tokens=200_000)
     work = asyncio.create_task(
         IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()
@@ -56,7 +56,7 @@ async def test_a_small_conversation_is_left_alone() -> None:
     assert not await work
 
 
-async def test_it_is_off_unless_it_is_enabled() -> None:
+async def test_idle_compaction_is_off_unless_enabled() -> None:
     it = await fixture(idle_enabled=False)
 
     assert not await IdleCompaction(it.compactor, it.around, busy=lambda: False).compact_when_idle()

@@ -47,7 +47,7 @@ def answered(log: SessionLog, tokens: int) -> str:
     return log.append(MessageEntry(message=answer)).id
 
 
-def test_the_providers_count_and_a_guess_for_what_came_after() -> None:
+def test_tokens_in_use_are_the_count_of_the_provider_plus_an_estimate_of_newer_messages() -> None:
     talk = conversation()
     append_user(talk.log, "x" * 4_000)
     answered(talk.log, 700)
@@ -56,7 +56,7 @@ def test_the_providers_count_and_a_guess_for_what_came_after() -> None:
     assert tokens_in_use(talk) == 800
 
 
-def test_without_a_count_everything_is_guessed() -> None:
+def test_all_tokens_are_estimated_without_a_count_of_the_provider() -> None:
     talk = conversation()
     append_user(talk.log, "x" * 4_000)
     answered(talk.log, 0)
@@ -64,7 +64,7 @@ def test_without_a_count_everything_is_guessed() -> None:
     assert 1_000 <= tokens_in_use(talk) <= 1_010
 
 
-def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_count() -> None:
+def test_a_count_from_before_a_compaction_or_of_an_edited_response_is_ignored() -> None:
     talk = conversation()
     append_user(talk.log, "old")
     kept = append_user(talk.log, "new")
@@ -78,7 +78,7 @@ def test_a_count_from_before_a_compaction_or_of_an_edited_answer_does_not_count(
     assert tokens_in_use(talk) < 100
 
 
-def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
+def test_edits_after_the_count_are_subtracted_from_it() -> None:
     talk = conversation()
     old = append_user(talk.log, "x" * 4_000)
     gone = append_user(talk.log, "x" * 2_000)
@@ -96,7 +96,7 @@ def test_what_was_edited_after_the_count_is_taken_off_it() -> None:
     assert tokens_in_use(talk) == 300
 
 
-def test_what_was_edited_before_the_count_is_not_taken_off_again() -> None:
+def test_edits_before_the_count_are_not_subtracted_again() -> None:
     talk = conversation()
     old = append_user(talk.log, "x" * 4_000)
     talk.log.append(ContextEdit(target_id=old, replacement={"content": "y" * 400}))
@@ -106,7 +106,7 @@ def test_what_was_edited_before_the_count_is_not_taken_off_again() -> None:
     assert tokens_in_use(talk) == 50
 
 
-def test_a_branch_is_split_where_the_earlier_compaction_did() -> None:
+def test_a_branch_is_split_at_the_earlier_compaction() -> None:
     talk = conversation()
     system = SystemMessage(content="", sections={"preamble": "p"}, timestamp=1)
     talk.append(system)
@@ -166,7 +166,7 @@ def test_a_long_conversation_without_answers_is_read_once() -> None:
     assert (first, again) == (expected, expected)
 
 
-def test_the_tokens_of_a_long_conversation_grow_with_it_and_are_not_added_up_again() -> None:
+def test_the_tokens_of_a_growing_conversation_are_updated_incrementally() -> None:
     log = new_session(make_location(None))
     append_all(log, *(user(f"number {number}") for number in range(50)))
     conversation = SessionConversation(log)
@@ -205,7 +205,9 @@ def test_looking_for_the_last_response_decodes_no_other_messages() -> None:
 
 
 @pytest.mark.parametrize("counts", [(None, None), (None, 700, None), (None, 0), ()])
-def test_sizes_that_were_measured_before_change_no_count(counts: tuple[int | None, ...]) -> None:
+def test_measuring_sizes_beforehand_does_not_change_the_token_count(
+    counts: tuple[int | None, ...],
+) -> None:
     plain, warm = conversation(), conversation()
     for log in (plain.log, warm.log):
         for tokens in counts:

@@ -18,7 +18,7 @@ from pi.coding.compaction.options import (
 )
 
 
-def test_an_override_counts_field_by_field_and_for_its_model_only() -> None:
+def test_a_model_override_applies_per_field_and_to_its_model_only() -> None:
     raw = {
         "reserveTokens": 1,
         "modelOverrides": {
@@ -31,7 +31,7 @@ def test_an_override_counts_field_by_field_and_for_its_model_only() -> None:
     assert (options.reserve_tokens, options.keep_recent_tokens) == (1, 5)
 
 
-def test_what_is_off_does_nothing_by_itself() -> None:
+def test_compaction_is_not_automatic_when_disabled() -> None:
     assert is_automatic(CompactionOptions())
     assert not is_automatic(CompactionOptions(enabled=False))
     assert not is_automatic(CompactionOptions(strategy="off"))
@@ -51,7 +51,9 @@ def test_what_is_off_does_nothing_by_itself() -> None:
         ),
     ],
 )
-def test_a_number_that_cannot_be_is_refused_with_its_name(raw: Json, name: str, shown: str) -> None:
+def test_an_invalid_token_setting_is_rejected_with_its_name(
+    raw: Json, name: str, shown: str
+) -> None:
     with pytest.raises(BadTokens) as refused:
         check_tokens(raw)
 
@@ -70,11 +72,11 @@ def test_a_number_that_cannot_be_is_refused_with_its_name(raw: Json, name: str, 
         {"modelOverrides": {"a/b": {"reserveTokens": 1}, "c/d": None}},
     ],
 )
-def test_numbers_that_can_be_are_not_refused(raw: object) -> None:
+def test_valid_token_settings_are_accepted(raw: object) -> None:
     check_tokens(raw)
 
 
-def test_an_unknown_strategy_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_strategy_is_reported_with_the_known_ones() -> None:
     options = CompactionOptions(strategy="shaek")
 
     assert unknown_strategy(options, ["mine"]) == (
@@ -86,7 +88,7 @@ def test_an_unknown_strategy_is_named_with_those_that_there_are() -> None:
         assert unknown_strategy(CompactionOptions(strategy=name)) == ""
 
 
-def test_a_summary_is_offered_unless_that_is_switched_off() -> None:
+def test_a_branch_summary_is_offered_unless_disabled() -> None:
     assert BranchSummaryOptions().asks
     assert not BranchSummaryOptions(enabled=False).asks
     assert not BranchSummaryOptions(skip_prompt=True).asks

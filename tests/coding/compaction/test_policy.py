@@ -56,7 +56,7 @@ async def filled(fixture: CompactionFixture) -> None:
     fixture.emitted.clear()
 
 
-async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run() -> None:
+async def test_a_conversation_above_the_threshold_is_compacted_after_the_run() -> None:
     fixture = CompactionFixture(says("a"), answers("b", 9_000), summaries=[always])
     await fixture.agent.prompt(LONG)
     await fixture.agent.prompt(LONG)
@@ -75,7 +75,7 @@ async def test_a_conversation_that_outgrew_its_window_is_compacted_after_the_run
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
-async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() -> None:
+async def test_a_count_from_before_a_compaction_does_not_trigger_the_next() -> None:
     fixture = CompactionFixture(
         says("a"), answers("b", 9_000), Reply(usage=Usage()), summaries=[always]
     )
@@ -87,7 +87,7 @@ async def test_what_was_counted_before_a_compaction_does_not_trigger_the_next() 
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
-async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_prompt() -> None:
+async def test_pruned_output_triggers_no_compaction_at_the_next_prompt() -> None:
     fixture = CompactionFixture(
         calls("dig", depth=45_000),
         answers("a", 70_000),
@@ -106,7 +106,7 @@ async def test_output_that_was_left_out_triggers_no_compaction_at_the_next_promp
 
 
 @pytest.mark.behaviour("one-overflow-one-compaction")
-async def test_an_overflow_is_left_out_compacted_and_asked_once_more() -> None:
+async def test_an_overflow_is_removed_compacted_and_retried_once() -> None:
     fixture = CompactionFixture(says("a"), says("b"), OVERFLOW, says("ok"), summaries=[always])
     await filled(fixture)
     await fixture.agent.prompt("overflow me")
@@ -155,7 +155,7 @@ async def test_other_failures_start_no_compaction(failure: Exception) -> None:
     assert "compaction_start" not in fixture.order
 
 
-async def test_when_a_recovery_fails_the_run_ends_and_says_why() -> None:
+async def test_a_failed_overflow_recovery_ends_the_run_with_its_reason() -> None:
     fixture = CompactionFixture(OVERFLOW)
     await fixture.agent.prompt("too much at once")
 
@@ -167,7 +167,7 @@ async def test_when_a_recovery_fails_the_run_ends_and_says_why() -> None:
     assert len(fixture.stream.requests) == 1
 
 
-async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
+async def test_a_response_truncated_by_a_full_window_is_compacted_and_retried() -> None:
     cut = replace(answers("and then", 9_900), stop_reason="length")
     fixture = CompactionFixture(says("a"), says("b"), cut, says("ok"), summaries=[always])
     await filled(fixture)
@@ -180,7 +180,7 @@ async def test_an_answer_that_ran_out_of_room_is_recovered_from() -> None:
 
 
 @pytest.mark.parametrize("window", [10_000, 0])
-async def test_an_answer_that_was_cut_in_a_window_with_room_stays_in_sight(window: int) -> None:
+async def test_a_truncated_response_is_kept_when_the_window_has_room(window: int) -> None:
     cut = replace(answers("and then", 100), stop_reason="length")
     fixture = CompactionFixture(cut, says("more"), model=replace(SMALL, context_window=window))
     await fixture.agent.prompt("write")
@@ -192,7 +192,7 @@ async def test_an_answer_that_was_cut_in_a_window_with_room_stays_in_sight(windo
 
 
 @pytest.mark.parametrize("usage", [9_900, 10_020], ids=["cut off", "no room"])
-async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: int) -> None:
+async def test_a_truncated_response_is_kept_when_a_hook_cancels_its_recovery(usage: int) -> None:
     cut = replace(answers("and then", usage), stop_reason="length")
     fixture = CompactionFixture(says("a"), says("b"), cut, says("more"), summaries=[always])
     await filled(fixture)
@@ -208,7 +208,7 @@ async def test_a_cut_answer_stays_in_sight_when_its_recovery_is_declined(usage: 
     assert "context_edit" not in fixture.kinds
 
 
-async def test_a_cut_answer_is_shown_again_when_the_model_fails_to_replace_it() -> None:
+async def test_a_truncated_response_is_restored_when_its_retry_fails() -> None:
     cut = replace(answers("and then", 9_900), stop_reason="length")
     failure = BadRequest("400: no")
     fixture = CompactionFixture(
@@ -222,7 +222,7 @@ async def test_a_cut_answer_is_shown_again_when_the_model_fails_to_replace_it() 
     assert "and then" in str(fixture.stream.requests[-1].messages)
 
 
-async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
+async def test_a_second_truncated_response_in_a_row_is_kept() -> None:
     first = replace(answers("and then", 9_900), stop_reason="length")
     second = replace(answers("and again", 9_900), stop_reason="length")
     fixture = CompactionFixture(says("a"), says("b"), first, second, summaries=[always])
@@ -235,7 +235,7 @@ async def test_a_second_answer_that_is_cut_in_a_row_stays_in_sight() -> None:
 
 
 @pytest.mark.behaviour("when-compaction-is-checked")
-async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
+async def test_the_threshold_is_checked_after_each_batch_of_tools_within_the_run() -> None:
     step = replace(calls("dig", depth=10), usage=Usage(input=8_500, output=10, total_tokens=8_510))
     fixture = CompactionFixture(
         says("a"), says("b"), step, says("done"), summaries=[always], tools=[dig]
@@ -249,7 +249,7 @@ async def test_it_is_checked_after_each_batch_of_tools_within_the_run() -> None:
 
 
 @pytest.mark.behaviour("when-compaction-is-checked")
-async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> None:
+async def test_the_threshold_is_checked_before_a_prompt_also_without_a_token_count() -> None:
     fixture = CompactionFixture(
         *[Reply(blocks=(Text(text="x"),), usage=Usage())] * 3,
         summaries=[always],
@@ -265,7 +265,7 @@ async def test_it_is_checked_before_a_prompt_also_when_nothing_was_counted() -> 
 
 
 @pytest.mark.parametrize("options", [{"enabled": False}, {"strategy": "off"}])
-async def test_nothing_happens_by_itself_when_it_is_switched_off(
+async def test_no_automatic_compaction_happens_when_disabled(
     options: dict[str, object],
 ) -> None:
     fixture = CompactionFixture(says("a"), answers("b", 9_900), options=replace(OPTIONS, **options))
@@ -275,7 +275,7 @@ async def test_nothing_happens_by_itself_when_it_is_switched_off(
     assert "compaction_start" not in fixture.order
 
 
-async def test_another_models_overflow_is_not_ours() -> None:
+async def test_an_overflow_of_a_previous_model_starts_no_compaction() -> None:
     fixture = CompactionFixture(OVERFLOW)
 
     def switch(event: object) -> None:
@@ -288,7 +288,7 @@ async def test_another_models_overflow_is_not_ours() -> None:
     assert "compaction_start" not in fixture.order
 
 
-async def test_auto_continue_asks_the_model_to_go_on() -> None:
+async def test_auto_continue_prompts_the_model_after_a_compaction() -> None:
     fixture = CompactionFixture(
         says("a"),
         answers("b", 9_000),
@@ -304,7 +304,7 @@ async def test_auto_continue_asks_the_model_to_go_on() -> None:
 
 
 @pytest.mark.parametrize("summary", [says(""), says("x" * 400_000)], ids=["failed", "not smaller"])
-async def test_auto_continue_ends_with_a_compaction_that_makes_no_room(summary: Reply) -> None:
+async def test_auto_continue_stops_after_a_compaction_that_frees_no_tokens(summary: Reply) -> None:
     fixture = CompactionFixture(
         says("a"),
         answers("b", 9_000),
@@ -320,7 +320,7 @@ async def test_auto_continue_ends_with_a_compaction_that_makes_no_room(summary: 
     assert "Go on with what is still to do" not in fixture.shown
 
 
-async def test_auto_continue_ends_with_a_hand_off() -> None:
+async def test_auto_continue_stops_after_a_hand_off() -> None:
     class Handing:
         async def compact(self, work: Work) -> Outcome:
             return HandOff(document="All of it.")
@@ -355,7 +355,7 @@ async def test_useless_results_are_left_out_once_the_model_has_seen_them() -> No
 
 
 @pytest.mark.parametrize(("seconds", "is_left_out"), [(30, False), (3601, True)])
-async def test_after_a_long_rest_useless_results_are_left_out_wherever_they_are(
+async def test_useless_results_are_elided_everywhere_after_a_long_idle_time(
     seconds: float, *, is_left_out: bool
 ) -> None:
     fixture = CompactionFixture(says("yes"), model=replace(SMALL, context_window=100_000))
@@ -428,7 +428,7 @@ async def test_an_abort_of_the_run_ends_its_compaction() -> None:
 
 
 @pytest.mark.behaviour("one-overflow-one-compaction")
-async def test_an_answer_that_is_complete_is_kept_however_full_the_window_was() -> None:
+async def test_a_complete_response_is_kept_although_it_exceeds_the_window() -> None:
     fixture = CompactionFixture(says("a"), answers("complete", 10_500), summaries=[always])
     await fixture.agent.prompt(LONG)
     await fixture.agent.prompt("short")

@@ -59,7 +59,7 @@ def test_old_output_beyond_the_newest_is_replaced_by_its_size() -> None:
     assert notices(prune_tool_outputs(items)) == {"old": "[Output truncated - 25000 tokens]"}
 
 
-def test_what_saves_little_is_left_alone() -> None:
+def test_a_small_saving_prunes_nothing() -> None:
     items = branch(exchange("old", 19_000), exchange("new", 41_000))
 
     assert prune_tool_outputs(items) == Pruning()
@@ -78,14 +78,14 @@ def test_instructions_of_a_skill_are_never_pruned(tool: str, args: dict[str, Any
     assert prune_tool_outputs(items) == Pruning()
 
 
-def test_useless_results_are_no_longer_protected_by_their_age() -> None:
+def test_useless_results_are_pruned_also_when_they_are_recent() -> None:
     items = branch(exchange("new", 21_000, useless=True))
 
     assert notices(prune_tool_outputs(items)) == {"new": USELESS_NOTICE}
 
 
 @pytest.mark.behaviour("file-lists-are-deduplicated")
-def test_a_result_smaller_than_its_notice_stays() -> None:
+def test_a_result_smaller_than_its_notice_is_kept() -> None:
     items = branch(exchange("tiny", 2, useless=True))
 
     assert elide_worthless(items, cache_is_cold=True) == Pruning()
@@ -102,13 +102,13 @@ def test_a_read_is_superseded_by_a_later_one_of_the_same_part() -> None:
     assert notices(elide_worthless(items, cache_is_cold=True)) == {"one": SUPERSEDED_NOTICE}
 
 
-def test_an_error_is_never_useless() -> None:
+def test_an_error_is_never_elided_as_useless() -> None:
     items = branch(exchange("bad", 100, useless=True, error=True))
 
     assert elide_worthless(items, cache_is_cold=True) == Pruning()
 
 
-def test_with_a_warm_cache_only_what_is_near_the_end_is_elided() -> None:
+def test_with_a_warm_cache_only_results_near_the_end_are_elided() -> None:
     items = branch(
         exchange("far", 100, useless=True),
         exchange("big", 8_500),

@@ -62,7 +62,7 @@ async def test_the_endpoint_gets_the_prompt_and_its_summary_is_stored() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b'{"summary": 7}', b"[]", None])
-async def test_an_endpoint_that_fails_is_replaced_by_the_model(answer: bytes | None) -> None:
+async def test_a_failed_endpoint_falls_back_to_the_model(answer: bytes | None) -> None:
     async def post(body: Json) -> bytes:
         if answer is None:
             raise PiError("it is not reachable")
@@ -77,7 +77,7 @@ async def test_an_endpoint_that_fails_is_replaced_by_the_model(answer: bytes | N
 
 
 @pytest.mark.behaviour("portable-summary-fallback")
-async def test_a_compaction_of_the_provider_is_replayed_to_its_own_model_only() -> None:
+async def test_a_compaction_of_the_provider_is_replayed_only_to_its_own_model() -> None:
     asked: list[Sequence[Message]] = []
 
     async def compact(messages: Sequence[Message]) -> AssistantMessage:
@@ -113,7 +113,7 @@ async def test_a_compaction_of_the_provider_is_replayed_to_its_own_model_only() 
     assert "gAAA" in str(asked[1][0])  # the next compaction continues it
 
 
-async def test_a_provider_that_refuses_leaves_the_text_summary() -> None:
+async def test_a_failed_compaction_of_the_provider_falls_back_to_the_text_summary() -> None:
     async def compact(messages: Sequence[Message]) -> AssistantMessage:
         return AssistantMessage(stop_reason="error", error_message="404")
 
@@ -127,7 +127,7 @@ async def test_a_provider_that_refuses_leaves_the_text_summary() -> None:
 
 
 @pytest.mark.full
-def test_the_answer_of_the_server_is_read_as_the_vendor_reads_it() -> None:
+def test_a_compaction_response_is_decoded_as_in_the_sdk_of_openai() -> None:
     answer = {
         "id": "resp_1",
         "created_at": 1,
@@ -166,6 +166,6 @@ def test_an_answer_without_a_compaction_is_an_error(body: bytes) -> None:
         decode(body)
 
 
-def test_a_foreign_message_is_not_changed() -> None:
+def test_an_ordinary_message_is_encoded_unchanged() -> None:
     message = UserMessage(content="hi")
     assert encode(Call(model=OPENAI, messages=(message,)))["input"][-1]["role"] == "user"

@@ -12,7 +12,7 @@ from tests.coding.export.sessions import SECRET, answered, message, user_message
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[SessionLog]:
-    """A session that is open, and in which a secret was said."""
+    """An open session with a secret in its first message."""
     log = new_session(SessionLocation(tmp_path / "sessions", "/home/ada", lambda _: None))
     log.append(message(user_message(f"My password is {SECRET}.")))
     log.append(message(answered("I forget it.")))

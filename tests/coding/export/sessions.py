@@ -1,4 +1,4 @@
-"""Sessions for the tests of exports: one of every kind of entry, and as long as one likes."""
+"""Sessions for the tests of exports: one with every kind of entry, and one of any length."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the sample session looks like in every form, kept beside this module.
+"""Snapshots of the sample session in every export format, stored beside this module.
 
-``python -m tests.coding.export.snapshots`` writes them anew: read the difference like code.
+``python -m tests.coding.export.snapshots`` writes them again: review their diff like code.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FORMS: dict[str, Callable[[Transcript], str]] = {
 
 
 def actual(name: str) -> str:
-    """What the sample looks like now."""
+    """The sample as it is rendered now."""
     return FORMS[name](read_transcript(HEADER, sample()))
 
 
 def recorded(name: str) -> str:
-    """What the sample should look like."""
+    """The recorded snapshot of the sample."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 

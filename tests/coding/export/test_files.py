@@ -48,7 +48,7 @@ def in_memory() -> SessionLog:
     return log
 
 
-def test_a_page_is_called_after_its_session_and_lies_in_the_working_directory(
+def test_a_page_is_named_after_its_session_and_written_to_the_working_directory(
     session_file: Path, tmp_path: Path
 ) -> None:
     cwd = tmp_path / "elsewhere"
@@ -67,7 +67,7 @@ def test_a_page_is_called_after_its_session_and_lies_in_the_working_directory(
      ("out.jsonl", '{"type":"session"'), ("OUT.MD", "# Mending"),
      ("out", "<!doctype html>")],
 )  # fmt: skip
-def test_the_name_of_the_file_decides_what_it_is(
+def test_the_file_suffix_selects_the_export_format(
     session_file: Path, tmp_path: Path, name: str, begins: str
 ) -> None:
     made = export_file(session_file, Path(name), cwd=tmp_path)
@@ -76,7 +76,9 @@ def test_the_name_of_the_file_decides_what_it_is(
     assert made.read_text(encoding="utf-8").startswith(begins)
 
 
-def test_a_directory_gets_a_file_of_the_usual_name(session_file: Path, tmp_path: Path) -> None:
+def test_an_export_to_a_directory_uses_the_default_file_name(
+    session_file: Path, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
 
     assert export_file(session_file, Path("folder"), cwd=tmp_path) == (
@@ -93,7 +95,7 @@ def test_a_missing_session_fails_and_nothing_is_created(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_session_fails(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_session_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text("hello\n", encoding="utf-8")
 
     with pytest.raises(NotASession):
@@ -133,7 +135,7 @@ def test_an_open_session_is_exported_without_its_secrets(live: SessionLog, tmp_p
     assert "You know [redacted] and more." in text
 
 
-def test_an_open_session_is_exported_as_it_stands(live: SessionLog, tmp_path: Path) -> None:
+def test_an_open_session_is_exported_at_its_current_leaf(live: SessionLog, tmp_path: Path) -> None:
     live.move_to(live.tree.outlines[0].id)
 
     text = export_session(live, Path("a.txt"), cwd=tmp_path).read_text(encoding="utf-8")
@@ -141,7 +143,7 @@ def test_an_open_session_is_exported_as_it_stands(live: SessionLog, tmp_path: Pa
     assert "I forget it." not in text
 
 
-def test_the_reasons_are_those_of_the_protocol() -> None:
+def test_the_error_messages_are_those_of_the_protocol() -> None:
     assert IN_MEMORY == "Cannot export in-memory session to HTML"
     assert NOTHING_YET == "Nothing to export yet - start a conversation first"
 
@@ -151,7 +153,7 @@ def test_a_session_in_memory_cannot_be_exported(tmp_path: Path) -> None:
         export_session(in_memory(), cwd=tmp_path)
 
 
-def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) -> None:
+def test_a_session_without_messages_cannot_be_exported(tmp_path: Path) -> None:
     log = new_session(SessionLocation(tmp_path, "/home/ada", lambda _: None))
     log.append(ModelChange(provider="mock", model_id="m"))
 
@@ -159,7 +161,7 @@ def test_a_session_in_which_nothing_was_said_cannot_be_exported(tmp_path: Path) 
         export_session(log, cwd=tmp_path)
 
 
-def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Path) -> None:
+def test_an_exported_branch_opens_as_a_session(session_file: Path, tmp_path: Path) -> None:
     whole = SessionLog(read_session(session_file, IdFactory()), IdFactory())
     whole.move_to("e22")
     (tmp_path / "branch.jsonl").write_bytes(branch_lines(whole, Redactor()))
@@ -174,7 +176,7 @@ def test_a_branch_is_a_session_file_that_opens(session_file: Path, tmp_path: Pat
     assert branch.header == HEADER
 
 
-def test_a_branch_keeps_what_this_version_does_not_know(tmp_path: Path) -> None:
+def test_an_exported_branch_keeps_unknown_fields(tmp_path: Path) -> None:
     line = {
         "type": "custom",
         "customType": "x",
@@ -191,7 +193,7 @@ def test_a_branch_keeps_what_this_version_does_not_know(tmp_path: Path) -> None:
     assert json.loads(made.read_bytes().splitlines()[1]) == line | {"key": "[redacted]"}
 
 
-def test_a_picture_that_the_file_only_refers_to_is_in_its_page(tmp_path: Path) -> None:
+def test_an_image_stored_as_a_blob_is_embedded_in_the_page(tmp_path: Path) -> None:
     blobs = BlobStore(tmp_path / "blobs")
     pixels = b"\x89PNG\r\n\x1a\n and so on"
     picture = Image(data=base64.b64encode(pixels).decode(), mime_type="image/png")
@@ -216,7 +218,7 @@ def test_a_picture_that_the_file_only_refers_to_is_in_its_page(tmp_path: Path) -
         ("/x/a.html", "/x/a.html"),
     ],
 )
-def test_the_words_after_the_command_name_a_file(
+def test_the_argument_of_export_is_parsed_as_a_file_path(
     tmp_path: Path, argument: str, file: str | None
 ) -> None:
     found = destination(argument, cwd=tmp_path / "cwd", home=tmp_path / "home")
@@ -225,7 +227,7 @@ def test_the_words_after_the_command_name_a_file(
 
 
 @pytest.mark.parametrize("argument", ["copy", "--copy", "clipboard"])
-def test_export_does_not_copy(tmp_path: Path, argument: str) -> None:
+def test_export_rejects_copy_with_a_hint(tmp_path: Path, argument: str) -> None:
     with pytest.raises(ExportFailed) as caught:
         destination(argument, cwd=tmp_path, home=tmp_path)
 

@@ -20,13 +20,13 @@ from tests.coding.export.snapshots import actual, recorded
 
 
 def written(text: str) -> str:
-    """What becomes of a text that is followed by another one."""
+    """The Markdown of a user message that is followed by another one."""
     entries = chain([message(user_message(text)), message(user_message("the end"))])
     whole = render_markdown(read_transcript(HEADER, entries))
     return whole.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")
 
 
-def test_the_sample_as_markdown() -> None:
+def test_the_sample_markdown_matches_its_snapshot() -> None:
     assert actual("sample.md") == recorded("sample.md")
 
 
@@ -41,7 +41,7 @@ def test_the_sample_as_markdown() -> None:
         ("1 < 2", "1 < 2"),
     ],
 )
-def test_what_looks_like_html_is_text(text: str, harmless: str) -> None:
+def test_html_in_messages_is_escaped(text: str, harmless: str) -> None:
     assert written(text) == harmless
 
 
@@ -53,7 +53,7 @@ def test_what_looks_like_html_is_text(text: str, harmless: str) -> None:
         ("- a\n  ```\n  x", "- a\n  ```\n  x"),
     ],
 )
-def test_code_that_was_cut_off_does_not_swallow_the_rest(text: str, closed: str) -> None:
+def test_an_unclosed_code_block_is_closed(text: str, closed: str) -> None:
     assert written(text) == closed
 
 
@@ -67,7 +67,7 @@ def test_a_fence_is_longer_than_those_inside_it() -> None:
 
 
 @given(st.text(alphabet="<>ab/!-`~\n *[]()&é?\"'= ", max_size=60))
-def test_no_text_brings_html_along(text: str) -> None:
+def test_no_message_produces_html(text: str) -> None:
     events = pyromark.events(written(text))
 
     assert [event for event in events if "Html" in event or "InlineHtml" in event] == []

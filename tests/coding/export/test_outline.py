@@ -20,7 +20,7 @@ def shown(entries: list[Entry]) -> list[str]:
     return [f"{'  ' * row.depth}{row.node} {row.kind}: {row.text}" for row in rows]
 
 
-def test_an_outline_has_a_row_for_everything_that_is_drawn_by_itself() -> None:
+def test_the_outline_has_a_row_for_each_separately_drawn_entry() -> None:
     assert shown(sample()) == [
         "3 user: Why is `total` wrong? See the picture. [image]",
         "4 assistant: I look at the file first.",
@@ -40,7 +40,7 @@ def test_an_outline_has_a_row_for_everything_that_is_drawn_by_itself() -> None:
     ]
 
 
-def test_where_branches_part_one_chooses_among_siblings() -> None:
+def test_entries_at_a_fork_list_their_siblings() -> None:
     rows = build_outline(read_transcript(HEADER, sample()))
 
     choices = {node: row.siblings for node, row in rows.items() if row.siblings}
@@ -60,7 +60,7 @@ def test_a_result_without_a_call_has_a_row() -> None:
     assert shown(chain([message(came("c", "read", "text"))])) == ["0 tool: read text"]
 
 
-def test_a_long_conversation_is_no_deep_recursion() -> None:
+def test_a_long_conversation_does_not_exceed_the_recursion_limit() -> None:
     entries = chain(message(answered("more")) for _ in range(5000))
 
     assert len(shown(entries)) == 5000

@@ -57,7 +57,7 @@ SECRET = 'tiger "lily" é'
         ("export DB_PASSWORD='correct-horse' x", "export DB_PASSWORD='[redacted]' x"),
     ],
 )
-def test_whatever_has_the_shape_of_a_key_is_taken_out(text: str, harmless: str) -> None:
+def test_text_with_the_shape_of_a_key_is_redacted(text: str, harmless: str) -> None:
     assert Redactor().text(text) == harmless
 
 
@@ -74,11 +74,11 @@ def test_whatever_has_the_shape_of_a_key_is_taken_out(text: str, harmless: str) 
         "the ghost of a chance",
     ],
 )
-def test_ordinary_text_stays(text: str) -> None:
+def test_ordinary_text_is_not_redacted(text: str) -> None:
     assert Redactor().text(text) == text
 
 
-def test_known_values_go_however_they_are_written() -> None:
+def test_known_secrets_are_redacted_in_every_encoding() -> None:
     redactor = Redactor([SECRET, 'tiger "lily" é\'s cage', "abc"])
 
     assert redactor.text(f"a {SECRET} b") == "a [redacted] b"
@@ -88,7 +88,7 @@ def test_known_values_go_however_they_are_written() -> None:
     assert redactor.text("abc is too short to be a secret") == "abc is too short to be a secret"
 
 
-def test_every_field_of_an_entry_is_looked_at() -> None:
+def test_every_field_of_an_entry_is_redacted() -> None:
     redactor = Redactor([SECRET])
     answer = message(answered(f"say {SECRET}", called("c", "bash", env={SECRET: [SECRET]})))
     result = message(came("c", "bash", SECRET, details={"deep": [{"er": SECRET}]}))
@@ -103,7 +103,7 @@ def test_every_field_of_an_entry_is_looked_at() -> None:
     ]
 
 
-def test_pictures_stay_as_they_are() -> None:
+def test_images_are_not_redacted() -> None:
     picture = message(user_message("look", Image(data=PNG, mime_type="image/png")))
 
     assert Redactor([PNG[:20]]).entry(picture) is picture
@@ -127,7 +127,7 @@ def test_the_header_and_the_instructions_are_redacted() -> None:
     )
 
 
-def test_a_secret_that_is_a_word_of_the_format_is_taken_out_all_the_same() -> None:
+def test_a_secret_equal_to_a_keyword_of_the_format_is_redacted() -> None:
     entry = replace(message(user_message("hello")), id="a")
 
     assert Redactor(["message"]).entry(entry) == UnknownEntry(
@@ -150,7 +150,7 @@ def test_a_secret_that_is_a_word_of_the_format_is_taken_out_all_the_same() -> No
 @pytest.mark.parametrize(
     "piece", ["-eyJ", "a.", "://", "KEY", "://a:", "-----BEGIN PRIVATE KEY-----", "xoxb-", "sk-a "]
 )
-def test_no_text_takes_long(piece: str) -> None:
+def test_redaction_of_any_text_is_fast(piece: str) -> None:
     text = "://=" + piece * (100_000 // len(piece))
     begin = time.process_time()
 
@@ -160,16 +160,16 @@ def test_no_text_takes_long(piece: str) -> None:
 
 
 @given(st.text(" .\n"), st.text('abé%"\\\ud800', min_size=6), st.text(" .\n"))
-def test_a_known_value_is_gone_from_any_text(before: str, secret: str, after: str) -> None:
+def test_a_known_secret_is_redacted_in_any_text(before: str, secret: str, after: str) -> None:
     assert Redactor([secret]).text(before + secret + after) == f"{before}[redacted]{after}"
 
 
 @given(st.text())
-def test_taking_out_secrets_never_fails(text: str) -> None:
+def test_redaction_never_raises(text: str) -> None:
     Redactor(["known value"]).text(text)
 
 
-def test_a_value_is_found_in_json_with_and_without_escapes_and_short_ones_stay() -> None:
+def test_secrets_are_redacted_in_json_with_and_without_escapes_and_short_ones_are_kept() -> None:
     redactor = Redactor([SECRET, "short"])
 
     assert redactor.text(json.dumps(SECRET)) == '"[redacted]"'

@@ -87,7 +87,7 @@ def test_a_command_shows_how_it_ended(ran: BashExecution, output: str) -> None:
     assert section.parts[1] == Part(kind="result", text=output)
 
 
-def test_a_failed_answer_says_why() -> None:
+def test_a_failed_response_shows_its_error() -> None:
     failed = replace(answered(), error_message="400: too long")
 
     assert seen("screen", message(failed)) == [

@@ -31,7 +31,7 @@ esac
 
 
 class Place:
-    """A machine: programs that can be started, temporary files, what was handed over."""
+    """A machine: programs that can be started, temporary files, and the pages that were shared."""
 
     def __init__(self, root: Path) -> None:
         self.programs, self.temporary, self.kept = (root / name for name in ("bin", "tmp", "kept"))
@@ -115,7 +115,7 @@ async def test_the_viewer_can_be_chosen(live: SessionLog, place: Place) -> None:
         (Shared(message="in the drawer"), Shared(message="in the drawer")),
     ],
 )
-async def test_a_handler_says_where_the_page_is(
+async def test_the_result_of_a_share_handler_is_returned(
     live: SessionLog, place: Place, answer: Shared | str | None, shared: Shared
 ) -> None:
     async def handler(file: Path) -> Shared | str | None:
@@ -124,7 +124,7 @@ async def test_a_handler_says_where_the_page_is(
     assert await share_session(live, cwd=place.cwd, env=place.env, handler=handler) == shared
 
 
-async def test_what_a_handler_does_not_take_goes_nowhere_else(
+async def test_a_failed_share_handler_does_not_fall_back_to_gh(
     live: SessionLog, place: Place
 ) -> None:
     place.install("gh", GH)
@@ -211,16 +211,14 @@ async def test_errors_of_gh_are_reported(
     assert list(place.temporary.iterdir()) == []
 
 
-async def test_without_a_place_for_the_page_nothing_is_shared(
-    live: SessionLog, place: Place
-) -> None:
+async def test_a_share_without_a_temporary_folder_fails(live: SessionLog, place: Place) -> None:
     env = place.env | {"TMPDIR": str(place.cwd / "gone")}
 
     with pytest.raises(ShareFailed, match="Cannot create a temporary folder"):
         await share_session(live, cwd=place.cwd, env=env)
 
 
-async def test_cancelling_ends_the_upload_and_leaves_nothing_behind(
+async def test_cancelling_a_share_stops_the_upload_and_removes_its_files(
     live: SessionLog, place: Place
 ) -> None:
     started = asyncio.Event()

@@ -9,18 +9,18 @@ from tests.coding.export.sessions import HEADER, chain, message, user_message
 from tests.coding.export.snapshots import actual, recorded
 
 
-def test_the_sample_as_text() -> None:
+def test_the_sample_text_matches_its_snapshot() -> None:
     assert actual("sample.txt") == recorded("sample.txt")
 
 
-def test_a_session_in_which_nothing_was_said_gives_no_text() -> None:
+def test_a_session_without_messages_renders_no_text() -> None:
     silent = chain([message(SystemMessage(content="You help."))])
 
     assert render_text(read_transcript(HEADER, silent)) == ""
     assert NOTHING_TO_DUMP == "No messages to dump yet."
 
 
-def test_nothing_in_the_text_commands_a_terminal() -> None:
+def test_terminal_control_sequences_are_removed_from_the_text() -> None:
     text = render_text(
         read_transcript(HEADER, chain([message(user_message("a\x1b]52;c;aGk=\x07b"))]))
     )
@@ -28,7 +28,7 @@ def test_nothing_in_the_text_commands_a_terminal() -> None:
     assert text == "Model: none\nThinking: off\n\n=== User ===\n\nab\n"
 
 
-def test_what_a_compaction_carried_over_is_text_and_no_markup() -> None:
+def test_the_carry_over_of_a_compaction_is_rendered_without_its_tags() -> None:
     summary = "## Goal\nMend it.\n\n<carry-over>\n## Open tasks\n- [ ] test\n</carry-over>"
     entries = chain(
         [

@@ -27,7 +27,7 @@ def test_the_subject_is_the_most_descriptive_argument(
     assert subject(called("c", "tool", **arguments)) == about
 
 
-def test_an_argument_that_is_no_text_is_passed_over() -> None:
+def test_an_argument_that_is_not_text_is_skipped() -> None:
     call = called("c", "read", path=7, file_path="a.py")
 
     assert [text_argument(call, "path", "file_path"), text_argument(call, "path")] == ["a.py", ""]

@@ -20,7 +20,7 @@ def times(count: int) -> Usage:
     )
 
 
-def test_all_branches_and_what_was_compacted_away_are_counted() -> None:
+def test_usage_of_all_branches_and_of_compacted_entries_is_summed() -> None:
     totals = sum_usage(sample())
 
     assert totals == Totals(
@@ -34,7 +34,7 @@ def test_all_branches_and_what_was_compacted_away_are_counted() -> None:
     assert totals.all == Spent(what="", requests=9, usage=times(9))
 
 
-def test_what_a_tool_spent_is_counted_with_its_name() -> None:
+def test_usage_of_a_tool_is_listed_under_its_name() -> None:
     result = replace(came("c1", "oracle", "42"), usage=ONE_REQUEST)
 
     assert sum_usage([message(result)]).rows == (
@@ -53,7 +53,7 @@ def test_small_sums_have_more_digits(total: float, shown: str) -> None:
     assert dollars(Spent(what="", requests=1, usage=Usage(cost=Cost(total=total)))) == shown
 
 
-def test_a_model_is_named_by_what_is_known_of_it() -> None:
+def test_the_name_of_a_model_falls_back_to_its_known_parts() -> None:
     assert [model_name("p", "m"), model_name("", "m"), model_name("", "")] == [
         "p/m",
         "m",

@@ -33,7 +33,7 @@ def test_the_branch_is_the_path_to_the_leaf() -> None:
     assert read_transcript(HEADER, sample()).branch() == (*range(21), 23, 24, 25, 26)
 
 
-def test_another_leaf_gives_another_branch() -> None:
+def test_another_leaf_selects_another_branch() -> None:
     assert read_transcript(HEADER, sample(), leaf="e22").branch() == (*range(10), 21, 22)
 
 
@@ -42,11 +42,11 @@ def test_a_session_at_its_beginning_has_an_empty_branch() -> None:
     assert read_transcript(HEADER, []).branch() == ()
 
 
-def test_a_leaf_that_is_not_there_is_the_last_entry() -> None:
+def test_an_unknown_leaf_falls_back_to_the_last_entry() -> None:
     assert read_transcript(HEADER, sample(), leaf="gone").leaf == 26
 
 
-def test_the_last_label_and_the_last_name_count() -> None:
+def test_the_last_label_and_the_last_name_are_used() -> None:
     entries = chain(
         [
             message(user("hello")),
@@ -62,7 +62,7 @@ def test_the_last_label_and_the_last_name_count() -> None:
     assert (transcript.nodes[0].label, transcript.title) == ("second line", "new")
 
 
-def test_a_label_that_was_taken_back_is_gone() -> None:
+def test_a_removed_label_is_empty() -> None:
     entries = chain(
         [message(user("hello")), Label(target_id="e0", label="x"), Label(target_id="e0")]
     )
@@ -70,7 +70,7 @@ def test_a_label_that_was_taken_back_is_gone() -> None:
     assert read_transcript(HEADER, entries).nodes[0].label == ""
 
 
-def test_a_session_without_a_name_is_called_as_it_begins() -> None:
+def test_an_unnamed_session_is_titled_with_its_first_message() -> None:
     drafts = [message(user(" \n")), message(user("Mend\nthe engine. " * 20))]
     begins = read_transcript(HEADER, chain(drafts))
     silent = read_transcript(HEADER, [])
@@ -93,7 +93,7 @@ def test_results_are_found_below_their_calls_on_every_branch() -> None:
     assert transcript.results == {(0, 0): (1, 3), (0, 1): (2,), (4, 0): (5,)}
 
 
-def test_a_result_whose_call_is_on_another_branch_has_none() -> None:
+def test_a_result_is_not_matched_to_a_call_on_another_branch() -> None:
     entries = [
         *chain([message(user("hello")), message(answered(called("c", "read")))]),
         *chain([message(came("c", "read", "text"))], after="e0", at=2),
@@ -102,7 +102,7 @@ def test_a_result_whose_call_is_on_another_branch_has_none() -> None:
     assert read_transcript(HEADER, entries).nodes[2].call is None
 
 
-def test_a_parent_that_is_missing_or_comes_later_is_none() -> None:
+def test_a_missing_or_later_parent_is_replaced_by_the_root() -> None:
     entries: list[Entry] = [
         replace(message(user("a")), id="a", parent_id="b"),
         replace(message(user("b")), id="b", parent_id="a"),
@@ -115,7 +115,7 @@ def test_a_parent_that_is_missing_or_comes_later_is_none() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcdex"))))
-def test_any_parents_make_a_tree(links: list[tuple[str, str]]) -> None:
+def test_any_parent_links_produce_a_tree(links: list[tuple[str, str]]) -> None:
     entries = [UnknownEntry(data={}, id=id, parent_id=parent) for id, parent in links]
 
     transcript = read_transcript(HEADER, entries)
@@ -132,7 +132,7 @@ def test_prompt_and_tools_are_read_from_the_branch() -> None:
     assert (transcript.model, transcript.thinking_level) == ("mock/mock-r", "medium")
 
 
-def test_a_compaction_brings_prompt_and_tools_of_its_own() -> None:
+def test_a_compaction_replaces_prompt_and_tools() -> None:
     write = Tool(name="write", description="", parameters={})
     branch: list[Entry] = [
         message(SystemMessage(content="old", tools_added=(READ,))),
@@ -148,25 +148,25 @@ def test_a_compaction_brings_prompt_and_tools_of_its_own() -> None:
     assert read_instructions(branch) == Instructions(prompt="new\n\nhere", tools=(READ, write))
 
 
-def test_a_live_session_passes_its_instructions() -> None:
+def test_given_instructions_override_those_of_the_branch() -> None:
     instructions = Instructions(prompt="live", tools=())
 
     assert read_transcript(HEADER, sample(), instructions=instructions).instructions == instructions
 
 
-def test_an_empty_session_has_no_model_and_does_not_think() -> None:
+def test_an_empty_session_has_no_model_and_thinking_is_off() -> None:
     transcript = read_transcript(HEADER, [])
 
     assert (transcript.model, transcript.thinking_level) == ("", "off")
 
 
 @pytest.mark.behaviour("export-matches-the-screen")
-def test_blank_lines_around_a_text_go_and_its_indentation_stays() -> None:
+def test_blank_lines_around_a_text_are_removed_and_its_indentation_is_kept() -> None:
     assert strip_blank_lines("\n  \n\n    indented\n\n  more\n \n\n") == "    indented\n\n  more"
     assert strip_blank_lines(" \n\t\n") == ""
 
 
-def test_pictures_are_noted_in_words() -> None:
+def test_images_are_replaced_by_a_note() -> None:
     picture = Image(data="", mime_type="image/png")
 
     assert content_text((Text(text="See:"), picture)) == "See:\n[image]"

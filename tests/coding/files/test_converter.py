@@ -56,11 +56,11 @@ def pdf(pages: int = 1) -> bytes:
         ("<dl><dt>term</dt><dd>text</dd></dl>", "term\n\ntext\n"),
     ],
 )  # fmt: skip
-def test_elements_have_their_markdown(page: str, text: str) -> None:
+def test_html_elements_are_converted_to_markdown(page: str, text: str) -> None:
     assert markdown(page, url="https://a.example/") == text
 
 
-def test_the_base_of_a_page_counts_for_its_links() -> None:
+def test_the_base_of_a_page_applies_to_its_links() -> None:
     page = "<base href='https://b.example/d/'><a href='e'>f</a>"
 
     assert markdown(page, url="https://a.example/") == "[f](https://b.example/d/e)\n"
@@ -93,7 +93,7 @@ def test_elements_that_are_nested_too_deeply_are_refused() -> None:
         (b"\xe4", "no-such", "\ufffd"),
     ],
 )
-def test_the_encoding_is_named_or_found(data: bytes, charset: str, text: str) -> None:
+def test_the_encoding_is_given_or_detected(data: bytes, charset: str, text: str) -> None:
     assert decoded(data, charset) == text
 
 
@@ -124,7 +124,7 @@ def test_a_notebook_becomes_its_cells_and_outputs() -> None:
 
 
 @pytest.mark.parametrize("data", [b"no JSON", b"{}", b"[]", b'{"worksheets": []}'])
-def test_what_is_not_a_notebook_is_refused(data: bytes) -> None:
+def test_data_that_is_not_a_notebook_is_rejected(data: bytes) -> None:
     with pytest.raises(CannotConvert, match="it is not a notebook"):
         convert_notebook(data, OPTIONS)
 

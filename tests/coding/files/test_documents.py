@@ -74,7 +74,7 @@ async def html(page: str | bytes, **options: Any) -> ConvertedDocument:
     return await convert_document(data, chosen, environ=ENVIRON)
 
 
-async def test_a_page_becomes_markdown_without_its_frame() -> None:
+async def test_a_page_is_converted_to_markdown_without_its_navigation() -> None:
     document = await html(PAGE, url="https://site.example/docs/page")
 
     body, _, filler = document.text.rpartition("\n\nEnough words")
@@ -95,7 +95,9 @@ async def test_a_page_becomes_markdown_without_its_frame() -> None:
         (b"plain words", {}, "plain words\n"),
     ],
 )
-async def test_encodings_and_odd_pages(page: bytes, options: dict[str, str], text: str) -> None:
+async def test_html_is_decoded_in_any_encoding_and_empty_or_plain_pages_are_converted(
+    page: bytes, options: dict[str, str], text: str
+) -> None:
     assert (await html(page, **options)).text == text
 
 
@@ -105,7 +107,7 @@ async def test_encodings_and_odd_pages(page: bytes, options: dict[str, str], tex
     sampled(["<a " * 20_000, "<b>x" * 20_000, "<div><b></div>x" * 5000], keep=1),
     ids=["attributes", "bold", "misnested"],
 )
-async def test_a_hostile_page_ends_in_time(page: str) -> None:
+async def test_a_hostile_page_is_converted_or_times_out(page: str) -> None:
     limits = ConversionLimits(seconds=5)
     options = ConversionOptions(kind="html")
     try:
@@ -116,7 +118,7 @@ async def test_a_hostile_page_ends_in_time(page: str) -> None:
         assert len(document.text) <= limits.characters
 
 
-async def test_text_beyond_the_limit_is_cut_and_said() -> None:
+async def test_text_beyond_the_limit_is_truncated_and_marked() -> None:
     limits = ConversionLimits(characters=100)
     page = "<p>word</p>" * 1000
 
@@ -252,7 +254,7 @@ async def test_a_notebook_shows_cells_and_outputs() -> None:
     assert document.text == (f"# Head\ntext\n\nCell 2:\n\n```python\nprint(1)\n```{outputs}\n")
 
 
-async def test_the_child_gets_no_credentials_and_writes_no_files(tmp_path: Path) -> None:
+async def test_a_conversion_writes_no_files(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
 
     await convert_document(

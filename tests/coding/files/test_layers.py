@@ -22,7 +22,7 @@ def files(folder: Path, *layers: FileLayer) -> LocalFiles:
     return LocalFiles(lambda: folder, home=str(folder), layers=lambda: layers)
 
 
-async def test_a_layer_sees_and_changes_what_is_written(tmp_path: Path) -> None:
+async def test_a_layer_receives_and_can_change_the_written_content(tmp_path: Path) -> None:
     seen: list[FileChange] = []
     (tmp_path / "a.txt").write_bytes(b"old")
 
@@ -159,7 +159,7 @@ async def test_nothing_is_moved_if_a_layer_forbids_one_side(tmp_path: Path, refu
     assert tree(tmp_path) == ["a"]
 
 
-async def test_a_layer_may_change_what_is_moved(tmp_path: Path) -> None:
+async def test_a_layer_may_change_the_moved_content(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"A")
 
     async def lower(change: FileChange, write: FileWrite) -> FileWritten:
@@ -237,7 +237,7 @@ def current_umask() -> int:
     return mask
 
 
-async def test_the_text_of_a_file_open_in_an_editor_wins_over_the_disk(
+async def test_the_text_of_a_file_open_in_an_editor_is_preferred_to_the_disk(
     tmp_path: Path,
 ) -> None:
     texts = {"open.txt": "unsaved"}

@@ -23,7 +23,7 @@ def is_a_file_system(files: LocalFiles) -> FileSystem:
     return files
 
 
-# Which file is meant -----------------------------------------------------------------------------
+# Resolving paths ---------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("path-spellings-resolve")
@@ -53,7 +53,7 @@ def test_an_at_sign_stays_if_only_a_file_with_it_exists(files: LocalFiles, tmp_p
 
 
 @pytest.mark.behaviour("tools-use-the-session-cwd")
-async def test_files_follow_the_sessions_folder_and_not_the_processs(
+async def test_paths_follow_the_folder_of_the_session_and_not_of_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "one").mkdir()
@@ -71,7 +71,9 @@ async def test_files_follow_the_sessions_folder_and_not_the_processs(
 
 
 @pytest.mark.behaviour("edits-are-serialised")
-def test_every_name_of_a_file_is_the_same_file(files: LocalFiles, tmp_path: Path) -> None:
+def test_all_paths_of_a_file_resolve_to_the_same_real_path(
+    files: LocalFiles, tmp_path: Path
+) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/f").touch()
     (tmp_path / "link").symlink_to("real", target_is_directory=True)
@@ -81,7 +83,7 @@ def test_every_name_of_a_file_is_the_same_file(files: LocalFiles, tmp_path: Path
     }
 
 
-# What is done to it ------------------------------------------------------------------------------
+# Reading and writing -----------------------------------------------------------------------------
 
 
 async def test_a_file_is_written_with_the_folders_above_it(
@@ -134,7 +136,7 @@ async def test_pipes_and_devices_are_not_read(files: LocalFiles, tmp_path: Path)
             await files.read_file(path)
 
 
-async def test_a_file_in_a_closed_folder_is_written_in_place(unprivileged: Path) -> None:
+async def test_a_file_in_a_read_only_folder_is_written_in_place(unprivileged: Path) -> None:
     file = unprivileged / "closed/f"
     file.parent.mkdir()
     file.write_text("old")
@@ -147,7 +149,9 @@ async def test_a_file_in_a_closed_folder_is_written_in_place(unprivileged: Path)
     assert file.read_text() == "new"
 
 
-async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(unprivileged: Path) -> None:
+async def test_a_full_disk_leaves_a_file_in_a_read_only_folder_unchanged(
+    unprivileged: Path,
+) -> None:
     file = unprivileged / "closed/f"
     file.parent.mkdir()
     file.write_text("old content")
@@ -162,7 +166,7 @@ async def test_a_full_disk_leaves_a_file_in_a_closed_folder_as_it_was(unprivileg
 
 
 @pytest.mark.parametrize("new", [b"", b"short", b"longer than it was before"])
-async def test_every_hard_link_of_a_file_sees_what_is_written(
+async def test_a_write_is_visible_through_every_hard_link(
     files: LocalFiles, tmp_path: Path, new: bytes
 ) -> None:
     (tmp_path / "one").write_text("old content")
@@ -174,7 +178,7 @@ async def test_every_hard_link_of_a_file_sees_what_is_written(
     assert (tmp_path / "two").samefile(tmp_path / "one")
 
 
-async def test_a_full_disk_leaves_a_file_with_hard_links_as_it_was(
+async def test_a_full_disk_leaves_a_file_with_hard_links_unchanged(
     files: LocalFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "one").write_text("old content")
@@ -200,7 +204,7 @@ async def test_a_file_keeps_its_extended_attributes(files: LocalFiles, tmp_path:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-async def test_what_is_no_regular_file_is_not_written(files: LocalFiles) -> None:
+async def test_writing_to_a_device_is_rejected(files: LocalFiles) -> None:
     with pytest.raises(FileFailed, match="not a regular file"):
         await files.write_file("/dev/full", b"x")
 
@@ -228,7 +232,9 @@ async def test_files_and_folders_are_described(files: LocalFiles, tmp_path: Path
     assert await files.real_path("a/../b.txt") == str(tmp_path / "b.txt")
 
 
-async def test_links_are_followed_but_removed_themselves(files: LocalFiles, tmp_path: Path) -> None:
+async def test_links_are_followed_when_read_but_removed_as_links(
+    files: LocalFiles, tmp_path: Path
+) -> None:
     await files.write_file("folder/f", b"")
     (tmp_path / "link").symlink_to("folder", target_is_directory=True)
 
@@ -262,7 +268,7 @@ async def test_links_are_followed_but_removed_themselves(files: LocalFiles, tmp_
         (lambda files: files.read_file("x" * 5000), "invalid_path"),
     ],
 )
-async def test_what_cannot_be_done_has_a_code(
+async def test_failures_have_an_error_code(
     files: LocalFiles,
     tmp_path: Path,
     attempt: Callable[[LocalFiles], Awaitable[object]],

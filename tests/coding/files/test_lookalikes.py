@@ -19,9 +19,7 @@ from pi.coding.files.local import find_existing, visual_form
         ("a b.txt", "a\u00a0b.txt"),
     ],
 )
-def test_a_name_is_found_although_it_is_written_otherwise(
-    tmp_path: Path, real: str, asked: str
-) -> None:
+def test_a_file_is_found_under_a_lookalike_name(tmp_path: Path, real: str, asked: str) -> None:
     (tmp_path / "föld er").mkdir()
     (tmp_path / "föld er" / real).touch()
 
@@ -30,14 +28,14 @@ def test_a_name_is_found_although_it_is_written_otherwise(
     assert found == tmp_path / "föld er" / real
 
 
-def test_the_very_name_is_always_preferred(tmp_path: Path) -> None:
+def test_the_exact_name_is_always_preferred(tmp_path: Path) -> None:
     for name in ("it's", "it’s"):
         (tmp_path / name).touch()
 
     assert [find_existing(tmp_path / name).name for name in ("it's", "it’s")] == ["it's", "it’s"]
 
 
-def test_what_could_be_several_files_or_none_stays_as_it_is(tmp_path: Path) -> None:
+def test_an_ambiguous_or_missing_name_is_returned_unchanged(tmp_path: Path) -> None:
     for name in ("it’s", "it‘s"):
         (tmp_path / name).touch()
 
@@ -45,5 +43,5 @@ def test_what_could_be_several_files_or_none_stays_as_it_is(tmp_path: Path) -> N
     assert find_existing(tmp_path / "no/such") == tmp_path / "no/such"
 
 
-def test_names_look_the_same_in_every_unicode_form() -> None:
+def test_lookalike_names_have_the_same_visual_form() -> None:
     assert visual_form("e\u0301\u202f“x”—y") == visual_form('é "x"-y')

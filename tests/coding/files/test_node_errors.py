@@ -16,11 +16,11 @@ def test_errors_have_the_format_of_node() -> None:
     assert node_code(OSError("odd")) == "UNKNOWN"
 
 
-def test_errors_that_node_has_no_words_for_keep_theirs() -> None:
+def test_errors_unknown_to_node_keep_their_message() -> None:
     assert node_text(OSError(errno.EDOM, "Out Of Domain"), "open") == "EDOM: out of domain, open"
 
 
-def test_the_systems_error_is_found_behind_ours() -> None:
+def test_the_os_error_is_found_in_the_chain_of_causes() -> None:
     system, ours, more = OSError(1, "x"), PiError("ours"), PiError("more")
     ours.__cause__ = system
     more.__cause__ = ours

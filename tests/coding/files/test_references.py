@@ -26,9 +26,11 @@ from pi.coding.files.local import System, expand_reference, strip_mention
         ("/mnt/c/a", "posix", "/mnt/c/a"),
     ],
 )
-def test_references_become_paths_of_the_system(reference: str, system: System, path: str) -> None:
+def test_references_are_expanded_to_paths_of_the_system(
+    reference: str, system: System, path: str
+) -> None:
     assert expand_reference(reference, home="/home/me", system=system) == path
 
 
-def test_a_mention_is_the_file_that_it_names() -> None:
+def test_the_at_sign_of_a_mention_is_removed() -> None:
     assert [strip_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi.coding.files.syntax import syntax_language
 
 
-def test_the_language_is_that_of_the_suffix() -> None:
+def test_the_language_is_detected_by_the_suffix() -> None:
     paths = ("a/b.TS", "x.tsx", "m.py", "Makefile", "a.xyz")
     expected = ["typescript", "tsx", "python", "", ""]
 

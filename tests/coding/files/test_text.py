@@ -29,7 +29,7 @@ from pi.coding.files.text import NotText, TextForm, decode, display_text
         ),
     ],
 )
-def test_a_text_is_read_in_its_form_and_written_back_the_same(
+def test_a_text_is_decoded_with_its_form_and_encoded_unchanged(
     data: bytes, text: str, form: TextForm
 ) -> None:
     assert decode(data) == (text, form)
@@ -37,7 +37,7 @@ def test_a_text_is_read_in_its_form_and_written_back_the_same(
 
 
 @given(st.binary())
-def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
+def test_decoded_bytes_are_encoded_unchanged(data: bytes) -> None:
     try:
         text, form = decode(data)
     except NotText:
@@ -46,18 +46,18 @@ def test_whatever_is_read_is_written_back_the_same(data: bytes) -> None:
 
 
 @pytest.mark.behaviour("invalid-utf8-is-refused")
-def test_what_is_no_text_is_refused_with_its_place() -> None:
+def test_invalid_utf8_is_rejected_with_its_offset() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 2"):
         decode(b"ab\xffc")
 
 
 @pytest.mark.behaviour("invalid-utf8-is-refused")
-def test_bytes_that_only_begin_like_utf16_are_no_text() -> None:
+def test_bytes_that_only_start_like_utf16_are_rejected() -> None:
     with pytest.raises(NotText, match=r"not valid UTF-8: byte 0xff at offset 0"):
         decode(b"\xff\xfebad\n")
 
 
-def test_any_bytes_can_be_shown() -> None:
+def test_any_bytes_can_be_displayed() -> None:
     wide = codecs.BOM_UTF16_LE + "é\n".encode("utf-16-le")
 
     assert [display_text(data) for data in (b"\xef\xbb\xbfa", b"a\xff", wide, b"")] == [

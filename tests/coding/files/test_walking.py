@@ -15,7 +15,7 @@ def found(root: Path, stop: threading.Event | None = None) -> list[str]:
     return [f"{each.path}{'/' * each.is_folder}{'@' * each.is_link}" for each in entries]
 
 
-def test_everything_is_found_in_order_and_loops_of_links_end(tmp_path: Path) -> None:
+def test_a_walk_is_in_order_and_ends_at_link_loops(tmp_path: Path) -> None:
     (tmp_path / "b/c").mkdir(parents=True)
     (tmp_path / "b/c/f").touch()
     (tmp_path / "a").touch()
@@ -24,7 +24,7 @@ def test_everything_is_found_in_order_and_loops_of_links_end(tmp_path: Path) -> 
     assert found(tmp_path) == ["a", "b/", "b/c/", "b/loop@", "b/c/f"]
 
 
-def test_a_walk_without_files_gives_folders_and_links(tmp_path: Path) -> None:
+def test_a_walk_without_files_yields_folders_and_links(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
     (tmp_path / "a/f").touch()
     (tmp_path / "a/link").symlink_to("f")
@@ -33,7 +33,7 @@ def test_a_walk_without_files_gives_folders_and_links(tmp_path: Path) -> None:
     assert [entry.path for entry in entries] == ["a", "a/b", "a/link"]
 
 
-def test_what_is_ignored_is_not_entered(tmp_path: Path) -> None:
+def test_ignored_folders_are_not_entered(tmp_path: Path) -> None:
     (tmp_path / "skip/inner").mkdir(parents=True)
     (tmp_path / "keep").mkdir()
     entries = walk(tmp_path, ignores=lambda entry: entry.path == "skip", stop=threading.Event())

@@ -22,7 +22,7 @@ def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) 
     st.none() | st.integers(0, 8),
     st.integers(1, 7),
 )
-def test_a_window_is_the_lines_that_splitting_the_whole_text_gives(
+def test_a_window_has_the_same_lines_as_splitting_the_whole_text(
     tmp_path_factory: pytest.TempPathFactory, text: str, skip: int, limit: int | None, chunk: int
 ) -> None:
     path = tmp_path_factory.mktemp("window") / "file"
@@ -43,7 +43,7 @@ def test_a_window_is_the_lines_that_splitting_the_whole_text_gives(
         assert seen.first_line_size == len(chosen.split("\n")[0].encode())
 
 
-def test_only_the_beginning_is_kept_but_everything_is_counted(tmp_path: Path) -> None:
+def test_only_the_first_bytes_are_kept_but_the_whole_file_is_counted(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"0123456789\n" * 1000)
 
     assert read(tmp_path / "f", skip=1, keep=15) == Window(
@@ -56,7 +56,7 @@ def test_only_the_beginning_is_kept_but_everything_is_counted(tmp_path: Path) ->
 
 
 @pytest.mark.behaviour("long-line-can-be-read-on")
-def test_a_total_that_was_not_counted_to_the_end_is_not_called_exact(
+def test_the_total_of_a_partial_scan_is_marked_as_inexact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "f").write_bytes(b"x\n" * 1000)
@@ -78,7 +78,7 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
     assert (seen.exact, seen.total < 3_000_000) == (False, True)
 
 
-def test_bytes_that_are_no_text_are_marked_and_utf16_is_understood(tmp_path: Path) -> None:
+def test_invalid_bytes_are_replaced_and_utf16_is_decoded(tmp_path: Path) -> None:
     (tmp_path / "bad").write_bytes(b"a\xffb\0")
     (tmp_path / "worse").write_bytes(b"\xff\xfebad\n")
     (tmp_path / "wide").write_bytes("ä\nb".encode("utf-16"))
@@ -89,7 +89,7 @@ def test_bytes_that_are_no_text_are_marked_and_utf16_is_understood(tmp_path: Pat
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+def test_pipes_and_devices_are_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
 
     for path in (tmp_path / "pipe", Path("/dev/zero")):
@@ -131,7 +131,7 @@ def test_lines_are_found_by_their_numbers(
     }
 
 
-def test_a_line_without_an_end_is_read_as_far_as_the_limit(tmp_path: Path) -> None:
+def test_a_very_long_line_is_truncated_at_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a" * 5_000_000 + b"\nb")
 

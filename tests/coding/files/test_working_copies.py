@@ -155,7 +155,7 @@ async def test_a_patch_goes_through_the_file_layers(repository: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("refused", sampled(range(5), keep=2))
-async def test_a_layer_that_refuses_one_file_leaves_all_as_they_were(
+async def test_a_patch_refused_for_one_file_changes_no_files(
     repository: Path, tmp_path: Path, refused: int
 ) -> None:
     copy = await make(repository, tmp_path)
@@ -181,7 +181,9 @@ async def test_a_layer_that_refuses_one_file_leaves_all_as_they_were(
     assert closed.branch == copy.branch
 
 
-async def test_line_ends_and_names_that_look_alike(repository: Path, tmp_path: Path) -> None:
+async def test_a_patch_keeps_line_endings_and_rejects_lookalike_names(
+    repository: Path, tmp_path: Path
+) -> None:
     (repository / ".gitattributes").write_text("*.crlf text eol=crlf\n")
     (repository / "a.crlf").write_bytes(b"1\r\n2\r\n")
     copy = await make(repository, tmp_path)
@@ -323,7 +325,7 @@ async def test_copies_of_ended_processes_are_swept_and_their_work_is_kept(
     assert [each.folder.exists() for each in (idle, busy, mine)] == [False, False, True]
 
 
-async def test_without_git_a_copy_is_reported_as_plain(plain: Path, tmp_path: Path) -> None:
+async def test_a_missing_git_program_is_reported(plain: Path, tmp_path: Path) -> None:
     with pytest.raises(WorkingCopyFailed, match="git was not found"):
         await make_working_copy(
             plain, root=tmp_path / "copies", name="t", environ={"PATH": "/nonexistent"}
@@ -343,7 +345,7 @@ async def overlaid(repository: Path, tmp_path: Path) -> WorkingCopy:
     return copy
 
 
-async def test_an_overlay_has_the_changes_of_its_task_only(
+async def test_the_patch_of_an_overlay_holds_only_the_changes_of_the_copy(
     repository: Path, tmp_path: Path
 ) -> None:
     copy = await overlaid(repository, tmp_path)
@@ -390,7 +392,7 @@ async def test_an_unchanged_overlay_leaves_nothing(repository: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("backend", sampled(["worktree", "overlay"], keep=1))
-async def test_the_commits_of_a_copy_are_picked_or_nothing_changes(
+async def test_commits_of_a_copy_are_picked_completely_or_not_at_all(
     repository: Path, tmp_path: Path, backend: Any
 ) -> None:
     if backend == "overlay":

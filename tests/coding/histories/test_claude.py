@@ -101,7 +101,7 @@ def test_a_compaction_hides_what_was_before_it_from_the_model() -> None:
     assert (compaction.parent_id, user.parent_id) == (answer.id, compaction.id)
 
 
-def test_what_cannot_be_carried_over_is_counted() -> None:
+def test_content_that_cannot_be_imported_is_counted() -> None:
     file = claude_conversation()
     file.user([{"type": "document", "source": {}}, result("unknown", "x")])
     file.answer("m9", {"type": "server_tool_use", "id": "s"}, use("c9", "TodoWrite", todos=[]))
@@ -131,6 +131,6 @@ def test_a_failed_request_is_an_answer_with_an_error() -> None:
     assert (answer.stop_reason, answer.error_message) == ("error", "API Error: 529")
 
 
-def test_a_file_without_messages_is_no_session() -> None:
+def test_a_file_without_messages_is_not_a_session() -> None:
     assert read_claude([b'{"type":"summary","summary":"x","leafUuid":"y"}']) is None
     assert read_claude([]) is None

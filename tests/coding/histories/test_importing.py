@@ -96,7 +96,7 @@ def test_a_session_that_was_continued_in_pi_is_not_overwritten(tmp_path: Path) -
     assert stored(tmp_path) == before
 
 
-def test_only_the_histories_of_one_folder_are_imported_unless_all_are_asked_for(
+def test_only_histories_of_the_given_folder_are_imported(
     tmp_path: Path,
 ) -> None:
     claude_conversation("/work/other").write(tmp_path)
@@ -107,7 +107,7 @@ def test_only_the_histories_of_one_folder_are_imported_unless_all_are_asked_for(
     assert bring_in(tmp_path, cwd="/work/other").counts == {"new": 1}
 
 
-def test_an_open_session_and_a_broken_file_are_reported_and_the_rest_is_imported(
+def test_an_open_session_and_an_unreadable_file_are_reported_and_not_imported(
     tmp_path: Path,
 ) -> None:
     claude_conversation().write(tmp_path)

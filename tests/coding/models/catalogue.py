@@ -1,4 +1,4 @@
-"""A few models and who has credentials."""
+"""A few models, and a registry in which some providers have credentials."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODELS = (
 
 
 class FakeModels:
-    """Stands for ``Models``: rows, models and who has credentials."""
+    """A fake of ``Models``: providers, models, and which providers have credentials."""
 
     def __init__(self, *usable: str) -> None:
         self._usable = usable
@@ -49,7 +49,7 @@ class FakeModels:
         return next(found, None)
 
     def get_provider(self, provider: str) -> None:
-        """None of them is a program of its own."""
+        """Return None: no provider is registered as an object."""
 
     def is_available(self, provider: str) -> bool:
         return provider in self._usable

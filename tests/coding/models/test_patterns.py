@@ -1,4 +1,4 @@
-"""What people mean by a pattern."""
+"""Which model a pattern selects."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def found(pattern: str, *usable: str, provider: str | None = None) -> str | None
         ("gpt-5:low", "openai/gpt-5:low"),
     ],
 )
-def test_an_exact_name_wins_whatever_it_looks_like(pattern: str, name: str) -> None:
+def test_an_exact_name_is_matched_first(pattern: str, name: str) -> None:
     assert found(pattern) == name
 
 
 @pytest.mark.behaviour("model-ids-resolve-exactly")
-def test_a_bare_id_means_the_provider_that_can_be_asked() -> None:
+def test_a_bare_id_selects_the_provider_with_credentials() -> None:
     assert found("gpt-5", "azure") == "azure/gpt-5"
     assert found("gpt-5", "azure", provider="openai") == "openai/gpt-5"
 
@@ -49,11 +49,11 @@ def test_a_bare_id_means_the_provider_that_can_be_asked() -> None:
         ("openai/mini", "openai/gpt-5-mini"),
     ],
 )
-def test_half_a_name_is_enough(pattern: str, name: str) -> None:
+def test_a_partial_name_selects_a_model(pattern: str, name: str) -> None:
     assert found(pattern, "anthropic", "openai") == name
 
 
-def test_within_one_provider_its_own_name_counts_least() -> None:
+def test_within_one_provider_the_name_of_the_provider_is_matched_last() -> None:
     assert found("o", provider="openrouter") == "openrouter/anthropic/claude-opus-4-6"
     assert found("openrouter", provider="openrouter") == "openrouter/qwen/qwen3:free"
 
@@ -65,7 +65,7 @@ def test_an_unknown_model_is_not_found(pattern: str) -> None:
     assert found(pattern, "anthropic") is None
 
 
-def test_a_scope_takes_globs_names_and_levels_each_model_once() -> None:
+def test_a_scope_accepts_globs_names_and_levels_without_duplicates() -> None:
     scope = find_scope(
         ["anthropic/*:low", "opus", "*mini*", "nope", "azure/gpt-5"],
         MODELS,

@@ -20,7 +20,7 @@ def test_only_models_with_credentials_are_available() -> None:
     assert (models.has_auth("openai"), models.has_auth("azure")) == (True, False)
 
 
-def test_a_provider_is_known_for_one_model_or_has_a_first() -> None:
+def test_the_default_model_of_a_provider_is_its_configured_or_its_first_one() -> None:
     models = registry()
     defaults = [models.default_of(name) for name in ("anthropic", "openrouter", "unknown")]
 
@@ -41,7 +41,7 @@ def test_names_patterns_and_scopes_are_resolved() -> None:
     assert [choice.model.id for choice in models.scope(["gpt-*"])] == ["gpt-5", "gpt-5-mini"]
 
 
-async def test_asking_servers_on_this_machine_returns_whether_it_helped() -> None:
+async def test_discover_local_returns_false_without_new_models() -> None:
     assert not await registry("openai").discover_local()
 
 
@@ -53,7 +53,7 @@ async def test_asking_servers_on_this_machine_returns_whether_it_helped() -> Non
         ({"RADIUS_API_KEY": "k"}, True, False),
     ],
 )
-async def test_a_gateway_with_credentials_is_asked_for_its_models(
+async def test_a_gateway_is_queried_for_models_only_online_and_with_credentials(
     tmp_path: Path, environ: dict[str, str], *, offline: bool, asked: bool
 ) -> None:
     async with site({"/v1/models": [{"id": "balanced"}]}) as server:
@@ -67,7 +67,7 @@ async def test_a_gateway_with_credentials_is_asked_for_its_models(
     assert not models.is_undiscovered("radius")
 
 
-async def test_requests_take_along_what_there_is(tmp_path: Path) -> None:
+async def test_an_api_key_is_returned_only_for_a_provider_with_credentials(tmp_path: Path) -> None:
     models = SessionFixture(tmp_path, environ={"OPENAI_API_KEY": "k"}).registry
     mine, theirs = (models.models.get_models(name)[0] for name in ("openai", "anthropic"))
 
@@ -76,7 +76,7 @@ async def test_requests_take_along_what_there_is(tmp_path: Path) -> None:
     assert await models.get_api_key_and_headers(theirs) == (None, {})
 
 
-def test_names_stand_for_other_names_or_models_until_that_ends() -> None:
+def test_resolvers_map_names_to_models_until_they_are_removed() -> None:
     models = registry("openai")
     model = models.find("openai", "gpt-5")
     first = models.add_resolver(lambda name: "mini" if name == "small" else None)
@@ -90,7 +90,7 @@ def test_names_stand_for_other_names_or_models_until_that_ends() -> None:
     assert models.resolve("big") is None
 
 
-async def test_what_comes_with_pi_is_listed_only_where_nothing_else_can_answer(
+async def test_bundled_models_are_listed_only_without_other_available_models(
     tmp_path: Path,
 ) -> None:
     alone = SessionFixture(tmp_path / "alone", environ={})
@@ -106,7 +106,7 @@ async def test_what_comes_with_pi_is_listed_only_where_nothing_else_can_answer(
     assert named == ["demo", "local"]
 
 
-async def test_a_server_that_was_only_found_is_meant_only_where_it_is_named(tmp_path: Path) -> None:
+async def test_a_discovered_server_is_used_only_when_it_is_named(tmp_path: Path) -> None:
     pages = {"/v1/models": {"data": [{"id": "claude-opus"}]}}
     async with site(pages) as server:
         fixture = SessionFixture(tmp_path, environ={**NOWHERE, "VLLM_BASE_URL": server.url})

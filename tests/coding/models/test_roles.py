@@ -52,11 +52,13 @@ def names(role: str, settings: RoleSettings, **options: object) -> list[str]:
         ("pi/", None),
     ],
 )
-def test_a_role_is_named_by_an_at_sign_or_pi(text: str, reference: RoleReference | None) -> None:
+def test_a_role_reference_starts_with_an_at_sign_or_pi(
+    text: str, reference: RoleReference | None
+) -> None:
     assert parse_role(text) == reference
 
 
-def test_a_role_has_its_model_and_level_and_ends_with_the_sessions() -> None:
+def test_a_role_has_its_own_model_and_falls_back_to_that_of_the_session() -> None:
     settings = RoleSettings(roles={"smol": "small:low"})
 
     assert names("smol", settings) == ["small:low", "here:medium"]
@@ -71,7 +73,7 @@ def test_a_role_without_a_model_uses_its_fallback_then_the_default() -> None:
     assert names("advisor", RoleSettings()) == ["here:medium"]
 
 
-def test_references_are_followed_over_several_steps_and_the_outer_level_wins() -> None:
+def test_role_references_are_followed_and_the_outer_level_wins() -> None:
     settings = RoleSettings(
         roles={"plan": "@slow:low", "slow": "pi/mine:high", "mine": "big:minimal"}
     )
@@ -101,7 +103,7 @@ def test_unknown_patterns_are_reported_so_that_a_provider_can_be_queried() -> No
     assert [each.model.id for each in answer.models] == ["small"]
 
 
-def test_roles_that_refer_to_each_other_are_a_problem_and_end() -> None:
+def test_circular_and_unknown_roles_are_reported() -> None:
     settings = RoleSettings(roles={"a": "@b", "b": "@a"})
 
     answer = resolve_role("a", settings, find, current=SESSION)
@@ -111,7 +113,7 @@ def test_roles_that_refer_to_each_other_are_a_problem_and_end() -> None:
     assert resolve_role("nope", RoleSettings(), find).problem == "There is no role 'nope'."
 
 
-def test_pictures_go_to_models_that_see_them() -> None:
+def test_the_vision_role_uses_only_models_with_image_input() -> None:
     settings = RoleSettings(roles={"vision": "big, eyes"})
 
     assert names("vision", settings) == ["eyes:None"]
@@ -155,7 +157,7 @@ def test_cycling_goes_through_the_order_and_keeps_levels() -> None:
     ),
     st.sampled_from(["a", "b", "smol", "default", "vision", "x"]),
 )
-def test_any_settings_are_resolved_without_end(roles: dict[str, str], role: str) -> None:
+def test_resolution_of_any_role_settings_terminates(roles: dict[str, str], role: str) -> None:
     answer = resolve_role(role, RoleSettings(roles=roles), find, current=SESSION)
 
     assert answer.models or answer.problem or role == "vision"

@@ -21,7 +21,7 @@ def name(preferences: ModelPreferences, *usable: str) -> str | None:
     return full_name(model) if model else None
 
 
-def test_the_command_line_beats_everything() -> None:
+def test_a_pattern_of_the_command_line_overrides_scope_and_session() -> None:
     preferences = ModelPreferences(
         pattern="gpt-5:low", scope=("anthropic/*",), session=("anthropic", "claude-opus-4-6")
     )
@@ -41,7 +41,7 @@ def test_an_explicit_level_beats_the_suffix_and_is_clamped() -> None:
 
 
 @pytest.mark.behaviour("resume-restores-and-adds-nothing")
-def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
+def test_a_resumed_session_keeps_its_model_and_level() -> None:
     preferences = ModelPreferences(
         session=("anthropic", "claude-sonnet-4-5"), session_thinking="low", scope=("openai/*",)
     )
@@ -50,7 +50,7 @@ def test_a_resumed_session_goes_on_with_its_model_and_level() -> None:
     assert (begun.model and begun.model.id, begun.thinking) == ("claude-sonnet-4-5", "low")
 
 
-def test_a_session_whose_model_is_gone_reports_it() -> None:
+def test_a_missing_model_of_a_session_is_reported() -> None:
     begun = start(ModelPreferences(session=("old", "model")), "openai")
 
     gone = (
@@ -70,14 +70,14 @@ def test_a_new_session_starts_with_the_first_of_its_scope() -> None:
     assert name(preferences, "openai", "anthropic") == "openai/gpt-5-mini"
 
 
-def test_a_scope_that_nothing_fits_is_reported() -> None:
+def test_a_scope_without_matching_models_is_reported() -> None:
     begun = start(ModelPreferences(scope=("zzz", "yyy/*")), "openai")
 
     assert begun.note == "No available model matches zzz, yyy/*. Using openai/gpt-5."
     assert start(ModelPreferences(scope=("zzz", "gpt-5")), "openai").note == ""
 
 
-def test_a_gateway_without_credentials_says_what_opens_it(tmp_path: Path) -> None:
+def test_an_unknown_model_of_a_gateway_without_credentials_has_a_login_hint(tmp_path: Path) -> None:
     closed = SessionFixture(tmp_path / "closed", environ={}).registry
     opened = SessionFixture(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
 
@@ -103,13 +103,13 @@ def test_without_any_key_there_is_no_model_and_no_error() -> None:
     assert name(ModelPreferences()) is None
 
 
-def test_the_persons_levels_for_single_models_count() -> None:
+def test_a_configured_level_for_a_single_model_is_used() -> None:
     preferences = ModelPreferences(pattern="gpt-5", model_thinking={"openai/gpt-5": "high"})
 
     assert start(preferences, "openai").thinking == "high"
 
 
-def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -> None:
+def test_an_unknown_model_or_provider_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(UnknownModel) as model:
         start(ModelPreferences(pattern="gtp-5"))
     with pytest.raises(UnknownModel) as provider:
@@ -125,12 +125,12 @@ def test_what_the_command_line_names_must_exist_and_the_nearest_is_suggested() -
     )
 
 
-def test_a_slip_in_one_word_of_a_name_is_understood() -> None:
+def test_a_misspelt_part_of_a_model_name_has_a_suggestion() -> None:
     with pytest.raises(UnknownModel) as problem:
         start(ModelPreferences(pattern="cluade"))
 
     assert problem.value.hint == "Did you mean claude?"
 
 
-def test_a_provider_alone_means_the_model_it_is_known_for() -> None:
+def test_a_provider_alone_selects_its_default_model() -> None:
     assert name(ModelPreferences(provider="anthropic")) == "anthropic/claude-opus-4-6"

@@ -1,4 +1,4 @@
-"""A location to install to, and the programs that do it."""
+"""A location to install to, and the programs that install."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def npm(tmp_path: Path) -> FakeNpm:
 
 @pytest.fixture
 def wheelhouse(tmp_path: Path) -> Path:
-    """Where pip finds wheels, and nowhere else."""
+    """The only folder in which pip finds wheels."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     return folder

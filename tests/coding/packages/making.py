@@ -22,7 +22,7 @@ SKILL = "---\nname: {name}\ndescription: How to {name}.\n---\n\nDo it.\n"
 async def interrupted(
     store: PackageStore, source: str, cwd: Path, hangs: Callable[[], object]
 ) -> None:
-    """Begin to install, wait for ``hangs`` to return, and give it up."""
+    """Start an installation, wait for ``hangs`` to return, and cancel it."""
     async with asyncio.timeout(60):
         task = asyncio.create_task(store.install(source, cwd))
         await asyncio.to_thread(hangs)
@@ -32,7 +32,7 @@ async def interrupted(
 
 
 def make_package(root: Path, *names: str, manifest: object = None) -> Path:
-    """A folder with these files (names part by spaces); skills are whole, the rest is not empty."""
+    """Make a folder with these files (names separated by spaces); skills are valid skill files."""
     for name in " ".join(names).split():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,18 +54,18 @@ class Repository:
 
     @property
     def source(self) -> str:
-        """What ``pi install`` takes."""
+        """The source for ``pi install``."""
         return f"git:file://{self.folder}"
 
     def commit(self, *names: str, manifest: object = None) -> str:
-        """Add files, all in one commit; gives the commit."""
+        """Add files in one commit; returns the commit."""
         make_package(self.folder, *names, manifest=manifest)
         self.git("add", "--all", "--force")
         self.git("commit", "--quiet", "--allow-empty", "--message", " ".join(names) or "empty")
         return self.git("rev-parse", "HEAD")
 
     def git(self, *words: str) -> str:
-        """What git says."""
+        """The output of git."""
         who = ["-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "commit.gpgsign=false"]
         done = subprocess.run(
             ["git", *who, *words], cwd=self.folder, check=True, capture_output=True, text=True
@@ -109,7 +109,7 @@ if command == "install":
 
 
 class FakeNpm:
-    """A program that answers as npm does, from a folder."""
+    """A fake of npm with its registry in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -128,20 +128,20 @@ class FakeNpm:
         (folder / "package.json").write_text(json.dumps(text))
 
     def publish_lock(self, name: str, version: str, packages: object) -> None:
-        """Have npm note this of everything that it has installed with a version."""
+        """Set the packages that npm writes to its lock file when it installs a version."""
         lock = self.folder / "registry" / name / version / "lock.json"
         lock.write_text(json.dumps({"packages": packages}))
 
     def withdraw(self, name: str, version: str) -> None:
-        """Take a version out of the registry."""
+        """Remove a version from the registry."""
         shutil.rmtree(self.folder / "registry" / name / version)
 
     def break_down(self, words: str) -> None:
-        """Have it fail from now on."""
+        """Make npm fail from now on."""
         (self.folder / "broken").write_text(words)
 
     def hang(self, command: str) -> Path:
-        """Have it hang at a command from now on; gives the pipe that can be read once it does."""
+        """Make npm hang at a command; returns a pipe that can be read once it hangs."""
         signal = self.folder / f"hangs-at-{command}"
         os.mkfifo(signal)
         return signal

@@ -17,7 +17,7 @@ from typing import Any
 
 @contextmanager
 def npm_registry(packages: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The address of a registry that has version 1.0.0 of each package, with what it declares."""
+    """Yield the URL of a registry with version 1.0.0 of each package and its declared fields."""
     manifests = {
         name: {"name": name, "version": "1.0.0", **more} for name, more in packages.items()
     }

@@ -11,17 +11,17 @@ from pi.coding.packages.source import InstallFailed
 @pytest.mark.parametrize(
     "entry", ["/etc", "../x", "a/../../x", "..\\x", "C:\\x", "C:x", "\\\\host\\x", "**/../x"]
 )
-def test_a_path_that_leads_out_is_noticed(entry: str) -> None:
+def test_a_path_outside_the_package_is_detected(entry: str) -> None:
     assert leads_outside(entry)
 
 
 @pytest.mark.parametrize("entry", ["a", "./a/b", "a..b/c", "**/*.md", ""])
-def test_a_path_that_stays_is_not(entry: str) -> None:
+def test_a_path_inside_the_package_is_accepted(entry: str) -> None:
     assert not leads_outside(entry)
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-def test_a_link_on_the_way_is_followed_before_it_is_judged(tmp_path: Path) -> None:
+def test_links_are_resolved_before_a_path_is_checked(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "root" / "out").symlink_to(tmp_path)
 
@@ -55,5 +55,5 @@ def test_a_root_that_is_a_link_itself_is_fine(tmp_path: Path) -> None:
         ("\ud800" * 100, "is too long"),
     ],
 )
-def test_a_path_that_cannot_be_looked_for_is_known(entry: str, why: str) -> None:
+def test_an_unusable_path_is_reported_with_its_reason(entry: str, why: str) -> None:
     assert unusable_reason(entry) == why

@@ -13,7 +13,7 @@ def offered(root: Path) -> tuple[Offered, list[str]]:
     return contents_of(root, warnings.append), warnings
 
 
-def test_without_a_manifest_the_usual_folders_count(tmp_path: Path) -> None:
+def test_without_a_manifest_the_standard_folders_are_used(tmp_path: Path) -> None:
     make_package(
         tmp_path,
         "extensions/a.py extensions/b/__init__.py extensions/c.ts extensions/d/index.ts",
@@ -38,7 +38,7 @@ def test_without_a_manifest_the_usual_folders_count(tmp_path: Path) -> None:
     )
 
 
-def test_a_manifest_says_everything_that_is_offered(tmp_path: Path) -> None:
+def test_a_manifest_replaces_the_standard_folders(tmp_path: Path) -> None:
     make_package(
         tmp_path,
         "src/one.py src/two.py src/old.py lib/three/__init__.py extensions/unsaid.py",
@@ -70,7 +70,7 @@ def test_a_pattern_finds_skills_at_any_depth(tmp_path: Path) -> None:
     assert offered(tmp_path)[0] == {"skills": ("a/b/SKILL.md", "c/SKILL.md")}
 
 
-def test_a_dependency_that_comes_along_can_be_named(tmp_path: Path) -> None:
+def test_a_bundled_dependency_can_be_listed(tmp_path: Path) -> None:
     make_package(
         tmp_path, "node_modules/d/skills/x/SKILL.md", manifest={"skills": ["node_modules/d/skills"]}
     )
@@ -92,7 +92,7 @@ def test_a_subfolder_may_list_its_extensions_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-def test_what_leads_out_of_a_package_is_refused(tmp_path: Path) -> None:
+def test_paths_outside_a_package_are_rejected(tmp_path: Path) -> None:
     make_package(tmp_path / "home", "secret/SKILL.md secret.md")
     root = make_package(
         tmp_path / "pk",
@@ -120,7 +120,7 @@ def test_a_link_inside_the_package_is_followed(tmp_path: Path) -> None:
     assert offered(tmp_path) == ({"skills": ("skills/x/SKILL.md",)}, [])
 
 
-def test_links_in_circles_come_to_an_end(tmp_path: Path) -> None:
+def test_circular_links_are_not_followed_endlessly(tmp_path: Path) -> None:
     make_package(tmp_path, "ext/a.py", manifest={"extensions": ["ext", "ext/loop", "**/*.py"]})
     (tmp_path / "ext" / "loop").symlink_to(".")
     make_package(tmp_path / "ext", "", manifest={"extensions": [".", "loop", "a.py"]})

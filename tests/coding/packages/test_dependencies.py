@@ -29,14 +29,18 @@ def import_roots(store: PackageStore) -> list[Path | None]:
         ("[tool.pi]\n", ()),
     ],
 )
-def test_the_needs_of_a_project_are_read(tmp_path: Path, text: str, needs: tuple[str, ...]) -> None:
+def test_the_dependencies_of_a_project_are_read(
+    tmp_path: Path, text: str, needs: tuple[str, ...]
+) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
 
     assert declared_needs(tmp_path, "tips") == needs
 
 
 @pytest.mark.parametrize("text", [project("x @ git+https://example.org/x"), "[project"])
-def test_what_would_have_to_be_built_is_refused(tmp_path: Path, text: str) -> None:
+def test_unsupported_dependencies_and_an_invalid_project_file_are_rejected(
+    tmp_path: Path, text: str
+) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
 
     with pytest.raises(InstallFailed):
@@ -45,7 +49,7 @@ def test_what_would_have_to_be_built_is_refused(tmp_path: Path, text: str) -> No
 
 @pytest.mark.full
 @pytest.mark.slow
-async def test_a_repository_gets_what_it_needs_and_keeps_it_until_it_changes(
+async def test_dependencies_of_a_repository_are_installed_and_kept_until_they_change(
     store: PackageStore, repository: Repository, wheelhouse: Path, tmp_path: Path
 ) -> None:
     make_wheel(wheelhouse, "pi-inner", "1.0")
@@ -91,7 +95,7 @@ async def test_requirements_of_a_folder_used_in_place_are_installed_outside(
     assert not root.exists()
 
 
-def test_two_folders_of_one_name_need_nothing_together(tmp_path: Path) -> None:
+def test_two_folders_with_one_name_have_separate_dependency_folders(tmp_path: Path) -> None:
     location = PackageLocation(scope="user", base=tmp_path)
 
     one, two = (location.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")

@@ -23,7 +23,7 @@ def layer(scope: Scope, base: Path, *entries: object) -> Layer:
     return Layer(location=location, entries=tuple(read_entries(list(entries))))
 
 
-def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
+def test_resources_of_a_package_are_found_with_their_origin(tmp_path: Path) -> None:
     root = make_package(
         tmp_path / "agent" / "npm" / "node_modules" / "tips",
         "skills/a/SKILL.md prompts/p.md themes/t.json extensions/x/__init__.py extensions/y.ts",
@@ -43,7 +43,7 @@ def test_resources_come_with_where_they_come_from(tmp_path: Path) -> None:
     assert (found.missing, found.warnings) == ((), ())
 
 
-def test_a_projects_entry_replaces_the_persons(tmp_path: Path) -> None:
+def test_an_entry_of_the_project_replaces_that_of_the_user(tmp_path: Path) -> None:
     make_package(tmp_path / "agent/git/h.dev/o/r", "skills/user/SKILL.md")
     make_package(tmp_path / "site/.pi/git/h.dev/o/r", "skills/project/SKILL.md")
 
@@ -59,7 +59,7 @@ def test_a_projects_entry_replaces_the_persons(tmp_path: Path) -> None:
     ]
 
 
-def test_without_autoload_a_project_changes_the_persons_choice(tmp_path: Path) -> None:
+def test_without_autoload_a_project_modifies_the_selection_of_the_user(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md prompts/q.md")
     own = {"source": "../pk", "skills": ["skills/a.md"]}
     delta = {
@@ -84,7 +84,7 @@ def test_without_autoload_a_project_changes_the_persons_choice(tmp_path: Path) -
     }
 
 
-def test_without_autoload_and_without_a_user_entry_only_filters_count(tmp_path: Path) -> None:
+def test_without_autoload_and_a_user_entry_only_filtered_resources_are_used(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md")
     entry = {"source": "../pk", "autoload": False, "skills": ["skills/b.md"]}
 
@@ -163,7 +163,7 @@ def test_a_distribution_offers_its_own_folders_and_entry_points(tmp_path: Path) 
 
 
 @pytest.mark.behaviour("resource-precedence")
-def test_a_persons_own_skill_hides_one_of_a_package_and_the_command_line_hides_both(
+def test_a_skill_of_the_user_hides_one_of_a_package_and_the_command_line_hides_both(
     tmp_path: Path,
 ) -> None:
     make_package(tmp_path / "agent", "skills/a/SKILL.md prompts/p.md")
@@ -214,7 +214,7 @@ ODD = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("odd", [*ODD, *(f"!{each}" for each in ODD[:-1])])
-def test_an_odd_path_is_refused_at_install_and_one_warning_at_start(
+def test_an_invalid_path_is_rejected_at_install_and_is_one_warning_at_start(
     tmp_path: Path, kind: str, odd: object
 ) -> None:
     root = make_package(tmp_path / "pk", "skills/a/SKILL.md", manifest={kind: [odd, odd]})
@@ -228,7 +228,7 @@ def test_an_odd_path_is_refused_at_install_and_one_warning_at_start(
 
 
 @pytest.mark.parametrize("point", ["/etc/passwd:x", "x" * 300, "../../x", "a\0b:c", "a b"])
-def test_an_odd_entry_point_is_refused_at_install_and_one_warning_at_start(
+def test_an_invalid_entry_point_is_rejected_at_install_and_is_one_warning_at_start(
     tmp_path: Path, point: str
 ) -> None:
     root = tmp_path / "agent" / "pypi" / "tips"

@@ -46,13 +46,13 @@ def test_entries_are_read_and_written_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("raw", [7, None, {}, {"source": 3}, ["npm:x"]])
-def test_what_cannot_be_an_entry_is_none(raw: object) -> None:
+def test_an_invalid_entry_is_ignored(raw: object) -> None:
     assert read_entry(raw) is None
     assert read_entries([raw, "npm:x"]) == [PackageEntry(source="npm:x")]
     assert read_entries(raw) == ([PackageEntry(source="npm:x")] if raw == ["npm:x"] else [])
 
 
-def test_a_package_is_found_by_what_it_is_and_by_how_it_is_written() -> None:
+def test_an_entry_is_found_by_its_identity_or_by_its_text() -> None:
     raw = ["npm:one@1", 7, {"source": "../pk/x"}, "git:::"]
 
     def places(text: str) -> list[int]:
@@ -63,14 +63,14 @@ def test_a_package_is_found_by_what_it_is_and_by_how_it_is_written() -> None:
     assert found == [[0], [2], [2], []]
 
 
-def test_an_entry_takes_the_place_of_all_that_name_it() -> None:
+def test_an_entry_replaces_all_entries_of_its_package() -> None:
     raw = ["npm:one@1", "npm:two", "npm:one"]
 
     assert with_entry(raw, PackageEntry(source="npm:one@2"), [0, 2]) == ["npm:one@2", "npm:two"]
     assert with_entry(raw, PackageEntry(source="npm:three"), []) == [*raw, "npm:three"]
 
 
-def test_what_pi_does_not_know_of_an_entry_stays() -> None:
+def test_unknown_fields_of_an_entry_are_kept() -> None:
     raw = [{"source": "npm:one", "note": "mine"}]
 
     changed = with_entry(raw, PackageEntry(source="npm:one", filters={"skills": ()}), [0])

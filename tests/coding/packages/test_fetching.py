@@ -56,7 +56,7 @@ async def test_missing_packages_are_fetched_and_reported(
     assert again == []
 
 
-async def test_one_that_fails_stops_no_other(
+async def test_a_failed_fetch_does_not_stop_the_others(
     stores: PackageStores, location: PackageLocation, npm: FakeNpm, repository: Repository
 ) -> None:
     npm.break_down("npm error 404 Not Found\n")
@@ -82,7 +82,7 @@ async def test_offline_nothing_is_fetched(
     assert npm.calls() == []
 
 
-async def test_what_a_crash_has_left_aside_is_put_back_also_offline(
+async def test_a_folder_left_by_a_crash_is_restored_also_offline(
     stores: PackageStores, location: PackageLocation, npm: FakeNpm
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
@@ -110,7 +110,7 @@ def test_files_and_folders_that_are_extensions_are_no_packages(tmp_path: Path) -
     assert [text for text in [*named, *others] if is_package(text, tmp_path)] == named
 
 
-def test_packages_of_the_command_line_do_not_depend_on_the_location(tmp_path: Path) -> None:
+def test_local_packages_of_the_command_line_are_stored_as_absolute_paths(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
     location = PackageLocation(scope="temporary", base=tmp_path / "agent" / "temporary")
 

@@ -55,5 +55,5 @@ def test_filters_never_extend_what_is_offered(filters: list[str], alone: bool) -
     assert set(chosen) <= {"a/b", "b.a"}
 
 
-def test_paths_are_compared_without_their_ornaments() -> None:
+def test_redundant_parts_of_a_path_are_removed() -> None:
     assert plain_path("././skills/a//") == "skills/a"

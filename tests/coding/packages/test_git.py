@@ -17,7 +17,7 @@ from tests.sampling import sampled
 
 
 class Checkout:
-    """One package that is brought again and again."""
+    """One package that is installed repeatedly."""
 
     def __init__(self, source: str, location: PackageLocation, programs: Programs) -> None:
         parsed = parse_source(source, Path("/"))
@@ -42,7 +42,7 @@ class Checkout:
         return sorted(path.name for path in self.folder.iterdir() if path.name != ".git")
 
 
-async def test_a_repository_is_checked_out_where_its_name_says(
+async def test_a_repository_is_checked_out_to_a_folder_named_after_its_url(
     repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     commit = repository.commit("a.txt")
@@ -73,7 +73,7 @@ async def test_any_ref_can_be_named(
     assert checkout.files == ["a.txt"]
 
 
-async def test_an_update_follows_a_branch_and_leaves_a_tag(
+async def test_an_update_follows_a_branch_but_not_a_tag(
     repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     one = repository.commit("a.txt")
@@ -92,7 +92,7 @@ async def test_an_update_follows_a_branch_and_leaves_a_tag(
 @pytest.mark.full
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("name", sampled(["agent", 'a:"b'], keep=1))
-async def test_an_update_never_goes_back(
+async def test_an_update_is_never_a_downgrade(
     repository: Repository, programs: Programs, tmp_path: Path, name: str
 ) -> None:
     location = PackageLocation(scope="user", base=tmp_path / name)
@@ -126,7 +126,7 @@ async def test_a_failed_clone_leaves_nothing(
     assert list(location.base.iterdir()) == []
 
 
-async def test_a_failed_update_leaves_what_was_there(
+async def test_a_failed_update_keeps_the_existing_checkout(
     repository: Repository, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     repository.commit("a.txt")
@@ -140,7 +140,7 @@ async def test_a_failed_update_leaves_what_was_there(
     assert checkout.files == ["a.txt"]
 
 
-async def test_nothing_of_a_repository_is_run(
+async def test_a_checkout_runs_no_hooks_and_fetches_no_submodules(
     repository: Repository, location: PackageLocation, tmp_path: Path, programs: Programs
 ) -> None:
     template = tmp_path / "template"
@@ -164,7 +164,7 @@ async def test_nothing_of_a_repository_is_run(
     assert list((checkout.folder / "sub").iterdir()) == []
 
 
-async def test_what_is_not_a_checkout_is_not_replaced(
+async def test_a_folder_that_is_not_a_checkout_is_not_replaced(
     repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")
@@ -188,7 +188,7 @@ async def test_a_checkout_is_not_put_into_another_one(
         await Checkout(inner.source, location, programs).bring()
 
 
-async def test_offline_only_a_repository_on_this_machine_can_be_had(
+async def test_offline_only_a_local_repository_can_be_installed(
     repository: Repository, location: PackageLocation, programs: Programs
 ) -> None:
     repository.commit("a.txt")

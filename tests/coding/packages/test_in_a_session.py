@@ -1,4 +1,4 @@
-"""Packages as a session meets them."""
+"""Packages in a session."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-async def test_packages_of_a_project_count_when_it_is_trusted(tmp_path: Path) -> None:
+async def test_packages_of_a_project_are_used_only_when_it_is_trusted(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     make_package(fixture.home / "own", "skills/mine/SKILL.md prompts/hello.md")
     make_package(fixture.home / "theirs", "skills/project/SKILL.md")
@@ -54,7 +54,7 @@ async def test_a_package_that_is_not_installed_is_a_warning(tmp_path: Path) -> N
     ]
 
 
-async def test_of_thousands_of_files_that_cannot_be_used_the_first_are_named(
+async def test_warnings_about_many_unusable_files_are_limited(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, environ=OFFLINE)
@@ -70,7 +70,7 @@ async def test_of_thousands_of_files_that_cannot_be_used_the_first_are_named(
 
 
 def says(word: str) -> str:
-    """An extension with a command that says a word."""
+    """An extension with a command that shows a word."""
     return f"""\
 def extension(pi):
     @pi.command("say")
@@ -80,7 +80,7 @@ def extension(pi):
 
 
 async def command_texts(fixture: SessionFixture) -> list[str]:
-    """What the command says in a session."""
+    """The texts that the command shows in a session."""
     session = await fixture.open()
     await session.start()
     await session.prompt("/say")
@@ -108,7 +108,7 @@ async def test_extensions_of_packages_are_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-async def test_a_distribution_has_its_own_modules_and_what_it_needs(
+async def test_an_extension_of_a_distribution_can_import_its_modules_and_dependencies(
     tmp_path: Path, wheelhouse: Path, programs: Programs
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -146,7 +146,7 @@ async def test_a_distribution_has_its_own_modules_and_what_it_needs(
         IMPORT_ROOTS.discard(str(root))
 
 
-async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
+async def test_a_second_package_with_the_same_module_name_is_rejected(
     tmp_path: Path,
 ) -> None:
     roots = []
@@ -167,7 +167,9 @@ async def test_of_two_packages_with_a_module_of_one_name_the_second_is_refused(
 
 
 @pytest.mark.behaviour("resource-precedence")
-async def test_project_beats_user_beats_package(tmp_path: Path) -> None:
+async def test_project_tools_override_user_tools_and_both_override_package_tools(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     tool = "def extension(pi):\n    @pi.tool\n    async def who() -> str:\n        return {!r}\n"
     fixture.write("kit/extensions/c.py", tool.format("package"))

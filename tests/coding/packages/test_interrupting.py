@@ -62,7 +62,7 @@ class Holding(SimpleHTTPRequestHandler):
 
 @contextmanager
 def index(folder: Path, hold: int) -> Iterator[tuple[str, threading.Event]]:
-    """Its address, and what is set once it hangs."""
+    """Yield the URL of the index, and an event that is set once it hangs."""
     state: dict[str, Any] = {
         "wheels": 0,
         "hangs": threading.Event(),

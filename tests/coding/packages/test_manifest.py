@@ -11,7 +11,7 @@ from pi.coding.packages.contents import read_object, read_package_manifest
 BROKEN = "; the folders of its package are used"
 
 
-def test_no_file_and_no_key_declare_nothing(tmp_path: Path) -> None:
+def test_without_a_manifest_nothing_is_declared(tmp_path: Path) -> None:
     assert read_package_manifest(tmp_path, pytest.fail) is None
 
     (tmp_path / "package.json").write_text('{"name": "x"}')
@@ -25,7 +25,7 @@ def test_an_empty_declaration_offers_nothing(tmp_path: Path) -> None:
     assert read_package_manifest(tmp_path, pytest.fail) == {}
 
 
-def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> None:
+def test_pyproject_overrides_package_json_for_each_kind(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text(
         '\ufeff{"pi": {"extensions": ["src/x.ts"], "skills": ["skills"]}}',
         encoding="utf-8",
@@ -39,7 +39,7 @@ def test_the_python_project_has_the_last_word_on_each_kind(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("value", ["skills", 3, ["skills", 3], {"a": "b"}, None])
-def test_a_kind_that_is_no_list_of_paths_is_warned_of(tmp_path: Path, value: object) -> None:
+def test_a_kind_that_is_not_a_list_of_paths_is_a_warning(tmp_path: Path, value: object) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"pi": {"skills": value}}))
     warnings: list[str] = []
 
@@ -49,7 +49,7 @@ def test_a_kind_that_is_no_list_of_paths_is_warned_of(tmp_path: Path, value: obj
 
 
 @pytest.mark.parametrize("value", ["skills", 3, ["skills"]])
-def test_a_declaration_that_is_no_object_is_warned_of(tmp_path: Path, value: object) -> None:
+def test_a_declaration_that_is_not_an_object_is_a_warning(tmp_path: Path, value: object) -> None:
     (tmp_path / "package.json").write_text(json.dumps({"pi": value}))
     warnings: list[str] = []
 

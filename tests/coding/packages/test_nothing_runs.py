@@ -98,7 +98,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-async def test_a_folder_that_requires_more_than_a_name_is_refused(
+async def test_a_folder_with_a_dependency_outside_a_package_index_is_rejected(
     store: PackageStore, trap: Trap, tmp_path: Path, form: str
 ) -> None:
     tips = make_package(tmp_path / "tips", "extensions/x.py")
@@ -117,7 +117,7 @@ async def test_a_folder_that_requires_more_than_a_name_is_refused(
     assert store.entries() == ()
 
 
-async def test_a_repository_that_requires_more_than_a_name_is_refused(
+async def test_a_repository_with_a_dependency_outside_a_package_index_is_rejected(
     store: PackageStore, repository: Repository, trap: Trap, tmp_path: Path
 ) -> None:
     (repository.folder / "pyproject.toml").write_text(
@@ -190,7 +190,7 @@ async def test_variables_of_pip_cannot_add_anything_to_an_installation(
 
 @pytest.mark.full
 @pytest.mark.slow
-async def test_neither_a_source_archive_nor_the_configuration_of_pip_is_built(
+async def test_a_source_archive_is_not_built_even_if_pip_is_configured_to(
     make_store: MakeStore, programs: Programs, wheelhouse: Path, trap: Trap, tmp_path: Path
 ) -> None:
     trap.sdist(wheelhouse)
@@ -205,7 +205,7 @@ async def test_neither_a_source_archive_nor_the_configuration_of_pip_is_built(
 
 
 @pytest.mark.parametrize("name", ["site", "a:b"])
-async def test_the_configuration_of_a_repository_above_starts_nothing(
+async def test_git_configuration_of_an_enclosing_repository_runs_no_programs(
     programs: Programs, trap: Trap, tmp_path: Path, name: str
 ) -> None:
     site = Repository(tmp_path / name)
@@ -221,7 +221,7 @@ async def test_the_configuration_of_a_repository_above_starts_nothing(
     assert not trap.has_run
 
 
-async def test_the_configuration_of_a_checkout_that_was_there_starts_nothing(
+async def test_git_configuration_of_an_existing_checkout_runs_no_programs(
     make_store: MakeStore, repository: Repository, trap: Trap, tmp_path: Path
 ) -> None:
     store = make_store("project")
@@ -243,7 +243,7 @@ async def test_the_configuration_of_a_checkout_that_was_there_starts_nothing(
     assert (checkout.parent / "skills/b/SKILL.md").is_file()
 
 
-async def test_files_of_a_repository_that_name_programs_start_nothing(
+async def test_git_files_of_a_repository_run_no_programs(
     store: PackageStore, repository: Repository, trap: Trap, tmp_path: Path
 ) -> None:
     (repository.folder / ".gitattributes").write_text("* filter=mark diff=mark merge=mark\n")
@@ -274,7 +274,7 @@ async def test_a_source_cannot_name_a_program(
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
-async def test_npm_runs_no_scripts_and_takes_nothing_but_packages_of_the_registry(
+async def test_npm_runs_no_scripts_and_installs_only_packages_of_the_registry(
     make_store: MakeStore, programs: Programs, trap: Trap, tmp_path: Path
 ) -> None:
     scripts = dict.fromkeys(("preinstall", "install", "postinstall", "prepare"), str(trap.program))

@@ -30,7 +30,7 @@ async def install(
         )
 
 
-async def test_a_package_is_installed_beside_those_that_are_there(
+async def test_a_package_is_installed_beside_existing_ones(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.2.0", "skills/x/SKILL.md")
@@ -55,7 +55,7 @@ async def test_a_package_is_installed_beside_those_that_are_there(
     )
 
 
-async def test_npm_runs_no_scripts_and_sees_little(
+async def test_npm_runs_no_scripts_and_gets_a_restricted_environment(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -71,7 +71,7 @@ async def test_npm_runs_no_scripts_and_sees_little(
     assert seen["NPM_CONFIG_REGISTRY"] == "http://127.0.0.1:9"
 
 
-async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
+async def test_an_update_installs_the_latest_version_unless_pinned(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -93,7 +93,7 @@ async def test_an_update_brings_the_latest_and_leaves_what_is_pinned(
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-async def test_an_update_never_goes_back(
+async def test_an_update_is_never_a_downgrade(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -118,7 +118,7 @@ async def test_a_broken_package_is_installed_again(
     )
 
 
-async def test_a_failure_of_npm_leaves_everything(
+async def test_a_failure_of_npm_changes_nothing(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -134,7 +134,7 @@ async def test_a_failure_of_npm_leaves_everything(
     assert snapshot(location.base) == before
 
 
-async def test_without_npm_the_error_has_a_hint(
+async def test_a_missing_npm_program_is_an_error_with_a_hint(
     location: PackageLocation, programs: Programs
 ) -> None:
     with pytest.raises(InstallFailed) as caught:
@@ -156,7 +156,7 @@ async def test_offline_is_passed_to_npm(
     assert all("--offline" in words for words, _ in npm.calls())
 
 
-async def test_a_package_is_removed_and_others_stay(
+async def test_a_package_is_removed_and_others_are_kept(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -172,7 +172,7 @@ async def test_a_package_is_removed_and_others_stay(
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-async def test_nothing_is_installed_through_a_link_that_leads_out(
+async def test_nothing_is_installed_through_a_link_out_of_the_location(
     npm: FakeNpm, location: PackageLocation, programs: Programs, tmp_path: Path
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -206,7 +206,7 @@ TARBALL = "https://registry.example/x.tgz"
         keep=2,
     ),
 )
-async def test_what_is_of_no_registry_is_refused(
+async def test_dependencies_outside_the_registry_are_rejected(
     npm: FakeNpm,
     location: PackageLocation,
     programs: Programs,
@@ -223,7 +223,7 @@ async def test_what_is_of_no_registry_is_refused(
     assert not location.npm.exists()
 
 
-async def test_everything_that_npm_brings_is_named_before_it_counts(
+async def test_all_packages_of_an_npm_install_are_submitted_for_approval_before_they_are_used(
     npm: FakeNpm, location: PackageLocation, programs: Programs
 ) -> None:
     npm.publish("@a/tips", "1.0.0")
@@ -247,7 +247,7 @@ async def test_everything_that_npm_brings_is_named_before_it_counts(
     assert not location.npm.exists()
 
 
-async def test_the_npm_configuration_that_came_with_a_project_is_not_obeyed(
+async def test_an_npmrc_of_a_project_is_not_used(
     npm: FakeNpm, programs: Programs, tmp_path: Path
 ) -> None:
     npm.publish("@a/tips", "1.0.0")

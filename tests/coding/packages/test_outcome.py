@@ -22,7 +22,7 @@ def here(change: Change, version: str) -> Outcome:
         ("2", "1", False, False, True, here("kept", "2")),
     ],
 )
-def test_only_a_version_that_is_named_takes_back(
+def test_only_a_pinned_version_may_downgrade(
     installed: str, available: str, pinned: bool, newer: bool, force: bool, outcome: Outcome | None
 ) -> None:
     assert reason_to_skip(installed, available, pinned=pinned, newer=newer, force=force) == outcome

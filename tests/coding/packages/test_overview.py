@@ -19,11 +19,11 @@ def configured(source: str, root: Path, **more: object) -> Configured:
     )
 
 
-def test_an_empty_list_has_a_text() -> None:
+def test_an_empty_package_list_is_reported() -> None:
     assert list(list_lines([])) == ["No packages installed."]
 
 
-def test_packages_are_listed_by_whose_they_are(tmp_path: Path) -> None:
+def test_packages_are_listed_by_scope(tmp_path: Path) -> None:
     own = configured("npm:x", tmp_path)
     missing = configured("https://u:p@h.dev/o/r\x1b[2J", tmp_path / "gone", scope="project")
     filtered = configured(
@@ -42,7 +42,7 @@ def test_packages_are_listed_by_whose_they_are(tmp_path: Path) -> None:
     ]
 
 
-def test_every_resource_is_shown_with_whether_it_is_used(tmp_path: Path) -> None:
+def test_every_resource_is_listed_with_its_state(tmp_path: Path) -> None:
     package = Package(
         configured=configured("npm:x", tmp_path),
         offered={"skills": ("skills/a.md", "skills/b.md"), "extensions": ("e.ts",)},

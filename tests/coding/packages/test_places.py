@@ -18,5 +18,5 @@ BASE = Path("/home/me/.pi/agent")
         ("../x", Path("/home/me/.pi/x")),
     ],
 )
-def test_every_kind_of_package_has_its_place(text: str, target: Path) -> None:
+def test_every_kind_of_source_has_its_target_folder(text: str, target: Path) -> None:
     assert PackageLocation(scope="user", base=BASE).target(parse_source(text, BASE)) == target

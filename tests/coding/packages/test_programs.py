@@ -75,12 +75,12 @@ async def test_a_missing_git_is_an_error(programs: Programs, tmp_path: Path) -> 
         await replace(programs, environ={"PATH": str(tmp_path)}).git("x", cwd=tmp_path)
 
 
-async def test_a_question_to_git_has_two_answers(programs: Programs, tmp_path: Path) -> None:
+async def test_git_agrees_returns_whether_git_succeeded(programs: Programs, tmp_path: Path) -> None:
     assert await programs.git_agrees("version", cwd=tmp_path)
     assert not await programs.git_agrees("rev-parse", "HEAD", cwd=tmp_path)
 
 
-async def test_pip_imports_nothing_of_the_folder_it_works_in(
+async def test_pip_imports_nothing_from_the_working_directory(
     programs: Programs, tmp_path: Path
 ) -> None:
     (tmp_path / "pip.py").write_text("raise SystemExit('this is no pip')")
@@ -102,7 +102,7 @@ HANGS = {
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time and I/O are known on Linux only")
 @pytest.mark.parametrize("hang", sampled(HANGS.values(), keep=1), ids=HANGS)
 @pytest.mark.parametrize("program", sampled(["git", "npm", "pip"], keep=1))
-async def test_a_program_that_does_nothing_any_more_is_stopped(
+async def test_an_idle_program_is_stopped(
     programs: Programs,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -131,7 +131,7 @@ async def test_a_program_that_does_nothing_any_more_is_stopped(
 
 
 @pytest.mark.full
-async def test_a_program_that_works_without_a_word_is_not_stopped(
+async def test_a_busy_program_without_output_is_not_stopped(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installers, "STALL_SECONDS", 0.3)
@@ -146,7 +146,7 @@ async def test_a_program_that_works_without_a_word_is_not_stopped(
     assert output == "done\n"
 
 
-async def test_reading_a_repository_takes_seconds_at_most(
+async def test_reading_a_repository_times_out(
     programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installers, "READ_SECONDS", 0.3)

@@ -43,7 +43,7 @@ def same(change: Change, version: str) -> Outcome:
 
 
 @pytest.mark.slow
-async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
+async def test_missing_dependencies_of_a_package_are_installed_with_it(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     needs = ("msgspec", "pi-harness", "pi-inner==2.0")
@@ -71,7 +71,7 @@ async def test_a_package_gets_what_it_needs_and_pi_does_not_have(
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("package-installs-are-contained")
-async def test_an_update_goes_up_and_never_back(
+async def test_an_update_never_downgrades_unless_a_version_is_pinned(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(wheelhouse, "pi-tips", "1.0")
@@ -108,7 +108,7 @@ async def test_a_wheel_that_has_changed_is_refused(
 
 
 @pytest.mark.full
-async def test_what_would_have_to_be_built_is_refused(
+async def test_a_source_distribution_is_rejected(
     wheelhouse: Path, location: PackageLocation, programs: Programs
 ) -> None:
     (wheelhouse / "pi_tips-1.0.tar.gz").write_bytes(b"a source distribution")
@@ -119,7 +119,7 @@ async def test_what_would_have_to_be_built_is_refused(
     assert list(location.base.iterdir()) == []
 
 
-async def test_what_pi_itself_has_is_no_package(
+async def test_a_distribution_that_pi_itself_uses_is_rejected(
     location: PackageLocation, programs: Programs
 ) -> None:
     with pytest.raises(InstallFailed, match="is part of the Python that pi runs in"):
@@ -127,13 +127,13 @@ async def test_what_pi_itself_has_is_no_package(
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A simple index is nothing but folders with links."""
+    """Serves folders with links, which is all that a simple index needs."""
 
     def log_message(self, format: str, *args: object) -> None: ...
 
 
 class Closed(Quiet):
-    """An index that wants a name and a password."""
+    """An index that requires a name and a password."""
 
     def do_GET(self) -> None:
         credentials = b64encode(b"me:secret").decode()
@@ -161,7 +161,7 @@ def index(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
 
 @pytest.mark.full
 @pytest.mark.slow
-async def test_the_persons_own_index_is_asked(
+async def test_the_configured_package_index_is_used(
     tmp_path: Path, location: PackageLocation, programs: Programs
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")
@@ -177,7 +177,7 @@ async def test_the_persons_own_index_is_asked(
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("way", sampled(["netrc", "keyring"], keep=1))
-async def test_the_credentials_of_an_index_are_found_where_pip_finds_them(
+async def test_credentials_of_an_index_are_read_from_netrc_or_keyring(
     tmp_path: Path, location: PackageLocation, programs: Programs, way: str
 ) -> None:
     make_wheel(tmp_path / "index" / "simple" / "pi-tips", "pi-tips", "1.0")

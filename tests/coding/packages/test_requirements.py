@@ -41,13 +41,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", NAMED)
-def test_names_with_versions_are_taken(text: str) -> None:
+def test_names_with_versions_are_accepted(text: str) -> None:
     assert require_index_name(text, "tips") == text
     assert requirement_name(text).startswith("one")
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_everything_else_is_refused(text: str) -> None:
+def test_other_requirements_are_rejected(text: str) -> None:
     with pytest.raises(InstallFailed) as caught:
         require_index_name(text, "tips")
 
@@ -56,7 +56,7 @@ def test_everything_else_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [3, None, ["one"], {"one": "1"}])
-def test_what_is_no_text_is_refused(value: object) -> None:
+def test_a_requirement_that_is_not_text_is_rejected(value: object) -> None:
     with pytest.raises(InstallFailed, match="is not text"):
         require_index_name(value, "tips")
 

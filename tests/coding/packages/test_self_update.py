@@ -30,7 +30,9 @@ SITE = "lib/python3.11/site-packages/pi/__init__.py"
         ("/venv", "/code/src/pi/__init__.py", "git -C /code/src/pi pull"),
     ],
 )
-def test_pi_is_updated_by_what_installed_it(prefix: str, module: str, command: str) -> None:
+def test_the_update_command_fits_the_installer_of_pi(
+    prefix: str, module: str, command: str
+) -> None:
     found = update_command(
         Path(prefix, module), prefix=Path(prefix), executable=Path("/venv/bin/python")
     )

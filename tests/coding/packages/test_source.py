@@ -50,7 +50,7 @@ def git(url: str, *place: str, ref: str = "") -> GitSource:
         ("plain", LocalSource(path=BASE / "plain")),
     ],
 )
-def test_a_source_is_understood(text: str, source: Source) -> None:
+def test_a_source_is_parsed(text: str, source: Source) -> None:
     assert parse_source(text, BASE) == source
 
 
@@ -94,7 +94,7 @@ def test_a_branch_with_a_slash_is_distinguished_from_a_folder_with_an_at(tmp_pat
         "a\0b",
     ],
 )
-def test_a_source_that_would_lead_astray_is_refused(text: str) -> None:
+def test_an_invalid_or_unsafe_source_is_rejected(text: str) -> None:
     with pytest.raises(BadSource):
         parse_source(text, BASE)
 
@@ -118,11 +118,11 @@ def test_any_text_is_a_source_or_is_refused(text: str, lead: str) -> None:
         ("./x", "/srv/site/x/"),
     ],
 )
-def test_a_package_is_the_same_whatever_its_version(one: str, other: str) -> None:
+def test_a_package_has_one_identity_for_all_its_versions(one: str, other: str) -> None:
     assert parse_source(one, BASE).identity == parse_source(other, BASE).identity
 
 
-def test_a_link_to_a_folder_is_the_folder(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_has_the_identity_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
 
@@ -141,7 +141,7 @@ def test_a_path_is_stored_relative_to_the_settings(text: str, stored: str) -> No
     assert stored_form(parse_source(text, BASE), text, BASE) == stored
 
 
-def test_what_is_asked_of_npm_and_pip_names_the_version() -> None:
+def test_requirements_for_npm_and_pip_include_the_version() -> None:
     assert [
         NpmSource(name="a").spec,
         NpmSource(name="a", version="2").spec,

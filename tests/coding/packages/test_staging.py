@@ -12,7 +12,7 @@ from tests.coding.packages.making import make_package, snapshot
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
+def test_the_staging_folder_is_private_and_removed_afterwards(tmp_path: Path) -> None:
     with staging(tmp_path / "new" / "base") as work:
         mode = stat.S_IMODE(work.stat().st_mode)
         (work / "x").write_text("x")
@@ -22,7 +22,7 @@ def test_the_folder_for_the_work_is_private_and_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-def test_the_folder_for_the_work_goes_after_a_failure_too(tmp_path: Path) -> None:
+def test_the_staging_folder_is_removed_after_a_failure(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), staging(tmp_path) as work:
         read_only = make_package(work / "objects", "a.txt")
         (read_only / "a.txt").chmod(0o400)
@@ -51,7 +51,7 @@ def test_a_failed_exchange_leaves_the_old_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_failure_after_an_exchange_takes_it_back(tmp_path: Path, there: bool) -> None:
+def test_an_exchange_is_rolled_back_after_a_later_failure(tmp_path: Path, there: bool) -> None:
     if there:
         make_package(tmp_path / "git" / "x", "old.txt")
     before = snapshot(tmp_path)
@@ -81,9 +81,7 @@ class Crash:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_an_exchange_that_a_crash_has_cut_is_taken_back_by_the_next(
-    tmp_path: Path, steps: int
-) -> None:
+def test_an_exchange_interrupted_by_a_crash_is_rolled_back(tmp_path: Path, steps: int) -> None:
     make_package(tmp_path / "git" / "x", "old.txt")
     Crash(tmp_path).exchange(note="target", steps=steps)
 
@@ -93,7 +91,7 @@ def test_an_exchange_that_a_crash_has_cut_is_taken_back_by_the_next(
 
 
 @pytest.mark.parametrize("steps", [0, 1])
-def test_what_a_crash_has_left_where_nothing_was_goes(tmp_path: Path, steps: int) -> None:
+def test_a_new_folder_left_by_a_crash_is_removed(tmp_path: Path, steps: int) -> None:
     Crash(tmp_path).exchange(note="added", steps=steps)
 
     clean_up_interrupted(tmp_path)
@@ -101,7 +99,7 @@ def test_what_a_crash_has_left_where_nothing_was_goes(tmp_path: Path, steps: int
     assert snapshot(tmp_path) == {}
 
 
-def test_a_crash_after_the_work_takes_nothing_back(tmp_path: Path) -> None:
+def test_a_crash_after_a_finished_exchange_rolls_nothing_back(tmp_path: Path) -> None:
     make_package(tmp_path / "git" / "x", "old.txt")
     crash = Crash(tmp_path)
     crash.exchange(note="target", steps=2)
@@ -113,7 +111,7 @@ def test_a_crash_after_the_work_takes_nothing_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
-def test_nothing_is_put_where_a_link_leads_out(tmp_path: Path) -> None:
+def test_an_exchange_through_a_link_out_of_the_base_is_rejected(tmp_path: Path) -> None:
     outside = make_package(tmp_path / "outside", "precious/x.txt")
     base = make_package(tmp_path / "base", "keep.txt")
     (base / "git").symlink_to(outside)
@@ -125,7 +123,7 @@ def test_nothing_is_put_where_a_link_leads_out(tmp_path: Path) -> None:
     assert snapshot(outside) == {"precious/x.txt": "{}\n"}
 
 
-def test_removing_a_link_leaves_what_it_leads_to(tmp_path: Path) -> None:
+def test_removing_a_link_keeps_its_target(tmp_path: Path) -> None:
     make_package(tmp_path / "real", "x.txt")
     (tmp_path / "link").symlink_to("real")
 

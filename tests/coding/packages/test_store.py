@@ -43,7 +43,7 @@ def only(*stores: PackageStore) -> Package:
     return package
 
 
-async def test_a_folder_is_named_relative_to_the_settings_and_once(
+async def test_a_folder_is_listed_once_and_relative_to_the_settings(
     store: PackageStore, tmp_path: Path
 ) -> None:
     make_package(tmp_path / "pk" / "x", "skills/a/SKILL.md")
@@ -103,7 +103,7 @@ async def test_a_package_of_every_kind_is_installed_found_and_removed(
 
 
 @pytest.mark.full
-async def test_what_cannot_be_fetched_is_not_named(
+async def test_a_package_that_cannot_be_fetched_is_not_listed(
     store: PackageStore, npm: FakeNpm, repository: Repository, tmp_path: Path
 ) -> None:
     npm.break_down("fatal: no")
@@ -116,7 +116,7 @@ async def test_what_cannot_be_fetched_is_not_named(
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
+async def test_unreadable_settings_are_rejected_before_anything_is_installed(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
     (tmp_path / "agent").mkdir()
@@ -134,7 +134,7 @@ async def test_settings_that_cannot_be_read_stop_everything_before_it_begins(
 
 
 class Meddled(Programs):
-    """npm, while the settings are edited by hand."""
+    """Programs whose ``npm install`` also overwrites the settings, as a user's edit would."""
 
     settings: Path
     text: str
@@ -147,7 +147,7 @@ class Meddled(Programs):
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_a_package_that_cannot_be_named_is_not_left_behind(
+async def test_an_installation_is_rolled_back_when_it_cannot_be_listed_in_the_settings(
     make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path, there: bool
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
@@ -167,7 +167,7 @@ async def test_a_package_that_cannot_be_named_is_not_left_behind(
 
 
 @pytest.mark.behaviour("saves-merge-changed-keys")
-async def test_what_is_written_by_hand_while_a_package_is_fetched_stays(
+async def test_settings_edited_during_an_installation_are_kept(
     make_store: MakeStore, programs: Programs, npm: FakeNpm, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
@@ -203,7 +203,7 @@ async def test_a_package_that_is_not_there_cannot_be_removed(
         await store.remove("npm:tips", tmp_path, pytest.fail)
 
 
-async def test_a_package_is_forgotten_even_if_its_files_cannot_go(
+async def test_a_package_is_removed_from_the_settings_even_if_its_files_remain(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0")
@@ -218,7 +218,7 @@ async def test_a_package_is_forgotten_even_if_its_files_cannot_go(
     assert warnings == [f"{target} was not removed: npm uninstall failed: locked"]
 
 
-async def test_an_update_fetches_what_is_missing_too(
+async def test_an_update_also_installs_missing_packages(
     store: PackageStore, npm: FakeNpm, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0")
@@ -230,7 +230,7 @@ async def test_an_update_fetches_what_is_missing_too(
     assert await store.update(missing) == Outcome(change="pinned", before="1.0.0", after="1.0.0")
 
 
-async def test_what_a_project_installs_stays_out_of_its_history(
+async def test_packages_of_a_project_are_ignored_by_git(
     make_store: MakeStore, npm: FakeNpm, repository: Repository, tmp_path: Path
 ) -> None:
     npm.publish("tips", "1.0.0")
@@ -271,7 +271,7 @@ exec '{git}' "$@"
 @pytest.mark.behaviour("package-installs-are-contained")
 @pytest.mark.parametrize("step", ["ls-remote", "clone", "checkout"])
 @pytest.mark.parametrize("there", sampled(["nothing", "an older version"], keep=1))
-async def test_whatever_step_is_interrupted_the_state_before_stays(
+async def test_an_interrupted_git_installation_keeps_the_previous_state(
     make_store: MakeStore,
     repository: Repository,
     programs: Programs,
@@ -300,7 +300,7 @@ async def test_whatever_step_is_interrupted_the_state_before_stays(
     assert len(found(store).places("skills")) == 2
 
 
-async def test_only_one_installs_at_a_time(
+async def test_concurrent_installations_are_locked_out(
     store: PackageStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi.coding.packages.store.LOCK_WAIT_SECONDS", 0.0)
@@ -319,7 +319,7 @@ async def test_only_one_installs_at_a_time(
         ("tips.tgz", "a single file must end with .py."),
     ],
 )
-async def test_what_to_do_with_another_file_is_said(
+async def test_installing_an_unsupported_file_has_a_hint(
     store: PackageStore, tmp_path: Path, name: str, hint: str
 ) -> None:
     make_package(tmp_path, name)
@@ -330,7 +330,7 @@ async def test_what_to_do_with_another_file_is_said(
     assert caught.value.hint.endswith(hint)
 
 
-async def test_an_extension_of_the_original_cannot_be_installed_alone(
+async def test_a_typescript_extension_cannot_be_installed_alone(
     store: PackageStore, tmp_path: Path
 ) -> None:
     make_package(tmp_path, "mine.py theirs.ts")
@@ -355,7 +355,7 @@ async def test_a_resource_is_switched_in_the_settings(store: PackageStore, tmp_p
     assert listed(store) == ["../pk"]
 
 
-async def test_a_project_changes_what_it_uses_of_the_persons_package(
+async def test_a_project_overrides_the_resources_it_uses_of_a_user_package(
     make_store: MakeStore, tmp_path: Path
 ) -> None:
     own, project = make_store(), make_store("project")

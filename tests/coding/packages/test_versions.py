@@ -26,5 +26,5 @@ def test_some_versions_are_equal(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [("next", "1.0"), ("1.0", ""), ("", "")])
-def test_what_cannot_be_compared_is_not_newer(one: str, other: str) -> None:
+def test_versions_that_cannot_be_compared_are_not_newer(one: str, other: str) -> None:
     assert not is_newer(one, other)

@@ -35,7 +35,7 @@ def test_a_distribution_is_read_from_its_metadata(tmp_path: Path) -> None:
     assert installed_distribution(tmp_path / "nowhere", "my-tips") is None
 
 
-def test_what_can_be_imported_is_known_with_its_version(tmp_path: Path) -> None:
+def test_importable_modules_are_mapped_to_their_distribution(tmp_path: Path) -> None:
     for wheel in (
         make_wheel(tmp_path, "tips", "1.0", "single.py fast.cpython-311.so notes.txt"),
         make_wheel(tmp_path, "more", "2"),
@@ -52,7 +52,7 @@ def test_what_can_be_imported_is_known_with_its_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[pi.extensions", "pi.extensions", "[pi.extensions]\nx"])
-def test_broken_entry_points_are_none(tmp_path: Path, text: str) -> None:
+def test_invalid_entry_points_are_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / "x-1.dist-info").mkdir()
     (tmp_path / "x-1.dist-info" / "entry_points.txt").write_text(text)
 
@@ -80,7 +80,7 @@ def test_an_entry_point_is_a_module_and_perhaps_an_attribute(text: str) -> None:
     "text",
     ["", ":x", "/etc/x", "a/b", "../x", "a..b", ".a", "a\0", "a:b/c", "x" * 253, "a." * 1500],
 )
-def test_an_entry_point_that_is_no_module_has_no_file(tmp_path: Path, text: str) -> None:
+def test_an_invalid_entry_point_has_no_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.py").touch()
 
     assert not is_entry_point(text)

@@ -41,7 +41,7 @@ def test_empty_sections_are_left_out() -> None:
     assert list(prompt_sections(PARTS)) == ["preamble", "tools", "rules", "docs", "cwd"]
 
 
-def test_tools_are_listed_with_their_line_and_their_advice_becomes_a_rule() -> None:
+def test_tools_are_listed_with_their_snippet_and_guidelines_become_rules() -> None:
     quiet = ToolNote(name="quiet", guidelines=("Look first.",))
     sections = prompt_sections(replace(PARTS, tools=(READ, quiet)))
 
@@ -49,7 +49,7 @@ def test_tools_are_listed_with_their_line_and_their_advice_becomes_a_rule() -> N
     assert sections["rules"].count("- Look first.") == 1
 
 
-def test_a_prompt_of_ones_own_replaces_everything_about_pi() -> None:
+def test_a_custom_system_prompt_replaces_all_sections_about_pi() -> None:
     sections = prompt_sections(replace(PARTS, files=PromptFiles(system="You are a cat.")))
 
     assert sections == {"preamble": "You are a cat.", "cwd": "<cwd>\n/somewhere\n</cwd>"}
@@ -74,10 +74,10 @@ def test_skills_are_listed_only_when_their_files_can_be_read(tool: str, listed: 
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_the_same_state_gives_the_same_bytes() -> None:
+def test_the_same_parts_produce_the_same_prompt() -> None:
     assert prompt_sections(PARTS) == prompt_sections(PARTS)
     assert "2026-11-16" in prompt_sections(PARTS)["preamble"]
 
 
-def test_documentation_that_is_not_installed_is_not_spoken_of() -> None:
+def test_documentation_that_is_not_installed_is_not_mentioned() -> None:
     assert "docs" not in prompt_sections(replace(PARTS, docs=""))

@@ -9,7 +9,7 @@ from pi.coding.resources.kinds import Where
 
 
 def place(tmp_path: Path, *, trusted: bool = True) -> Where:
-    """Where to look; everything or nothing of it is trusted."""
+    """Where to search; either everything or nothing is trusted."""
     cwd = tmp_path / "home" / "project"
     for folder in (cwd, tmp_path / "home" / "agent"):
         folder.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,7 @@ def test_the_project_comes_before_the_user_and_pi_before_other_agents(
     assert skills(where) == [("b", "auto", "project"), ("a", "gemini", "project")]
 
 
-def test_names_of_skills_choose_which_are_used(where: ResourceSearch) -> None:
+def test_patterns_of_skill_names_select_the_used_skills(where: ResourceSearch) -> None:
     for name in ("deploy-a", "deploy-b", "test"):
         put(where.cwd / f".pi/skills/{name}/SKILL.md", SKILL)
     names = SkillNames(include=("deploy-*",), ignore=("*-b",))
@@ -68,7 +68,7 @@ def test_names_of_skills_choose_which_are_used(where: ResourceSearch) -> None:
     assert [name for name, _, _ in skills(replace(where, names=names))] == ["deploy-a"]
 
 
-def test_nearest_prompt_files_of_the_repository_count(where: ResourceSearch) -> None:
+def test_the_nearest_prompt_files_of_the_repository_are_used(where: ResourceSearch) -> None:
     put(where.cwd.parent / ".pi/SYSTEM.md", "root")
     put(where.cwd.parent / ".pi/APPEND_SYSTEM.md", "root")
     put(where.cwd / ".pi/APPEND_SYSTEM.md", "near")
@@ -80,7 +80,7 @@ def test_nearest_prompt_files_of_the_repository_count(where: ResourceSearch) -> 
     assert [each.name for each in found.prompts] == ["hi", "a:b"]
 
 
-def test_directories_above_that_are_not_trusted_do_not_count(where: ResourceSearch) -> None:
+def test_untrusted_parent_directories_are_not_used(where: ResourceSearch) -> None:
     put(where.cwd.parent / ".pi/SYSTEM.md", "root")
     put(where.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
     wary = replace(where, trusts=lambda folder: folder == where.cwd)
@@ -132,7 +132,7 @@ def test_settings_of_the_project_win_over_those_of_the_user(where: ResourceSearc
     assert "LD_PRELOAD" in found.warnings[0]
 
 
-def test_rules_follow_the_switch_and_the_acceptance_of_their_agent(tmp_path: Path) -> None:
+def test_rules_respect_disabled_and_accepted_agents(tmp_path: Path) -> None:
     where = place(tmp_path)
     put(where.cwd / ".claude/rules/a.md", "project")
     put(where.home / ".claude/rules/b.md", "user")
@@ -156,7 +156,7 @@ def test_only_agents_without_a_decision_are_offered(tmp_path: Path) -> None:
     assert list(offered(tmp_path, AgentUse(off=frozenset({"gemini"})), ["claude"])) == []
 
 
-def test_files_of_a_folder_that_is_no_repository_end_there(where: ResourceSearch) -> None:
+def test_outside_a_repository_parent_directories_are_not_searched(where: ResourceSearch) -> None:
     (where.cwd.parent / ".git/HEAD").unlink()
     (where.cwd.parent / ".git").rmdir()
     put(where.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)

@@ -19,7 +19,7 @@ def test_commands_in_folders_have_names_with_colons(tmp_path: Path) -> None:
     assert [each.name for each in commands] == ["fix", "git:commit", "git:deep:er", "x"]
 
 
-def test_commands_of_plugins_begin_with_its_name_and_know_its_folder(tmp_path: Path) -> None:
+def test_commands_of_a_plugin_have_its_prefix_and_its_root_filled_in(tmp_path: Path) -> None:
     put(tmp_path / "commands/go.md", "run ${CLAUDE_PLUGIN_ROOT}/go.sh")
     [command] = find_commands([Place(path=tmp_path / "commands", prefix="tools")], print)
 

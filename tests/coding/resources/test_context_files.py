@@ -30,7 +30,7 @@ def found(cwd: Path, *, trusted: tuple[Path, ...] | None = None) -> ContextFiles
     return files
 
 
-def test_they_come_from_the_most_general_to_the_nearest(cwd: Path) -> None:
+def test_context_files_are_ordered_from_the_most_general_to_the_nearest(cwd: Path) -> None:
     for folder in (cwd.parent.parent / "agent", cwd.parent, cwd):
         (folder / "AGENTS.md").write_text(folder.name)
 
@@ -54,7 +54,7 @@ def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
 
 
 @pytest.mark.behaviour("context-files-load-once")
-def test_the_way_up_ends_at_the_root() -> None:
+def test_the_search_ends_at_the_root_directory() -> None:
     where = InstructionSearch(
         cwd=Path("/"), agent_dir=Path("/nowhere"), home=Path("/none"), trusts=lambda folder: False
     )
@@ -63,7 +63,7 @@ def test_the_way_up_ends_at_the_root() -> None:
     assert files.files == ()
 
 
-def test_a_file_that_cannot_be_read_is_warned_of(cwd: Path) -> None:
+def test_an_unreadable_file_is_a_warning(cwd: Path) -> None:
     (cwd / "AGENTS.md").write_bytes(b"\xff")
     warnings: list[str] = []
     where = InstructionSearch(cwd=cwd, agent_dir=cwd, home=cwd, trusts=lambda folder: True)

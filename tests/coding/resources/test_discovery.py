@@ -1,4 +1,4 @@
-"""Everything together: the order in which names win, and what trust keeps closed."""
+"""All resources together: the precedence of names, and what is not read without trust."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_project_beats_user_and_the_command_line_beats_all(
     assert same(discover(options, where)) == ("cli", "cli")
 
 
-def test_a_project_that_is_not_trusted_is_not_opened(where: ResourceSearch) -> None:
+def test_an_untrusted_project_is_not_read(where: ResourceSearch) -> None:
     closed = replace(where, trusted=False, trusts=lambda folder: False)
     resources = discover(ResourceOptions(), closed)
 
@@ -98,7 +98,7 @@ def test_a_missing_explicit_path_is_a_warning(where: ResourceSearch) -> None:
     ]
 
 
-def test_what_is_left_out_hides_nothing_of_its_name(where: ResourceSearch) -> None:
+def test_an_excluded_prompt_does_not_hide_another_of_the_same_name(where: ResourceSearch) -> None:
     project = ResourceLists(
         base=where.cwd / ".pi", skills=("!same",), prompts=("-prompts/same.md",)
     )

@@ -20,7 +20,7 @@ from tests.coding.files.unprivileged import locked_folder
 from tests.files import put
 
 
-def test_what_lies_in_a_folder_comes_in_the_order_of_names(tmp_path: Path) -> None:
+def test_entries_of_a_folder_are_sorted_by_name(tmp_path: Path) -> None:
     for name in ("b.md", "a.md", "c/d.md"):
         put(tmp_path / name, "")
 
@@ -28,7 +28,7 @@ def test_what_lies_in_a_folder_comes_in_the_order_of_names(tmp_path: Path) -> No
     assert entries_of(tmp_path / "a.md") == entries_of(tmp_path / "gone") == []
 
 
-def test_the_nearest_repository_counts(tmp_path: Path) -> None:
+def test_the_nearest_repository_is_found(tmp_path: Path) -> None:
     inner = tmp_path / "outer" / "inner"
     put(inner / "src" / "main.py", "")
     put(tmp_path / "outer" / ".git" / "HEAD", "")
@@ -45,7 +45,7 @@ def test_themes_are_the_json_files_of_a_folder(tmp_path: Path) -> None:
     assert list(theme_files(tmp_path)) == [tmp_path / "dark.json"]
 
 
-def test_what_lies_in_a_locked_folder_is_not_there() -> None:
+def test_files_in_a_locked_folder_count_as_missing() -> None:
     with locked_folder() as locked:
         file = locked / "file"
 
@@ -53,7 +53,7 @@ def test_what_lies_in_a_locked_folder_is_not_there() -> None:
         assert (path_exists(locked), is_file(locked), is_folder(locked)) == (True, False, True)
 
 
-def test_of_a_folder_with_very_many_entries_some_are_used(
+def test_entries_of_a_very_large_folder_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(sources, "MAX_ENTRIES", 3)
@@ -65,7 +65,7 @@ def test_of_a_folder_with_very_many_entries_some_are_used(
     assert f"{tmp_path} has more than 3 entries" in caplog.text
 
 
-def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path) -> None:
+def test_a_walk_visits_each_entry_once_and_follows_no_links(tmp_path: Path) -> None:
     put(tmp_path / "a/b/c", "")
     put(tmp_path / "node_modules/x", "")
     (tmp_path / "a/loop").symlink_to(tmp_path)
@@ -76,7 +76,7 @@ def test_everything_below_is_met_once_and_links_are_not_followed(tmp_path: Path)
     assert names == ["a", "a/b", "a/loop", "a/b/c"]
 
 
-def test_a_folder_with_too_much_below_it_is_searched_in_part(
+def test_a_walk_of_a_very_large_tree_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(sources, "MAX_TREE_ENTRIES", 10)

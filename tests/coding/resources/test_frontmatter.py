@@ -38,7 +38,7 @@ def test_broken_front_matter_is_an_error_with_a_reason(yaml: str) -> None:
         parse_document(f"---\n{yaml}\n---\nx")
 
 
-def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_raises_with_the_reason(tmp_path: Path) -> None:
     binary, large = tmp_path / "b", tmp_path / "l"
     binary.write_bytes(b"\xff\xfe")
     large.write_bytes(b"x" * 1_000_001)
@@ -67,7 +67,7 @@ def test_nested_anchors_that_double_are_refused() -> None:
         parse_document(f"---\na: [{text}]\n---\n")
 
 
-def test_a_few_aliases_emphasis_and_globs_are_no_problem() -> None:
+def test_a_few_aliases_emphasis_and_globs_are_accepted() -> None:
     text = "---\na: &a [1]\nb: *a\nc: {d: *a}\ne: use *this* & *that* for *.py *.ts\nf: '*a'\n---\n"
 
     assert parse_document(text).meta["c"] == {"d": [1]}
@@ -84,6 +84,6 @@ def test_a_few_aliases_emphasis_and_globs_are_no_problem() -> None:
         ("a: " + "x" * 70_000, "larger than 65536 characters"),
     ],
 )
-def test_yaml_that_would_take_the_stack_or_much_time_is_refused(front: str, words: str) -> None:
+def test_yaml_that_exhausts_the_stack_or_time_is_rejected(front: str, words: str) -> None:
     with pytest.raises(BadResource, match=words):
         parse_document(f"---\n{front}\n---\n")

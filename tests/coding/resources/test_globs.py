@@ -31,7 +31,7 @@ from pi.coding.resources.ignore import PatternTooLarge, compile_glob, expand_bra
         ("[z-a]", ["[z-a]"], ["z"]),
     ],
 )
-def test_patterns_mean_what_search_tools_mean(
+def test_glob_patterns_match_as_in_search_tools(
     pattern: str, matching: list[str], others: list[str]
 ) -> None:
     glob = compile_glob(pattern)
@@ -39,14 +39,14 @@ def test_patterns_mean_what_search_tools_mean(
     assert [path for path in [*matching, *others] if glob.fullmatch(path)] == matching
 
 
-def test_case_and_braces_matter_unless_said_otherwise() -> None:
+def test_case_and_braces_are_significant_by_default() -> None:
     assert compile_glob("readme*", ignore_case=True).fullmatch("README.md")
     assert not compile_glob("readme*").fullmatch("README.md")
     assert compile_glob("{a,b}", braces=False).fullmatch("{a,b}")
 
 
 def reference(pattern: str) -> str:
-    """The obvious expression, which may take for ever."""
+    """The straightforward regular expression, which may take exponential time."""
     out = re.sub(r"(?:(?<=/)|^)(?:\*\*/)+", "D", pattern)
     out = re.sub(r"(?:(?<=[/D])|^)\*\*$", "E", out)
     out = re.sub(r"\*+", "[^/]*", out).replace("?", "[^/]")
@@ -57,7 +57,9 @@ def reference(pattern: str) -> str:
     st.lists(st.sampled_from(["*", "?", "**/", "/", "a", "b", "/**/", "/**"]), max_size=7),
     st.lists(st.text("ab/", max_size=7), max_size=30),
 )
-def test_the_quick_way_finds_what_the_obvious_one_finds(parts: list[str], paths: list[str]) -> None:
+def test_the_fast_matcher_agrees_with_the_reference_expression(
+    parts: list[str], paths: list[str]
+) -> None:
     pattern = "".join(parts)
     glob, obvious = compile_glob(pattern), re.compile(reference(pattern))
 
@@ -88,7 +90,7 @@ NAMES = ["a" * 255, "a/" * 2000, ("a" * 200 + "/") * 20, "aa/" * 1300 + "x"]
     ],
     ids=lambda pattern: f"{pattern[:20]} {len(pattern)}",
 )
-def test_no_pattern_takes_long(pattern: str) -> None:
+def test_every_pattern_is_matched_fast(pattern: str) -> None:
     begin = time.thread_time()
     glob = compile_glob(pattern, ignore_case=True)
 
@@ -96,7 +98,7 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     assert time.thread_time() - begin < 1.0  # a tenth of it, and for ever before
 
 
-def test_a_pattern_that_is_too_large_matches_nothing_and_says_why() -> None:
+def test_a_too_large_pattern_matches_nothing_and_expanding_it_raises() -> None:
     assert compile_glob("{a,b}" * 100).fullmatch("a" * 100) is None
     with pytest.raises(PatternTooLarge, match="256"):
         expand_braces("{a,b}" * 100)

@@ -34,7 +34,7 @@ from pi.coding.resources.ignore import (
         ("{a,b}", ["{a,b}"], ["a", "b"]),
     ],
 )
-def test_rules_mean_what_git_means(rules: str, ignored: list[str], kept: list[str]) -> None:
+def test_ignore_rules_match_as_in_git(rules: str, ignored: list[str], kept: list[str]) -> None:
     parsed = parse_ignore_rules(rules)
 
     assert [p for p in ignored + kept if is_ignored(p, parsed, is_folder=False)] == ignored
@@ -48,7 +48,7 @@ def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
 
 
 @pytest.mark.behaviour("globs-and-ignore-files")
-def test_rules_hold_below_their_folder_and_inner_repositories_have_their_own(
+def test_rules_apply_below_their_folder_and_not_in_inner_repositories(
     tmp_path: Path,
 ) -> None:
     (tmp_path / ".git/info").mkdir(parents=True)
@@ -74,7 +74,7 @@ def test_rules_hold_below_their_folder_and_inner_repositories_have_their_own(
     assert repository_of(tmp_path / "top/inner") == tmp_path / "top/inner"
 
 
-def test_gits_rules_count_outside_of_a_repository_only_if_asked_for(tmp_path: Path) -> None:
+def test_gitignore_applies_outside_a_repository_only_if_requested(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("a\n")
     (tmp_path / ".ignore").write_text("b\n")
 
@@ -94,7 +94,7 @@ PATTERNS = st.sampled_from(
 
 @pytest.mark.slow
 @given(st.lists(PATTERNS, max_size=4), PATHS)
-def test_git_agrees(
+def test_ignore_rules_agree_with_git(
     tmp_path_factory: pytest.TempPathFactory,
     patterns: list[str],
     path: str,
@@ -115,7 +115,7 @@ def test_git_agrees(
     assert ours == (result.returncode == 0)
 
 
-def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
+def test_blanks_in_a_long_line_are_parsed_fast() -> None:
     begin = time.thread_time()
 
     rules = parse_ignore_rules(f"a{' ' * 500_000}x")
@@ -124,7 +124,7 @@ def test_blanks_at_the_end_of_a_long_line_take_no_time() -> None:
     assert time.thread_time() - begin < 1.0
 
 
-def test_of_very_many_rules_the_first_count(
+def test_only_the_first_rules_of_a_very_long_file_are_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ignore, "MAX_RULES", 3)

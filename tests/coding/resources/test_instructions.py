@@ -34,7 +34,9 @@ def found(where: InstructionSearch, use: AgentUse = ALL) -> tuple[list[str], lis
     return [file.content for file in files], warnings
 
 
-def test_they_come_from_the_user_down_to_the_nearest_directory(where: InstructionSearch) -> None:
+def test_instructions_are_ordered_from_the_user_to_the_nearest_directory(
+    where: InstructionSearch,
+) -> None:
     put(where.agent_dir / "AGENTS.md", "own")
     put(where.agent_dir / "instructions/b.md", "own b")
     put(where.home / ".claude/CLAUDE.md", "claude of the user")
@@ -135,7 +137,7 @@ def test_imports_are_found_outside_of_code(text: str, names: list[tuple[int, str
     assert list(imports_in(text)) == names
 
 
-def test_rules_that_always_apply_are_instructions_unless_the_rulebook_has_them(
+def test_always_applied_rules_are_instructions_unless_the_rulebook_is_active(
     where: InstructionSearch,
 ) -> None:
     put(where.cwd / ".cursor/rules/always.mdc", "---\nalwaysApply: true\n---\nalways")

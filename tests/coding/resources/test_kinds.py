@@ -21,7 +21,7 @@ def source(name: str, *paths: Path, priority: int = 0) -> ResourceSource:
     return ResourceSource(kind="notes", name=name, find=lambda _: paths, priority=priority)
 
 
-def test_of_two_with_one_name_the_source_with_the_higher_priority_counts(tmp_path: Path) -> None:
+def test_the_source_with_the_higher_priority_shadows_the_other(tmp_path: Path) -> None:
     where, warnings = place(tmp_path), list[str]()
     low, high = where.agent_dir / "low", where.cwd / "high"
     low.write_text("Tea")
@@ -40,7 +40,7 @@ def test_of_two_with_one_name_the_source_with_the_higher_priority_counts(tmp_pat
     assert warnings == []
 
 
-def test_nothing_of_a_project_is_opened_before_it_is_trusted(tmp_path: Path) -> None:
+def test_files_of_an_untrusted_project_are_not_read(tmp_path: Path) -> None:
     where = place(tmp_path, trusted=False)
     mine, theirs = where.agent_dir / "mine", where.cwd / "theirs"
     mine.write_text("mine")
@@ -51,7 +51,7 @@ def test_nothing_of_a_project_is_opened_before_it_is_trusted(tmp_path: Path) -> 
     assert [item.value for item in found] == ["mine"]
 
 
-def test_what_lies_above_in_the_same_repository_is_the_projects_too(tmp_path: Path) -> None:
+def test_files_above_in_the_same_repository_belong_to_the_project(tmp_path: Path) -> None:
     where = place(tmp_path)
     assert where.scope(where.home / "notes") == "user"
 
@@ -62,7 +62,7 @@ def test_what_lies_above_in_the_same_repository_is_the_projects_too(tmp_path: Pa
     assert where.scope(where.agent_dir / "notes") == "user"
 
 
-def test_files_that_are_missing_empty_or_broken_are_passed_over(tmp_path: Path) -> None:
+def test_missing_empty_and_invalid_files_are_skipped(tmp_path: Path) -> None:
     where, warnings = place(tmp_path), list[str]()
     empty, broken = where.cwd / "empty", where.cwd / "broken"
     empty.write_text("")
@@ -88,7 +88,7 @@ def test_a_kind_may_refuse_a_file(tmp_path: Path) -> None:
     assert len(warnings) == 1
 
 
-def test_what_an_agent_keeps_at_home_is_found_once(tmp_path: Path) -> None:
+def test_resources_in_the_home_folder_are_found_once(tmp_path: Path) -> None:
     where = place(tmp_path)
     files = [where.home / ".other/notes/mine", where.cwd / ".other/notes/ours"]
     for file in files:
@@ -114,7 +114,7 @@ def test_a_folder_of_an_untrusted_project_is_not_even_listed(tmp_path: Path) -> 
     assert listed == [where.home / ".a/notes"]
 
 
-def test_in_the_home_folder_what_other_agents_keep_there_is_the_users_own(tmp_path: Path) -> None:
+def test_resources_of_other_agents_in_the_home_folder_belong_to_the_user(tmp_path: Path) -> None:
     where = place(tmp_path, trusted=False)
     at_home = replace(where, cwd=where.home)
     put(where.home / ".a/notes/mine", "mine")

@@ -24,7 +24,7 @@ from tests.files import put
         ("x//c.py", ["x/c.py"]),
     ],
 )
-def test_patterns_name_what_is_there(tmp_path: Path, pattern: str, named: list[str]) -> None:
+def test_patterns_match_existing_paths(tmp_path: Path, pattern: str, named: list[str]) -> None:
     for name in ("a.py", ".b.py", "x/c.py", "x/y/c.py"):
         put(tmp_path / name, "")
 
@@ -40,7 +40,7 @@ def test_absolute_and_too_large_patterns_are_refused(tmp_path: Path, pattern: st
 @pytest.mark.parametrize(
     "pattern", ["**/" * 1000 + "x", "**/a/" * 700 + "x", "*/" * 40 + "x", "loop/" * 30 + "*"]
 )
-def test_no_pattern_looks_at_everything_again_and_again(
+def test_no_pattern_visits_the_tree_repeatedly(
     tmp_path: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ignore, "MAX_TREE_ENTRIES", 2000)

@@ -35,25 +35,25 @@ def files(
     )
 
 
-def test_a_trusted_project_beats_the_persons_own_files(cwd: Path) -> None:
+def test_files_of_a_trusted_project_override_those_of_the_user(cwd: Path) -> None:
     assert files(cwd).system == "project SYSTEM.md"
     assert files(cwd, trusted=False).append == "own APPEND_SYSTEM.md"
 
 
-def test_the_command_line_beats_all_and_may_name_files(cwd: Path) -> None:
+def test_the_command_line_overrides_all_files_and_may_name_files(cwd: Path) -> None:
     (cwd / "mine.md").write_text("from a file")
     found = files(cwd, system="mine.md", append=("one", "mine.md"))
 
     assert found == PromptFiles(system="from a file", append="one\n\nfrom a file")
 
 
-def test_a_long_text_is_no_name_of_a_file(cwd: Path) -> None:
+def test_a_long_text_is_not_taken_for_a_file_name(cwd: Path) -> None:
     text = "word " * 5_000
 
     assert files(cwd, system=text).system == text
 
 
-def test_an_empty_prompt_is_a_prompt(cwd: Path) -> None:
+def test_an_empty_system_prompt_is_used(cwd: Path) -> None:
     assert files(cwd, system="").system == ""
 
 
@@ -65,7 +65,7 @@ def test_files_in_a_locked_folder_count_as_missing() -> None:
         )
 
 
-def test_a_file_of_the_command_line_that_cannot_be_used_is_named(cwd: Path) -> None:
+def test_an_unusable_file_of_the_command_line_is_named_in_the_error(cwd: Path) -> None:
     (cwd / "huge.md").write_text("x" * 1_000_001)
 
     for given in ({"system": "huge.md"}, {"append": ("huge.md",)}):

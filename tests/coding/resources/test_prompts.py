@@ -44,7 +44,7 @@ def test_a_template_is_named_after_its_file(tmp_path: Path) -> None:
     assert warnings == []
 
 
-def test_variables_are_hinted_at_unless_the_author_says_it_better(tmp_path: Path) -> None:
+def test_the_argument_hint_lists_the_variables_unless_it_is_given(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Fix {{what}} in {{file}}")
     (tmp_path / "b.md").write_text("---\nargument-hint: FILE\n---\nFix {{file}}")
     templates, _ = found(tmp_path)
@@ -52,7 +52,9 @@ def test_variables_are_hinted_at_unless_the_author_says_it_better(tmp_path: Path
     assert [each.argument_hint for each in templates] == ["<what> <file>", "FILE"]
 
 
-def test_the_first_of_one_name_is_used_and_a_broken_one_is_a_warning(tmp_path: Path) -> None:
+def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
+    tmp_path: Path,
+) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.md").write_text(folder)
@@ -104,11 +106,11 @@ def test_defaults_stand_in_for_everything_that_is_missing() -> None:
 
 
 @pytest.mark.behaviour("template-arguments")
-def test_what_was_filled_in_is_not_looked_at_again() -> None:
+def test_substituted_arguments_are_not_expanded_again() -> None:
     assert substitute("pay $1 to $2", ["$100", "$1"]) == "pay $100 to $1"
 
 
-def test_a_command_becomes_its_template_and_other_text_stays(tmp_path: Path) -> None:
+def test_a_command_is_expanded_and_other_text_is_unchanged(tmp_path: Path) -> None:
     (tmp_path / "fix.md").write_text("Fix $1 now")
     templates, _ = found(tmp_path)
 
@@ -136,7 +138,7 @@ def expanded(content: str, arguments: str, **more: str) -> str:
         ("${{ secrets.KEY }} {{ a.b }} ${{x}} {{}} {{1}}", "", None),
     ],
 )
-def test_variables_get_named_arguments_then_the_others_in_turn(
+def test_variables_are_filled_by_name_and_then_in_order(
     content: str, arguments: str, result: str | None
 ) -> None:
     assert expanded(content, arguments) == (content if result is None else result)
@@ -146,7 +148,7 @@ def test_variables_are_counted_once_in_the_order_of_their_first_appearance() -> 
     assert variables("{{b}} $1 {{a}} {{ b }} {{a}}") == ("b", "a")
 
 
-def test_a_variable_without_a_value_is_named() -> None:
+def test_a_variable_without_a_value_raises() -> None:
     with pytest.raises(MissingValues) as caught:
         expanded("{{file}} {{goal}} {{who}}", "goal=x me")
 
@@ -156,7 +158,7 @@ def test_a_variable_without_a_value_is_named() -> None:
     )
 
 
-def test_values_that_were_asked_for_fill_what_the_arguments_leave() -> None:
+def test_given_values_fill_variables_without_arguments() -> None:
     assert expanded("{{file}} {{goal}}", "goal=x", file="a b", goal="never") == "a b x"
 
 

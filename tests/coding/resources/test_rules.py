@@ -49,7 +49,7 @@ def tabs(content: str, **fields: Any) -> Rule:
         ),
     ],
 )
-def test_a_rule_is_read_from_any_agents_file(text: str, rule: Rule) -> None:
+def test_a_rule_is_parsed_from_the_format_of_any_agent(text: str, rule: Rule) -> None:
     found = parse_rule(text, PATH)
 
     assert replace(found, meta={}) == rule
@@ -108,7 +108,7 @@ def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
     assert [item.key for item in found] == ["one"]
 
 
-def test_rules_of_cursor_are_those_of_the_user_first(tmp_path: Path) -> None:
+def test_cursor_rules_of_the_user_shadow_those_of_the_project(tmp_path: Path) -> None:
     where = place(tmp_path)
     put(where.home / ".cursor/rules/same.mdc", "of the user")
     put(where.cwd / ".cursor/rules/same.mdc", "of the project")
@@ -120,7 +120,7 @@ def test_rules_of_cursor_are_those_of_the_user_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".cursorrules", ".windsurfrules"])
-def test_files_of_older_agents_always_apply_if_the_project_is_trusted(
+def test_cursorrules_and_windsurfrules_always_apply_in_a_trusted_project(
     tmp_path: Path, name: str
 ) -> None:
     trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
@@ -171,9 +171,7 @@ def test_globs_match_names_anywhere_and_paths_below_the_project(
         "../../.clinerules",
     ],
 )
-def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_before(
-    tmp_path: Path, name: str
-) -> None:
+def test_every_rule_file_of_a_project_requires_trust(tmp_path: Path, name: str) -> None:
     trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
     put(trusting.cwd / name, "x")
 
@@ -183,7 +181,7 @@ def test_whatever_rules_a_project_could_bring_are_asked_about_and_not_read_befor
     assert load_kind(RULES, RULE_SOURCES, wary, print) == ()
 
 
-def test_rules_at_home_are_not_in_their_own_shadow(tmp_path: Path) -> None:
+def test_rules_in_the_home_folder_do_not_shadow_themselves(tmp_path: Path) -> None:
     where = place(tmp_path)
     put(where.home / ".claude/rules/mine.md", "x")
 

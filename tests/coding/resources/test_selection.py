@@ -12,7 +12,7 @@ from pi.coding.resources.sources import Place
 BASE = Path("/base")
 
 
-def test_entries_are_sorted_by_their_first_character() -> None:
+def test_entries_are_classified_by_their_first_character() -> None:
     selection = Selection.of(["more", "/abs", "!drafts/*", "+drafts/good.md", "-old.md"], BASE)
 
     assert selection == Selection(
@@ -24,7 +24,7 @@ def test_entries_are_sorted_by_their_first_character() -> None:
     )
 
 
-def test_a_pattern_means_what_is_there(tmp_path: Path) -> None:
+def test_a_pattern_selects_existing_paths(tmp_path: Path) -> None:
     for name in ("b.py", "a.py", "c.md", "[odd]"):
         (tmp_path / "more" / name).mkdir(parents=True)
 
@@ -33,7 +33,7 @@ def test_a_pattern_means_what_is_there(tmp_path: Path) -> None:
     assert [path.name for path in selection.paths] == ["a.py", "b.py", "[odd]"]
 
 
-def test_what_is_left_out_and_what_comes_back() -> None:
+def test_excluded_and_forced_paths_are_respected() -> None:
     selection = Selection.of(["!drafts/*", "+drafts/good.md", "-old.md"], BASE)
     admitted = [
         selection.admits(BASE / name, BASE)
@@ -57,7 +57,7 @@ def test_what_is_left_out_and_what_comes_back() -> None:
         ("skills/*.md", False),
     ],
 )
-def test_a_pattern_may_name_a_thing_from_where_it_likes(pattern: str, leaves_out: bool) -> None:
+def test_an_exclusion_may_name_any_whole_part_of_a_path(pattern: str, leaves_out: bool) -> None:
     path = BASE / "skills" / "drafts" / "b" / "SKILL.md"
 
     admitted = Selection.of([f"!{pattern}"], BASE).admits(path, BASE / "skills")
@@ -65,7 +65,7 @@ def test_a_pattern_may_name_a_thing_from_where_it_likes(pattern: str, leaves_out
     assert admitted is not leaves_out
 
 
-def test_what_is_listed_and_what_is_forced_is_looked_at() -> None:
+def test_listed_and_forced_paths_are_searched() -> None:
     selection = Selection.of(["more", "!drafts/*", "+drafts/good.md", "-old.md"], BASE)
 
     assert selection.places("project") == (

@@ -35,7 +35,7 @@ def test_folders_and_loose_files_are_skills_in_the_order_of_names(tmp_path: Path
 
 
 @pytest.mark.behaviour("skill-discovery")
-def test_a_skill_is_not_searched_and_dependencies_are_no_skills(tmp_path: Path) -> None:
+def test_nested_skills_and_dependencies_are_not_searched(tmp_path: Path) -> None:
     put(tmp_path / "one" / "SKILL.md")
     put(tmp_path / "one" / "examples" / "SKILL.md")
     put(tmp_path / "node_modules" / "x" / "SKILL.md")
@@ -64,7 +64,7 @@ def test_ignore_files_are_respected_from_the_root_of_the_search_on(
 
 
 @pytest.mark.behaviour("skill-discovery")
-def test_what_is_reached_twice_is_one_skill_and_a_circle_ends(tmp_path: Path) -> None:
+def test_a_skill_reached_twice_is_found_once_and_circular_links_end(tmp_path: Path) -> None:
     put(tmp_path / "real" / "one" / "SKILL.md")
     (tmp_path / "real" / "circle").symlink_to(tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -72,7 +72,7 @@ def test_what_is_reached_twice_is_one_skill_and_a_circle_ends(tmp_path: Path) ->
     assert names(tmp_path / "real", tmp_path / "link") == ["one"]
 
 
-def test_of_two_skills_with_one_name_the_first_counts(tmp_path: Path) -> None:
+def test_the_first_of_two_skills_with_one_name_is_used(tmp_path: Path) -> None:
     put(tmp_path / "a" / "same" / "SKILL.md")
     put(tmp_path / "b" / "same" / "SKILL.md")
     skills, warnings = found(tmp_path / "a", tmp_path / "b")
@@ -96,7 +96,7 @@ def test_a_broken_skill_is_a_warning(tmp_path: Path, text: str, warning: str) ->
     assert warning in found(tmp_path)[1][0]
 
 
-def test_a_skill_knows_its_location_and_whether_models_see_it(tmp_path: Path) -> None:
+def test_a_skill_has_its_location_and_its_model_invocation_flag(tmp_path: Path) -> None:
     path = put(
         tmp_path / "x" / "SKILL.md",
         "---\ndescription: d\ndisable-model-invocation: true\n---\nDo it.",
@@ -112,7 +112,7 @@ def test_a_skill_knows_its_location_and_whether_models_see_it(tmp_path: Path) ->
     )
 
 
-def test_a_place_may_be_one_skill_one_file_or_nothing(tmp_path: Path) -> None:
+def test_a_search_path_may_be_a_skill_folder_a_file_or_missing(tmp_path: Path) -> None:
     folder = put(tmp_path / "x" / "SKILL.md").parent
     file = put(tmp_path / "y.md")
 

@@ -21,7 +21,7 @@ def test_a_source_has_the_json_form_of_rpc(tmp_path: Path) -> None:
     }
 
 
-def test_places_that_the_command_line_names_begin_where_it_was_typed() -> None:
+def test_paths_of_the_command_line_are_relative_to_the_working_directory() -> None:
     named = named_places(["skills", "/else/where"], Path("/home/ada/project"))
 
     assert named == [

@@ -1,4 +1,4 @@
-"""Whether and when to ask again."""
+"""Whether and when a request is retried."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def test_every_retry_waits_twice_as_long_until_there_are_no_more() -> None:
 @pytest.mark.parametrize(
     "failure", [BadRequest("no"), QuotaExhausted("pay"), ContextOverflow("full"), None]
 )
-def test_what_waiting_cannot_help_is_not_asked_again(failure: ProviderError | None) -> None:
+def test_permanent_failures_are_not_retried(failure: ProviderError | None) -> None:
     assert delay_ms(1, failure, RetrySettings()) is None
 
 
-def test_a_stream_that_broke_off_is_asked_again() -> None:
+def test_an_interrupted_stream_is_retried() -> None:
     assert delay_ms(1, BadAnswer("Stream ended without finish_reason"), RetrySettings()) == 2000
 
 
 @pytest.mark.parametrize(("hint", "wait"), [(0.1, 2000), (30.0, 30_000), (60.0, 60_000)])
-def test_the_servers_word_counts_when_it_is_longer(hint: float, wait: int) -> None:
+def test_a_longer_delay_of_the_server_is_used(hint: float, wait: int) -> None:
     failure = RateLimited("429: slow down", status=429, retry_after=hint)
 
     assert delay_ms(1, failure, RetrySettings()) == wait

@@ -7,7 +7,7 @@ import msgspec
 from pi.coding.retry import AutoRetryEnd, SummarizationRetryAttemptStart
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_unset_fields_are_omitted_from_events() -> None:
     emitted = [
         AutoRetryEnd(success=True, attempt=1),
         SummarizationRetryAttemptStart(source="branchSummary"),

@@ -63,7 +63,7 @@ def fixture(
     return RetryFixture(agent, policy, clock, emitted, left_out)
 
 
-async def test_a_failed_answer_is_asked_for_again_in_a_run_of_its_own() -> None:
+async def test_a_failed_response_is_retried_in_a_separate_run() -> None:
     it = fixture(DOWN, says("recovered"))
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1.999)
@@ -116,7 +116,7 @@ async def test_the_counter_restarts_after_a_good_answer() -> None:
 
 
 @pytest.mark.behaviour("one-retry-budget")
-async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
+async def test_cancelling_a_retry_ends_the_wait_at_once() -> None:
     it = fixture(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1)
@@ -129,7 +129,7 @@ async def test_giving_up_a_retry_ends_the_wait_at_once() -> None:
 
 
 @pytest.mark.behaviour("failed-retry-ends-retrying")
-async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
+async def test_an_abort_ends_the_wait_for_a_retry() -> None:
     it = fixture(DOWN)
     run = asyncio.create_task(it.agent.prompt("hi"))
     await it.clock.advance(1)
@@ -141,14 +141,14 @@ async def test_an_abort_ends_the_wait_and_the_state_of_retrying() -> None:
     assert (it.policy.waiting, it.clock.sleeping) == (False, 0)
 
 
-async def test_a_failure_that_cannot_pass_is_left_alone() -> None:
+async def test_a_permanent_failure_is_not_retried() -> None:
     it = fixture(BadRequest("400: bad param", status=400))
     await it.agent.prompt("hi")
 
     assert it.retries == []
 
 
-async def test_a_claimed_boundary_is_left_alone() -> None:
+async def test_a_boundary_claimed_by_another_policy_is_not_retried() -> None:
     class OtherModel(Policy):
         async def at_boundary(self, at: Boundary) -> Next:
             if at.kind == "turn" and isinstance(at.error, ProviderError):

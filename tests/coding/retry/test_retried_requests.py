@@ -1,4 +1,4 @@
-"""Requests beside the conversation are asked again, and the retries are emitted."""
+"""Requests outside the conversation are retried, and the retries are emitted."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ async def asked(
     return (await work).answer, emitted
 
 
-async def test_a_good_answer_is_taken_without_a_word() -> None:
+async def test_a_successful_response_is_returned_without_events() -> None:
     assert await asked(GOOD) == (GOOD.answer, [])
 
 
 @pytest.mark.behaviour("compaction-retries-once")
-async def test_a_failure_that_may_pass_is_asked_again_and_emitted() -> None:
+async def test_a_temporary_failure_is_retried_and_emitted() -> None:
     answer, emitted = await asked(FAILED, GOOD)
 
     assert answer == GOOD.answer
@@ -72,14 +72,14 @@ async def test_a_failure_that_may_pass_is_asked_again_and_emitted() -> None:
     ]
 
 
-async def test_the_last_failure_is_given_when_nothing_helps() -> None:
+async def test_the_last_failure_is_returned_when_all_retries_fail() -> None:
     answer, emitted = await asked(FAILED, FAILED, settings=RetrySettings(max_retries=1))
 
     assert answer == FAILED.answer
     assert emitted[-1] == SummarizationRetryFinished()
 
 
-async def test_a_wait_that_is_cancelled_emits_its_end() -> None:
+async def test_a_cancelled_wait_emits_its_end() -> None:
     _, emitted = await asked(FAILED, cancel=True)
 
     assert emitted[-1] == SummarizationRetryFinished()

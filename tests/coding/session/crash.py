@@ -1,6 +1,6 @@
 """Kills a process that appends to a session, again and again: ``--kills 1000``.
 
-After each kill the file must open, hold every entry that the process had reported, and take more.
+After each kill the file must open, contain every reported entry, and accept more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def kill_once(path: Path, after: int) -> set[str]:
 
 
 def check(path: Path, reported: set[str]) -> None:
-    """What was reported is there, and the session goes on."""
+    """Check that every reported entry is stored and that the session can be continued."""
     log = open_session(path, SessionLocation(None, "/", _fail))
     assert reported <= set(ids(log)), f"lost {reported - set(ids(log))}"
     new = log.append(user("still here"))
@@ -62,7 +62,7 @@ def check(path: Path, reported: set[str]) -> None:
 
 
 def crash(kills: int, seed: int, folder: Path) -> int:
-    """Kill ``kills`` times; how many entries had been reported."""
+    """Kill ``kills`` times; returns the number of reported entries."""
     chance = random.Random(seed)
     reported: set[str] = set()
     total = 0

@@ -1,4 +1,4 @@
-"""The context of a session computed the plain way, on JSON: what the tests compare with."""
+"""A naive computation of the context of a session on JSON, as the reference of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions of any shape: what is appended, and where the leaf goes in between."""
+"""Random sessions: the entries that are appended, and the moves of the leaf in between."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tests.coding.session.sessions import answer, result, user
 
 texts = st.text(max_size=8)
 numbers = st.integers(0, 1_000)
-"""A number stands for one of the entries that there are when it is read."""
+"""A number selects one of the entries that exist when its step is played."""
 
 
 class Append(Record):
-    """Add an entry; ``target`` names the one it is about, where it is about one."""
+    """Append an entry; ``target`` selects the entry that it refers to, if any."""
 
     draft: Any
     target: int = 0
 
 
 class Move(Record):
-    """Put the leaf on some entry; ``None``: before all."""
+    """Move the leaf to an entry; ``None``: before the first one."""
 
     target: int | None
 
@@ -89,7 +89,7 @@ stories = st.lists(steps, max_size=25)
 
 
 def play(log: SessionLog, step: Step) -> None:
-    """Do to a log what a step says."""
+    """Apply a step to a log."""
     outlines = log.tree.outlines
     some = outlines[(step.target or 0) % len(outlines)].id if outlines else "none"
     match step:

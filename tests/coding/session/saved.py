@@ -18,13 +18,13 @@ HERE, THERE = "/somewhere/here", "/somewhere/there"
 def location(
     agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None
 ) -> SessionLocation:
-    """Where the sessions of ``cwd`` are kept, ``at`` seconds after some moment."""
+    """The location of the sessions of ``cwd``; its clock is ``at`` seconds after a fixed time."""
     stamps = IdFactory(clock=FakeClock(1_700_000_000_000 + at * 1000), random_bytes=Counted())
     return SessionLocation(session_directory(agent_dir, cwd, custom=custom), cwd, Reports(), stamps)
 
 
 def begin(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> SessionLog:
-    """A session that is open, in which the user said some words."""
+    """An open session with these user messages."""
     log = new_session(place, id=id)
     for text in words:
         log.append(user(text))
@@ -34,7 +34,7 @@ def begin(place: SessionLocation, *words: str, id: str | None = None, name: str 
 
 
 def keep(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> Path:
-    """The file of such a session, which is not open."""
+    """The file of such a session, closed."""
     log = begin(place, *words, id=id, name=name)
     log.close()
     assert log.file is not None

@@ -20,7 +20,7 @@ CWD = "/home/user/lab/proj"
 
 
 class Counted:
-    """Random bytes that are not random: each call gives the next number."""
+    """Replaces random bytes: each call returns the next number."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -31,7 +31,7 @@ class Counted:
 
 
 class Reports(list[str]):
-    """What was reported to the user."""
+    """The lines that were reported to the user."""
 
     def __call__(self, line: str) -> None:
         self.append(line)
@@ -65,12 +65,12 @@ def result(call: str, text: str) -> MessageEntry:
 
 
 def append_all(log: SessionLog, *drafts: KnownEntry) -> list[str]:
-    """Append the drafts; their ids."""
+    """Append the drafts; returns their ids."""
     return [log.append(draft).id for draft in drafts]
 
 
 def ids(log: SessionLog) -> list[str]:
-    """Of all entries, in the order of the file."""
+    """The ids of all entries, in the order of the file."""
     return [outline.id for outline in log.tree.outlines]
 
 

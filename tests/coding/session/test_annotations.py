@@ -13,7 +13,7 @@ def read(*entries: Entry) -> Annotations:
     return annotations
 
 
-def test_the_last_word_on_an_entry_counts() -> None:
+def test_the_last_label_of_an_entry_is_used() -> None:
     annotations = read(
         Label(target_id="x", label="one", timestamp="1"),
         Label(target_id="y", label="two", timestamp="2"),
@@ -27,7 +27,7 @@ def test_the_last_word_on_an_entry_counts() -> None:
 
 
 @pytest.mark.behaviour("session-names-are-clean")
-def test_the_last_name_counts_and_is_shown_on_one_line() -> None:
+def test_the_last_name_is_used_and_shown_on_one_line() -> None:
     named = read(
         SessionInfo(name="first"),
         SessionInfo(name=" a\r\nb\x1b[31m "),

@@ -19,7 +19,7 @@ from pi.testing import FakeClock
 CRUMB = Breadcrumb(cwd="/x", session="/s/a.jsonl")
 
 
-def test_a_terminal_finds_what_it_used_last_and_others_do_not(tmp_path: Path) -> None:
+def test_a_terminal_finds_only_its_own_last_session(tmp_path: Path) -> None:
     leave_breadcrumb(tmp_path, "mine", Breadcrumb(cwd="/x", session="/s/old"), FakeClock())
     leave_breadcrumb(tmp_path, "mine", CRUMB, FakeClock())
 
@@ -33,14 +33,14 @@ DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff", DEEP])
-def test_a_damaged_breadcrumb_is_none(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_breadcrumb_is_ignored(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "mine.json").write_bytes(damage)
 
     assert find_breadcrumb(tmp_path, "mine") is None
 
 
-def test_where_none_can_be_left_none_is(tmp_path: Path) -> None:
+def test_a_breadcrumb_that_cannot_be_written_is_skipped(tmp_path: Path) -> None:
     (tmp_path / FOLDER).touch()
 
     leave_breadcrumb(tmp_path, "mine", CRUMB, FakeClock())
@@ -48,13 +48,13 @@ def test_where_none_can_be_left_none_is(tmp_path: Path) -> None:
     assert find_breadcrumb(tmp_path, "mine") is None
 
 
-def test_a_folder_whose_name_is_no_text_leaves_none(tmp_path: Path) -> None:
+def test_a_folder_name_that_is_not_text_leaves_no_breadcrumb(tmp_path: Path) -> None:
     leave_breadcrumb(tmp_path, "mine", Breadcrumb(cwd="/\udcff", session="/s"), FakeClock())
 
     assert find_breadcrumb(tmp_path, "mine") is None
 
 
-def test_breadcrumbs_of_terminals_that_are_long_closed_are_swept_up(tmp_path: Path) -> None:
+def test_breadcrumbs_of_long_closed_terminals_are_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     for days, key in ((KEPT_DAYS + 1, "old"), (KEPT_DAYS - 1, "recent")):
         leave_breadcrumb(tmp_path, key, CRUMB, FakeClock(0))
@@ -72,7 +72,7 @@ def key(
     return terminal_key(environ or {}, tty=tty, shell_pid=shell)
 
 
-def test_a_terminal_keeps_its_name_whatever_runs_in_it() -> None:
+def test_the_key_of_a_terminal_does_not_depend_on_its_processes() -> None:
     pane = {"TMUX_PANE": "%1", "TMUX": "/tmp/tmux,1,0"}
 
     assert key(pane, "/dev/pts/1", 1) == key(pane, "/dev/pts/9", 2)
@@ -80,7 +80,7 @@ def test_a_terminal_keeps_its_name_whatever_runs_in_it() -> None:
     assert key(tty="/dev/pts/1") == key(tty="/dev/pts/1")
 
 
-def test_no_two_terminals_have_the_same_name() -> None:
+def test_every_terminal_has_its_own_key() -> None:
     names = [
         key({"TMUX_PANE": "%1", "TMUX": "one"}),
         key({"TMUX_PANE": "%1", "TMUX": "two"}),
@@ -97,5 +97,5 @@ def test_no_two_terminals_have_the_same_name() -> None:
     assert None not in names
 
 
-def test_what_is_no_terminal_has_no_name() -> None:
+def test_without_a_terminal_there_is_no_key() -> None:
     assert key() is None

@@ -64,7 +64,7 @@ def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path:
 
 
 @pytest.mark.behaviour("session-identity-and-order")
-def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
+def test_a_session_and_its_links_are_listed_once(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "x", id="a")
     (path.parent / "0-link.jsonl").symlink_to(path)
     (path.parent.parent / "linked").symlink_to(path.parent)
@@ -77,7 +77,7 @@ def test_a_session_and_links_to_it_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("most-recent-skips-others")
-def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
+def test_files_that_are_not_sessions_are_not_listed(tmp_path: Path) -> None:
     folder = keep(location(tmp_path), "x", id="a").parent
     (folder / "notes.jsonl").write_text('{"type":"note"}\n')
     (folder / "empty.jsonl").touch()
@@ -89,7 +89,7 @@ def test_what_is_no_session_is_not_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("most-recent-skips-others")
-def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_path: Path) -> None:
+def test_sessions_of_another_project_in_the_same_folder_are_left_out(tmp_path: Path) -> None:
     keep(location(tmp_path, "/a/b"), "x", id="mine")
     keep(location(tmp_path, "/a-b"), "x", id="theirs")
     catalog = SessionCatalog(tmp_path)
@@ -98,7 +98,7 @@ def test_a_directory_of_another_project_that_shares_the_folder_is_left_out(tmp_p
     assert ids(catalog.in_directory("/a-b")) == ["theirs"]
 
 
-def test_a_custom_directory_holds_all_projects_and_is_all_there_is(tmp_path: Path) -> None:
+def test_a_custom_directory_holds_all_projects_and_is_the_only_one_listed(tmp_path: Path) -> None:
     custom = tmp_path / "custom"
     keep(location(tmp_path, HERE, at=1, custom=custom), "x", id="here")
     keep(location(tmp_path, THERE, at=2, custom=custom), "x", id="there")
@@ -135,7 +135,7 @@ def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
     assert (listed.summary.message_count, listed.summary.name) == (2, "named")
 
 
-def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
+def test_a_damaged_index_is_rebuilt_silently(tmp_path: Path) -> None:
     keep(location(tmp_path), "hello")
     catalog = SessionCatalog(tmp_path)
     before = catalog.in_all_directories()
@@ -145,7 +145,7 @@ def test_a_damaged_index_is_made_anew_without_a_word(tmp_path: Path) -> None:
     assert len(load_index(tmp_path)) == 1
 
 
-def test_the_index_forgets_what_is_gone_and_keeps_what_was_not_asked_for(tmp_path: Path) -> None:
+def test_the_index_drops_removed_sessions_and_keeps_those_not_listed(tmp_path: Path) -> None:
     gone, mine = keep(location(tmp_path), "x", id="a"), keep(location(tmp_path), "x", id="b")
     theirs, lost = (keep(location(tmp_path, THERE), "x", id=id) for id in ("c", "d"))
     catalog = SessionCatalog(tmp_path)

@@ -38,13 +38,13 @@ def context(log: SessionLog) -> Any:
 
 
 def texts(log: SessionLog) -> list[str]:
-    """The first words of everything that is shown."""
+    """The summary or the first text of every shown message."""
     shown = msgspec.to_builtins(shown_messages(log))
     return [each.get("summary") or each["content"][0]["text"] for each in shown]
 
 
 @given(stories)
-def test_the_context_of_any_leaf_is_what_the_plain_way_computes(story: list[Step]) -> None:
+def test_the_context_of_any_leaf_equals_the_naive_computation(story: list[Step]) -> None:
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
@@ -78,7 +78,7 @@ def test_resuming_restores_model_and_thinking_level_and_appends_nothing(tmp_path
     assert log.file.read_bytes() == before
 
 
-def test_an_answer_says_which_model_goes_on() -> None:
+def test_the_last_response_determines_the_model() -> None:
     log = new_session(make_location(None))
     append_all(log, ModelChange(provider="other", model_id="old"), user("hi"), answer("yo"))
 
@@ -88,13 +88,13 @@ def test_an_answer_says_which_model_goes_on() -> None:
     assert (model.provider, model.model_id) == ("mock", "mock-r")
 
 
-def test_a_session_that_names_none_has_no_model_and_does_not_think() -> None:
+def test_an_empty_session_has_no_model_and_thinking_is_off() -> None:
     empty = build_session_context(new_session(make_location(None)))
 
     assert (empty.messages, empty.model, empty.thinking_level) == ((), None, "off")
 
 
-def test_a_compaction_stands_for_what_it_did_not_keep() -> None:
+def test_a_compaction_replaces_the_messages_it_did_not_keep() -> None:
     log = new_session(make_location(None))
     _, _, kept, _ = append_all(log, user("1"), answer("2"), user("3"), answer("4"))
     log.append(Compaction(summary="S", first_kept_id=kept, tokens_before=9))
@@ -113,7 +113,7 @@ def test_a_compaction_whose_first_kept_entry_is_itself_or_lost_keeps_nothing() -
         assert texts(log) == ["S", "2"]
 
 
-def test_what_a_strategy_shows_in_place_of_the_summary_comes_with_it() -> None:
+def test_the_content_of_a_compaction_is_shown_with_its_summary() -> None:
     picture = Image(data="aGk=", mime_type="image/png")
     log = new_session(make_location(None))
     log.append(Compaction(summary="S", first_kept_id="", tokens_before=9, content=(picture,)))
@@ -124,7 +124,7 @@ def test_what_a_strategy_shows_in_place_of_the_summary_comes_with_it() -> None:
     assert (shown.summary, shown.content) == ("S", (picture,))
 
 
-def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
+def test_edits_replace_or_hide_content_and_the_last_one_wins() -> None:
     log = new_session(make_location(None))
     one, two, three, four = append_all(
         log, user("1"), answer("2", "call"), result("call", "3"), user("4")
@@ -144,7 +144,7 @@ def test_edits_replace_content_or_leave_out_and_the_last_one_counts() -> None:
 
 
 @pytest.mark.parametrize("replacement", [{}, {"content": 5}, {"content": [{"type": "new"}]}])
-def test_an_edit_that_is_not_understood_changes_nothing(replacement: dict[str, Any]) -> None:
+def test_an_invalid_edit_changes_nothing(replacement: dict[str, Any]) -> None:
     log = new_session(make_location(None))
     (one,) = append_all(log, user("1"))
     log.append(ContextEdit(target_id=one, replacement=replacement))
@@ -152,7 +152,7 @@ def test_an_edit_that_is_not_understood_changes_nothing(replacement: dict[str, A
     assert texts(log) == ["1"]
 
 
-def test_only_what_is_said_can_be_edited() -> None:
+def test_commands_and_branch_summaries_cannot_be_edited() -> None:
     log = new_session(make_location(None))
     command, summary = append_all(
         log,
@@ -168,7 +168,7 @@ def test_only_what_is_said_can_be_edited() -> None:
     assert len(shown_messages(log)) == 2
 
 
-def test_the_search_for_garbage_goes_on_as_it_was() -> None:
+def test_shown_messages_restores_the_state_of_the_garbage_collector() -> None:
     was_on = gc.isenabled()
     log = new_session(make_location(None))
 
@@ -182,7 +182,7 @@ def test_the_search_for_garbage_goes_on_as_it_was() -> None:
     assert found == [False, True]
 
 
-def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:
+def test_a_message_of_an_extension_has_the_time_of_its_entry() -> None:
     log = new_session(make_location(None))
     log.append(CustomMessageEntry(custom_type="c", content="x"))
 
@@ -195,7 +195,7 @@ def test_a_message_of_an_extension_has_the_time_of_its_entry_or_none() -> None:
 
 
 def displayed(log: SessionLog, most: int = 1_000) -> list[str]:
-    """The first words of everything that a screen shows."""
+    """The summary or the first text of every item on the screen."""
     shown = msgspec.to_builtins(display_transcript(log, most).items)
     return [each.get("summary") or each["content"][0]["text"] for each in shown]
 
@@ -227,7 +227,7 @@ WHOLE = [
 ]
 
 
-def test_a_screen_shows_what_was_compacted_and_pruned_where_it_was(tmp_path: Path) -> None:
+def test_the_screen_shows_compacted_and_pruned_messages_in_place(tmp_path: Path) -> None:
     location = make_location(tmp_path)
     log = new_session(location)
     ids = compacted(log)
@@ -241,7 +241,7 @@ def test_a_screen_shows_what_was_compacted_and_pruned_where_it_was(tmp_path: Pat
     assert displayed(open_session(log.file, location)) == WHOLE
 
 
-def test_of_a_long_branch_a_screen_shows_the_end_and_counts_the_rest() -> None:
+def test_the_screen_shows_the_end_of_a_long_branch_and_counts_the_rest() -> None:
     log = new_session(make_location(None))
     compacted(log)
 

@@ -26,7 +26,7 @@ from tests.coding.session.sessions import answer, make_location, on_disk, result
 
 
 @given(stories)
-def test_what_is_shown_is_always_what_the_log_says(story: list[Step]) -> None:
+def test_the_conversation_always_equals_the_messages_of_the_log(story: list[Step]) -> None:
     log = new_session(make_location(None))
     conversation: Conversation = SessionConversation(log)
     projection = Projection(convert_to_llm)
@@ -42,7 +42,7 @@ def test_what_is_shown_is_always_what_the_log_says(story: list[Step]) -> None:
         assert list(projection.messages(shown)) == convert_to_llm(shown)
 
 
-def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
+def test_a_returned_sequence_changes_only_at_its_end() -> None:
     conversation = SessionConversation(new_session(make_location(None)))
     conversation.append(user("1").message)
     shown = conversation.messages()
@@ -57,7 +57,7 @@ def test_a_sequence_that_was_given_out_never_changes_but_at_its_end() -> None:
     ]
 
 
-def test_what_is_said_here_is_shown_as_the_log_has_it_wherever_the_leaf_goes() -> None:
+def test_appended_messages_are_shown_as_in_the_log_wherever_the_leaf_moves() -> None:
     log = new_session(make_location(None))
     conversation = SessionConversation(log)
     one, two, left_behind = (user(text).message for text in ("one", "two", "left behind"))
@@ -82,7 +82,7 @@ def test_what_is_said_here_is_shown_as_the_log_has_it_wherever_the_leaf_goes() -
     )
 
 
-def test_what_others_add_to_the_log_is_seen() -> None:
+def test_changes_made_directly_to_the_log_are_seen() -> None:
     conversation = SessionConversation(new_session(make_location(None)))
     conversation.log.append(user("1"))
     conversation.messages()
@@ -93,7 +93,7 @@ def test_what_others_add_to_the_log_is_seen() -> None:
 
 
 @pytest.mark.behaviour("entries-keep-causal-order")
-def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Path) -> None:
+def test_appended_messages_are_written_to_the_file_in_order(tmp_path: Path) -> None:
     conversation = SessionConversation(new_session(make_location(tmp_path)))
     assert conversation.log.file is not None
 
@@ -111,7 +111,7 @@ def test_messages_are_in_the_file_in_their_order_when_they_are_kept(tmp_path: Pa
         ]
 
 
-def test_drafts_are_public_where_the_original_emits_them() -> None:
+def test_added_entries_are_public_only_where_the_original_emits_them() -> None:
     conversation = SessionConversation(new_session(make_location(None)))
 
     public = [
@@ -155,7 +155,7 @@ def test_drafts_are_public_where_the_original_emits_them() -> None:
     assert list(public[1]) == ["type", "customType", "data", "id", "parentId", "timestamp"]
 
 
-async def test_a_long_session_is_decoded_while_the_loop_goes_on() -> None:
+async def test_a_long_session_is_decoded_without_blocking_the_event_loop() -> None:
     log = new_session(make_location(None))
     for number in range(LARGE + 1):
         log.append(user(f"{number}"))
@@ -175,7 +175,7 @@ async def test_a_long_session_is_decoded_while_the_loop_goes_on() -> None:
     assert prepared == shown_messages(log)
 
 
-async def test_what_comes_while_a_session_is_decoded_is_shown_once() -> None:
+async def test_a_message_added_during_decoding_is_shown_once() -> None:
     log = new_session(make_location(None))
     for number in range(LARGE + 1):
         log.append(user(f"{number}"))

@@ -56,7 +56,7 @@ def test_a_command_is_converted_with_its_output(run: BashExecution, text: str) -
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["", "blob:sha256:0a", "data:image/png;base64,aGk=", "<png>"])
-def test_a_picture_that_no_provider_would_take_becomes_a_note(data: str) -> None:
+def test_an_image_with_invalid_data_becomes_a_note(data: str) -> None:
     lost = Image(data=data, mime_type="image/png")
     shown: list[SessionMessage] = [
         UserMessage(content=(Text(text="look"), lost, PICTURE)),
@@ -71,7 +71,7 @@ def test_a_picture_that_no_provider_would_take_becomes_a_note(data: str) -> None
     ]
 
 
-def test_every_message_becomes_one_that_models_know_or_none() -> None:
+def test_every_session_message_is_converted_for_models_or_left_out() -> None:
     plain: list[Message] = [
         SystemMessage(content="be kind"),
         UserMessage(content="hi"),

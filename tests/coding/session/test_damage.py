@@ -58,9 +58,7 @@ def line_ids(content: bytes, reports: Reports, tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.behaviour("torn-last-line-is-repaired")
-def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
-    content: bytes, tmp_path: Path
-) -> None:
+def test_a_truncated_file_keeps_all_complete_lines(content: bytes, tmp_path: Path) -> None:
     reports = Reports()
     every = line_ids(content, reports, tmp_path)
 
@@ -76,7 +74,7 @@ def test_whatever_is_cut_off_the_end_the_complete_lines_are_there(
 @pytest.mark.behaviour("foreign-file-is-not-overwritten")
 @pytest.mark.slow
 @pytest.mark.parametrize("count", sampled((100, 1000), 1))
-def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path, count: int) -> None:
+def test_a_damaged_byte_loses_only_its_own_line(content: bytes, tmp_path: Path, count: int) -> None:
     chance = random.Random(5)
     reports = Reports()
     every = line_ids(content, reports, tmp_path)
@@ -101,7 +99,5 @@ def test_a_damaged_byte_costs_no_other_line(content: bytes, tmp_path: Path, coun
 @pytest.mark.slow
 @pytest.mark.behaviour("torn-last-line-is-repaired", "entries-keep-causal-order")
 @pytest.mark.parametrize("kills", sampled((5, 100), 1))
-def test_a_process_that_is_killed_has_stored_all_that_it_reported(
-    tmp_path: Path, kills: int
-) -> None:
+def test_a_killed_process_has_stored_all_reported_entries(tmp_path: Path, kills: int) -> None:
     assert crash(kills=kills, seed=7, folder=tmp_path) > kills

@@ -71,7 +71,7 @@ def test_an_entry_is_written_with_its_keys_in_the_order_of_the_original(
     assert msgspec.json.decode(line, type=KnownEntry) == entry
 
 
-def test_a_header_without_a_parent_says_nothing_of_one() -> None:
+def test_a_header_without_a_parent_has_no_parent_field() -> None:
     header = SessionHeader(version=3, id="s", timestamp="t", cwd="/c")
 
     assert msgspec.json.encode(header).decode() == (

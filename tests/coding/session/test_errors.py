@@ -5,7 +5,7 @@ from pathlib import Path
 from pi.coding.session.errors import SessionInUse, SessionNotFound
 
 
-def test_the_process_that_has_the_session_is_named_if_it_is_known() -> None:
+def test_the_error_names_the_process_that_has_the_session_open_if_known() -> None:
     path = Path("/s.jsonl")
 
     assert SessionInUse(path, 12).explain() == (

@@ -52,14 +52,14 @@ def test_a_summary_has_the_id_and_the_first_message(tmp_path: Path) -> None:
     )
 
 
-def test_a_name_can_be_taken_away_again() -> None:
+def test_a_name_can_be_removed() -> None:
     named = {"type": "session_info", "id": "1", "parentId": None, "name": "x"}
 
     assert facts(named).name == "x"
     assert facts(named, {"type": "session_info", "id": "2"}).name is None
 
 
-def test_the_first_message_is_short_and_harmless() -> None:
+def test_the_first_message_is_truncated_and_sanitised() -> None:
     message = {"role": "user", "content": "\x1b]0;title\x07a\n\tb" + "x" * 10_000}
     shown = facts({"type": "message", "id": "1", "message": message}).first_message
 
@@ -67,7 +67,7 @@ def test_the_first_message_is_short_and_harmless() -> None:
     assert len(shown) == FIRST_MESSAGE
 
 
-def test_pictures_are_a_message_without_words() -> None:
+def test_a_message_with_only_images_has_no_text() -> None:
     log = new_session(make_location(None))
     log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
 
@@ -76,7 +76,7 @@ def test_pictures_are_a_message_without_words() -> None:
     assert (found.first_message, found.message_count) == ("", 1)
 
 
-def test_the_time_of_a_session_is_that_of_its_last_message_or_its_birth() -> None:
+def test_the_time_of_a_session_is_that_of_its_last_message_or_its_creation() -> None:
     later = {"type": "message", "id": "1", "timestamp": "2026-11-15T19:23:07.927Z"}
     earlier = later | {"timestamp": "2020-01-01T00:00:00.000Z"}
     message = {"message": {"role": "user", "content": "x"}}
@@ -99,7 +99,7 @@ def test_the_time_of_a_session_is_that_of_its_last_message_or_its_birth() -> Non
         b"\xff",
     ],
 )
-def test_a_file_that_begins_with_no_header_is_no_session(tmp_path: Path, content: bytes) -> None:
+def test_a_file_without_a_header_is_not_a_session(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(content)
 
@@ -119,14 +119,14 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
 
 
 def slowly(log: SessionLog) -> tuple[int, str | None]:
-    """How many messages there are, and the name, by decoding every line."""
+    """The number of messages and the name, by decoding every line."""
     messages = [read_object(log.line(place)) or {} for place in range(len(log.tree))]
     entries = [entry for entry in messages if entry["type"] == "message"]
     return sum(entry["message"]["role"] != "system" for entry in entries), log.name
 
 
 @given(stories)
-def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
+def test_messages_are_counted_correctly_by_the_start_of_their_lines(story: list[Step]) -> None:
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
@@ -137,7 +137,7 @@ def test_counting_by_how_lines_begin_is_right(story: list[Step]) -> None:
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
-def test_sessions_of_pi_are_listed(path: Path) -> None:
+def test_recorded_sessions_have_a_summary(path: Path) -> None:
     found = read_summary(path)
 
     assert found is not None
@@ -146,11 +146,11 @@ def test_sessions_of_pi_are_listed(path: Path) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_at_all_make_it_fail(junk: bytes) -> None:
+def test_any_bytes_can_be_summarised(junk: bytes) -> None:
     summary_of_lines(HEADER, junk.splitlines(keepends=True))
 
 
-def test_a_file_of_a_session_is_read_by_its_path(tmp_path: Path) -> None:
+def test_the_header_of_a_session_file_is_read(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "hello", id="abc")
 
     assert (header_of(path) or {})["id"] == "abc"

@@ -50,7 +50,7 @@ def test_a_fork_keeps_its_beginning_its_compaction_and_its_labels(tmp_path: Path
 
 
 @given(stories)
-def test_a_fork_shows_what_its_original_shows_and_leaves_it_alone(story: list[Step]) -> None:
+def test_a_fork_has_the_same_context_and_leaves_the_original_unchanged(story: list[Step]) -> None:
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
@@ -68,7 +68,7 @@ def test_a_fork_shows_what_its_original_shows_and_leaves_it_alone(story: list[St
 
 
 @pytest.mark.behaviour("branching-from-the-start")
-def test_the_first_message_can_be_forked_without_a_file(tmp_path: Path) -> None:
+def test_a_fork_before_the_first_message_works_with_and_without_a_file(tmp_path: Path) -> None:
     log = new_session(make_location(None))
     _, first = append_all(log, ModelChange(provider="p", model_id="m"), user("first"))
 
@@ -83,7 +83,7 @@ def test_the_first_message_can_be_forked_without_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("which", ["nowhere", "00000003"])
-def test_only_a_question_can_be_forked_from(which: str) -> None:
+def test_only_a_user_message_can_be_forked_from(which: str) -> None:
     log = new_session(make_location(None))
     append_all(log, user("1"), answer("2"))
 
@@ -117,7 +117,7 @@ def test_names_are_cleaned_when_they_are_copied(tmp_path: Path) -> None:
     ]
 
 
-def test_entries_of_a_newer_version_keep_it(tmp_path: Path) -> None:
+def test_a_fork_keeps_a_newer_version_number(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(
         '{"type":"session","version":99,"id":"s","timestamp":"t","cwd":"/"}\n'
@@ -135,7 +135,7 @@ def test_the_fork_of_a_missing_file_fails_and_makes_nothing(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_fork_of_an_old_file_leaves_that_as_it_is(tmp_path: Path) -> None:
+def test_a_fork_of_an_old_file_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
     source = tmp_path / "old.jsonl"
     lines = (GOLDEN / "sessions/loaded-v1.jsonl").read_bytes().replace(b',"version":3', b"")
     source.write_bytes(lines)
@@ -145,7 +145,7 @@ def test_a_fork_of_an_old_file_leaves_that_as_it_is(tmp_path: Path) -> None:
     assert (fork.header.version, source.read_bytes()) == (3, lines)
 
 
-def test_a_session_can_be_named_in_its_fork() -> None:
+def test_naming_a_fork_does_not_rename_the_original() -> None:
     log = new_session(make_location(None))
     append_all(log, user("1"), SessionInfo(name="mine"))
 

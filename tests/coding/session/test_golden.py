@@ -29,7 +29,7 @@ def opened(name: str, tmp_path: Path) -> SessionLog:
 
 
 def recorded(log: str, id: str) -> Any:
-    """What the original answered to a command over RPC."""
+    """The response of the original to an RPC command."""
     for line in (GOLDEN / "rpc_answers.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["log"] == log and record["answer"]["id"] == id:
@@ -47,7 +47,7 @@ def entries_of(log: SessionLog) -> list[dict[str, Any]]:
 
 @pytest.mark.behaviour("resume-restores-and-adds-nothing")
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
-def test_a_session_of_the_original_is_read_in_full_and_stays_as_it_is(
+def test_a_session_of_the_original_is_read_in_full_and_left_unchanged(
     path: Path, tmp_path: Path
 ) -> None:
     log = opened(path.stem, tmp_path)
@@ -129,7 +129,7 @@ def test_entries_from_rpc_alone_make_the_same_tree(tmp_path: Path) -> None:
     assert (entries_of(log), log.leaf_id) == (entries["entries"], entries["leafId"])
 
 
-def test_navigation_leads_where_the_original_went(tmp_path: Path) -> None:
+def test_navigation_lands_where_the_original_does(tmp_path: Path) -> None:
     log = opened("tree-branches-labels", tmp_path)
 
     assert {id: landing(log, id) for id in ("430361c8", "967ccc3a", "13f3e87b")} == {
@@ -146,7 +146,7 @@ def test_navigation_leads_where_the_original_went(tmp_path: Path) -> None:
         ("compaction-all-reasons", "compaction-fork-clone-switch", "r15"),
     ],
 )
-def test_the_questions_of_a_branch_are_those_that_the_original_offers_to_fork(
+def test_the_user_messages_of_a_branch_are_those_that_the_original_offers_to_fork(
     name: str, log_name: str, id: str, tmp_path: Path
 ) -> None:
     log = opened(name, tmp_path)
@@ -195,7 +195,7 @@ def test_the_fork_of_a_file_has_all_its_entries(tmp_path: Path) -> None:
     assert fork.header.parent_session == str(source)
 
 
-def test_what_the_original_appended_to_a_file_of_the_first_version_is_at_its_end(
+def test_a_migrated_file_continued_by_the_original_is_one_branch(
     tmp_path: Path,
 ) -> None:
     log = opened("loaded-v1", tmp_path)

@@ -28,7 +28,7 @@ from tests.coding.session.sessions import make_location, user
         ("'", "'"),
     ],
 )
-def test_a_path_is_understood_with_quotes_blanks_and_home(typed: str, expected: str) -> None:
+def test_a_path_with_quotes_blanks_or_home_is_parsed(typed: str, expected: str) -> None:
     assert unquoted(typed, Path("/home/me")) == Path(expected)
 
 
@@ -38,7 +38,9 @@ def foreign(tmp_path: Path) -> Path:
     return keep(location(tmp_path / "other machine", THERE), "hello", id="abc")
 
 
-def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: Path) -> None:
+def test_an_imported_session_belongs_to_the_current_directory(
+    tmp_path: Path, foreign: Path
+) -> None:
     place = location(tmp_path / "agent")
     before = foreign.read_bytes()
 
@@ -52,7 +54,7 @@ def test_an_imported_session_is_one_of_this_directory(tmp_path: Path, foreign: P
 
 
 @pytest.mark.behaviour("import-never-overwrites")
-def test_a_session_that_is_there_and_went_on_is_kept(tmp_path: Path, foreign: Path) -> None:
+def test_importing_again_keeps_a_continued_session(tmp_path: Path, foreign: Path) -> None:
     place = location(tmp_path / "agent")
     imported = import_session(foreign, place)
     log = open_session(imported, place)
@@ -84,7 +86,7 @@ def test_another_session_of_the_same_id_becomes_a_fork(tmp_path: Path, foreign: 
     assert first.read_bytes() == before
 
 
-def test_a_header_that_makes_no_file_name_gets_another_id(tmp_path: Path) -> None:
+def test_an_id_that_is_not_a_valid_file_name_is_replaced_at_import(tmp_path: Path) -> None:
     odd = tmp_path / "odd.jsonl"
     header = '{"type":"session","version":3,"id":"../x","timestamp":"","cwd":"/y"}'
     odd.write_text(header + '\n{"type":"session_info","id":"1","parentId":null,"name":"n"}\n')
@@ -116,7 +118,7 @@ def test_only_sessions_are_imported(tmp_path: Path) -> None:
     assert not (tmp_path / "agent").exists()
 
 
-def test_sessions_in_the_agents_directory_go_to_their_folders(tmp_path: Path) -> None:
+def test_legacy_sessions_are_moved_to_their_folders(tmp_path: Path) -> None:
     def stray(id: str) -> Path:
         return keep(SessionLocation(tmp_path, HERE, print, location(tmp_path).stamps), "x", id=id)
 

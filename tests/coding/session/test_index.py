@@ -23,7 +23,7 @@ ROWS = {
 }
 
 
-def test_what_is_saved_is_loaded_and_is_private(tmp_path: Path) -> None:
+def test_a_saved_index_is_private_and_loaded_unchanged(tmp_path: Path) -> None:
     save_index(tmp_path, ROWS)
 
     assert load_index(tmp_path) == ROWS
@@ -40,7 +40,7 @@ def test_a_damaged_index_or_one_of_another_version_is_empty(tmp_path: Path, dama
     assert load_index(tmp_path) == {}
 
 
-def test_where_no_index_can_be_it_is_done_without(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_written_is_skipped(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
 
     save_index(tmp_path, ROWS)
@@ -48,7 +48,7 @@ def test_where_no_index_can_be_it_is_done_without(tmp_path: Path) -> None:
     assert load_index(tmp_path) == {}
 
 
-def test_a_path_that_is_no_text_does_not_stop_the_rest(tmp_path: Path) -> None:
+def test_an_index_with_a_path_that_is_not_text_is_not_saved(tmp_path: Path) -> None:
     save_index(tmp_path, {"/s/\udcff.jsonl": ROWS["/s/a.jsonl"]})
 
     assert load_index(tmp_path) == {}

@@ -25,7 +25,7 @@ sys.stdin.read()
 
 
 def hold(path: Path) -> subprocess.Popen[str]:
-    """Another process that has the session, until its input ends."""
+    """Another process that holds the lock of a session until its input ends."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)],
         stdin=subprocess.PIPE,
@@ -38,7 +38,9 @@ def hold(path: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.behaviour("session-identity-and-order")
-def test_the_second_process_learns_the_pid_of_the_first_also_through_a_link(tmp_path: Path) -> None:
+def test_the_error_names_the_process_that_holds_the_lock_also_through_a_link(
+    tmp_path: Path,
+) -> None:
     path, link = tmp_path / "s.jsonl", tmp_path / "link.jsonl"
     path.touch()
     link.symlink_to(path)
@@ -51,7 +53,7 @@ def test_the_second_process_learns_the_pid_of_the_first_also_through_a_link(tmp_
     assert (refused.value.pid, refused.value.path) == (holder.pid, link)
 
 
-def test_a_lock_ends_with_its_holder_however_it_ends(tmp_path: Path) -> None:
+def test_a_lock_is_released_when_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     with hold(path) as holder:
         holder.kill()
@@ -82,11 +84,11 @@ def test_a_lock_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lock_file_that_was_removed_while_it_was_opened_is_not_the_lock(tmp_path: Path) -> None:
+def test_a_lock_is_acquired_again_when_its_file_was_removed_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
 
     class Racing(HolderLock):
-        """Loses its file once, between opening and looking."""
+        """A lock whose file is removed once, between opening and checking it."""
 
         lost = False
 
@@ -109,7 +111,7 @@ def test_the_lock_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "s.jsonl.lock").read_text() == "theirs"
 
 
-def test_a_lock_whose_folder_has_become_a_file_can_be_left(tmp_path: Path) -> None:
+def test_a_lock_can_be_released_after_its_folder_was_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     folder.mkdir()
     with HolderLock(folder / "s.jsonl"):
@@ -126,11 +128,11 @@ def test_a_damaged_lock_file_names_no_process(tmp_path: Path) -> None:
     assert lock.holder() is None
 
 
-def test_where_no_lock_can_be_made_there_is_none(tmp_path: Path) -> None:
+def test_lock_session_returns_none_where_no_lock_file_can_be_created(tmp_path: Path) -> None:
     assert lock_session(tmp_path / "missing/s.jsonl") is None
 
 
-def test_the_session_cannot_be_opened_meanwhile_but_after(tmp_path: Path) -> None:
+def test_a_session_cannot_be_opened_during_sole_use(tmp_path: Path) -> None:
     place = location(tmp_path)
     path = keep(place, "x")
 
@@ -141,7 +143,7 @@ def test_the_session_cannot_be_opened_meanwhile_but_after(tmp_path: Path) -> Non
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_session_that_is_open_cannot_be_had(tmp_path: Path) -> None:
+def test_sole_use_of_an_open_session_raises(tmp_path: Path) -> None:
     log = begin(location(tmp_path), "x")
     assert log.file is not None
 
@@ -150,13 +152,13 @@ def test_a_session_that_is_open_cannot_be_had(tmp_path: Path) -> None:
     log.close()
 
 
-def test_where_no_lock_can_be_there_is_none(tmp_path: Path) -> None:
+def test_sole_use_works_where_no_lock_file_can_be_created(tmp_path: Path) -> None:
     with sole_use(tmp_path / "missing" / "s.jsonl"):
         assert not (tmp_path / "missing").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are of POSIX")
-def test_a_lock_holds_on_a_full_disk_without_the_name_of_its_holder(tmp_path: Path) -> None:
+def test_a_lock_works_on_a_full_disk_without_the_pid_of_its_holder(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
 
     with full_disk(0):

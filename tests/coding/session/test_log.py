@@ -74,7 +74,7 @@ def test_the_transcript_shows_everything_with_compactions_where_they_happened() 
     assert kinds == ["MessageEntry", "MessageEntry", "Compaction", "MessageEntry"]
 
 
-def test_the_leaf_cannot_go_where_nothing_is() -> None:
+def test_moving_to_an_unknown_entry_raises() -> None:
     with pytest.raises(EntryNotFound):
         new_session(make_location(None)).move_to("nowhere")
 
@@ -121,7 +121,7 @@ def test_only_messages_commands_documents_and_names_are_worth_keeping() -> None:
     assert [is_worth_keeping(entry) for entry in not_worth] == [False] * 8
 
 
-def test_ids_are_never_given_twice() -> None:
+def test_entry_ids_are_unique() -> None:
     taken = b'{"type":"x","id":"00000002","parentId":null}\n'
     log = new_session(make_location(None), lines=[taken])
 

@@ -28,7 +28,7 @@ def numbered() -> Any:
     return make_stamps().entry_id
 
 
-def test_the_first_version_becomes_a_chain_with_keys_where_the_original_puts_them() -> None:
+def test_the_first_version_is_migrated_to_a_chain_with_the_key_order_of_the_original() -> None:
     migrated = migrate(FIRST, numbered())
 
     assert [list(record) for record in migrated] == [
@@ -43,7 +43,7 @@ def test_the_first_version_becomes_a_chain_with_keys_where_the_original_puts_the
     assert migrated[0]["version"] == 3
 
 
-def test_what_the_original_made_of_a_file_of_the_first_version_is_what_we_make_of_it() -> None:
+def test_the_migration_of_a_first_version_file_equals_that_of_the_original() -> None:
     expected = (GOLDEN / "sessions/loaded-v1.jsonl").read_bytes().split(b"\n")[:3]
     before = [json.loads(line) for line in expected]
     ids = iter([record.pop("id") for record in before[1:]])
@@ -56,7 +56,7 @@ def test_what_the_original_made_of_a_file_of_the_first_version_is_what_we_make_o
     assert found.migrated == b"\n".join(expected) + b"\n"
 
 
-def test_the_second_version_changes_only_roles_and_its_number() -> None:
+def test_migrating_the_second_version_changes_only_roles_and_the_version() -> None:
     second: list[dict[str, Any]] = [
         {"type": "session", "version": 2, "id": "s", "timestamp": "t", "cwd": "/"},
         {"type": "message", "id": "a", "parentId": None, "message": {"role": "hookMessage"}},
@@ -70,27 +70,25 @@ def test_the_second_version_changes_only_roles_and_its_number() -> None:
     ]
 
 
-def test_the_current_version_and_later_ones_do_not_change() -> None:
+def test_the_current_and_later_versions_are_not_migrated() -> None:
     for version in (3, 99, "three"):
         records = [FIRST[0] | {"version": version}, *FIRST[1:]]
         assert migrate(records, numbered()) == records
 
 
-def test_a_header_that_lost_its_version_does_not_lose_the_tree() -> None:
+def test_a_file_without_a_version_keeps_its_tree() -> None:
     records = [FIRST[0], {"type": "x", "id": "a"}, {"type": "x", "id": "b", "parentId": None}]
 
     assert migrate(records, numbered())[1:] == records[1:]
 
 
-def test_a_compaction_that_kept_nothing_known_keeps_nothing_and_one_that_kept_all_keeps_all() -> (
-    None
-):
+def test_the_kept_index_of_a_compaction_is_migrated_to_an_entry_id() -> None:
     for index, kept in ((0, "00000001"), (1, "00000001"), (77, "00000003"), ("x", "00000003")):
         records = [*FIRST[:3], FIRST[3] | {"firstKeptEntryIndex": index}]
         assert migrate(records, numbered())[3]["firstKeptEntryId"] == kept
 
 
-def test_opening_an_old_file_replaces_it_at_once_and_keeps_the_old_one(tmp_path: Path) -> None:
+def test_opening_an_old_file_migrates_it_and_keeps_a_backup(tmp_path: Path) -> None:
     path = tmp_path / "old.jsonl"
     old = text(FIRST[:2]) + b"not json\n" + text(FIRST[2:])
     path.write_bytes(old)

@@ -59,7 +59,7 @@ def test_a_session_that_is_open_is_not_moved(tmp_path: Path) -> None:
     log.close()
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_a_move_overwrites_nothing(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
     for taken in (path.name, path.stem):
         there = tmp_path / taken
@@ -73,7 +73,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         assert tree(tmp_path) == before
 
 
-def test_when_the_artifacts_cannot_be_moved_the_session_stays(tmp_path: Path) -> None:
+def test_a_session_is_not_moved_when_its_artifacts_cannot_be_moved(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
     before = tree(path.parent)
 
@@ -83,7 +83,7 @@ def test_when_the_artifacts_cannot_be_moved_the_session_stays(tmp_path: Path) ->
     assert tree(path.parent) == before
 
 
-def test_when_the_old_file_cannot_be_removed_everything_is_undone(tmp_path: Path) -> None:
+def test_a_move_is_rolled_back_when_the_old_file_cannot_be_removed(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
     before, there = tree(path.parent), tmp_path / "there"
 
@@ -102,7 +102,7 @@ def test_when_the_old_file_cannot_be_removed_everything_is_undone(tmp_path: Path
     open_session(path, location(tmp_path)).close()
 
 
-def test_the_same_directory_changes_no_byte() -> None:
+def test_relocating_to_the_same_directory_changes_nothing() -> None:
     lines = [b"junk\n", b'{ "type":"session","id":"a", "cwd":"/x","more":1}\n', b'{"torn']
 
     assert relocated(lines, Path("s"), "/x") == b"".join(lines)

@@ -43,7 +43,7 @@ def test_an_id_is_letters_digits_and_some_marks(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", ["", "-a", "a-", ".", "a/b", "a b", "ä", "a\n", "../x"])
-def test_what_could_leave_the_folder_is_no_id(id: str) -> None:
+def test_an_id_that_could_leave_the_folder_is_invalid(id: str) -> None:
     assert not is_session_id(id)
 
 
@@ -52,7 +52,7 @@ def test_a_name_is_one_line_without_control_characters() -> None:
     assert clean_name("  a\nb\x1b]0;title\x07\tc\x00  ") == "a b c"
 
 
-def test_a_folder_with_a_very_long_path_keeps_its_sessions(tmp_path: Path) -> None:
+def test_very_long_paths_have_distinct_valid_folder_names(tmp_path: Path) -> None:
     long = "/" + "/".join(["a" * 100, "ü" * 60, "b" * 100])
     names = {folder_name(long), folder_name(f"{long}c")}
 

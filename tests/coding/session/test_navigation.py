@@ -21,14 +21,16 @@ PICTURE = Image(data="aGk=", mime_type="image/png")
         CustomMessageEntry(custom_type="c", content="say"),
     ],
 )
-def test_going_to_what_was_said_goes_before_it_and_gives_the_words(entry: KnownEntry) -> None:
+def test_navigating_to_a_user_or_extension_message_lands_before_it_and_returns_its_text(
+    entry: KnownEntry,
+) -> None:
     log = new_session(make_location(None))
     before, message_id, _ = append_all(log, answer("1"), entry, answer("3"))
 
     assert landing(log, message_id) == Landing(leaf_id=before, text="say")
 
 
-def test_going_to_anything_else_goes_right_there() -> None:
+def test_navigating_to_any_other_entry_lands_on_it() -> None:
     log = new_session(make_location(None))
     _, answered, _ = append_all(log, user("1"), answer("2"), user("3"))
 
@@ -36,7 +38,7 @@ def test_going_to_anything_else_goes_right_there() -> None:
 
 
 @pytest.mark.behaviour("branching-from-the-start")
-def test_the_first_message_can_be_said_again_without_a_file() -> None:
+def test_the_first_message_can_be_replaced_by_a_new_root() -> None:
     log = new_session(make_location(None))
     (first,) = append_all(log, user("1"))
 
@@ -47,7 +49,7 @@ def test_the_first_message_can_be_said_again_without_a_file() -> None:
     assert log.append(user("1, better")).parent_id is None
 
 
-def test_looking_where_one_would_land_moves_nothing() -> None:
+def test_computing_a_landing_moves_nothing() -> None:
     log = new_session(make_location(None))
     first, second = append_all(log, user("1"), answer("2"))
 

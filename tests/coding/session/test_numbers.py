@@ -18,7 +18,7 @@ SPENT = Usage(input=1)
 RESULT = ToolResultMessage(tool_call_id="c", tool_name="ask", content=())
 
 
-def test_numbers_have_the_names_of_the_protocol() -> None:
+def test_session_stats_have_the_names_of_the_protocol() -> None:
     stats = SessionStats(
         session_id="s",
         user_messages=1,
@@ -44,7 +44,7 @@ def test_numbers_have_the_names_of_the_protocol() -> None:
     }
 
 
-def test_an_entry_has_a_cost_if_a_model_was_asked_for_it() -> None:
+def test_only_entries_that_used_a_model_have_usage() -> None:
     asked: list[Entry] = [
         MessageEntry(message=AssistantMessage(usage=SPENT)),
         MessageEntry(message=replace(RESULT, usage=SPENT)),

@@ -84,7 +84,7 @@ def test_a_relative_path_is_below_the_working_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("foreign-file-is-not-overwritten")
-def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_session_is_rejected_and_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes\n")
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_no_session_is_refused_and_stays(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_directory_is_no_session(tmp_path: Path) -> None:
+def test_opening_a_directory_raises(tmp_path: Path) -> None:
     with pytest.raises(FileAccessError):
         open_session(tmp_path, make_location(tmp_path))
 
@@ -112,7 +112,7 @@ def test_a_newer_version_is_appended_to_without_rewriting(tmp_path: Path) -> Non
     assert len(on_disk(path)) == 2
 
 
-def test_the_second_process_is_refused_and_may_open_a_fork(tmp_path: Path) -> None:
+def test_a_session_open_in_another_process_is_rejected_and_can_be_forked(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes((GOLDEN / "sessions/cli-fork.jsonl").read_bytes())
     holder: subprocess.Popen[str]
@@ -141,7 +141,7 @@ def test_a_session_that_is_closed_can_be_opened_again(tmp_path: Path) -> None:
     assert list(open_session(log.file, make_location(tmp_path)).entries()) == list(log.entries())
 
 
-async def test_what_is_reported_while_a_thread_opens_a_session_is_reported_on_the_loop(
+async def test_reports_of_the_opening_thread_are_delivered_on_the_event_loop(
     tmp_path: Path,
 ) -> None:
     threads: list[tuple[str, int]] = []
@@ -160,7 +160,7 @@ async def test_what_is_reported_while_a_thread_opens_a_session_is_reported_on_th
     assert threads == [("from the thread", threading.get_ident())]
 
 
-async def test_the_thread_that_opens_a_session_counts_what_a_screen_leaves_out(
+async def test_the_opening_thread_counts_the_displayed_entries(
     tmp_path: Path,
 ) -> None:
     log = new_session(make_location(tmp_path))
@@ -210,7 +210,7 @@ def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("import-never-overwrites")
-def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> None:
+def test_reading_a_missing_or_empty_file_raises_and_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         read_session(tmp_path / "none.jsonl", make_stamps())
     (tmp_path / "empty.jsonl").touch()
@@ -220,7 +220,7 @@ def test_reading_what_is_not_there_fails_and_makes_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_large_pictures_go_to_the_blobs_if_a_person_wants_it_and_are_there_again(
+def test_large_images_are_externalised_if_configured_and_restored_when_opened(
     tmp_path: Path,
 ) -> None:
     image = Image(data=b64encode(bytes(2000)).decode(), mime_type="image/png")

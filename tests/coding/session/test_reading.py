@@ -56,7 +56,7 @@ def test_a_file_that_does_not_begin_with_a_header_is_refused(data: bytes) -> Non
 
 
 @pytest.mark.behaviour("foreign-file-is-not-overwritten")
-def test_lines_that_are_no_entries_are_passed_over() -> None:
+def test_lines_that_are_not_entries_are_skipped() -> None:
     bad = b'not json\n\n[1]\n{"type":"message"}\n{"id":"x"}\n{"type":"x","id":""}\n'
 
     found = parsed(b"junk\n" + HEADER + bad + HEADER + HELLO + b'{"torn')
@@ -85,7 +85,7 @@ def test_only_lf_ends_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_of_a_line_over_the_limit_only_its_ends_are_read(tmp_path: Path, end: bytes) -> None:
+def test_only_the_ends_of_a_line_over_the_limit_are_read(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "s.jsonl"
     size, limit = 700_000, 600_000
     short, fits, last = b"a\n", b"b" * limit + b"\n", b"e" * size + end
@@ -100,7 +100,7 @@ def test_of_a_line_over_the_limit_only_its_ends_are_read(tmp_path: Path, end: by
     assert (fifth.size, fifth.tail[-2:]) == (len(last), last[-2:])
 
 
-def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
+def test_a_missing_file_has_no_lines(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     assert read_file(tmp_path / "none") == read_file(tmp_path / "file/none") == []
@@ -111,7 +111,7 @@ def test_a_directory_is_not_read(tmp_path: Path) -> None:
         read_file(tmp_path)
 
 
-def test_a_header_with_odd_fields_is_taken_for_what_it_says() -> None:
+def test_invalid_header_fields_fall_back_to_defaults() -> None:
     odd = b'{"type":"session","version":"x","id":"s","timestamp":5,"cwd":null,"more":1}\n'
 
     header = parsed(odd).header
@@ -119,7 +119,7 @@ def test_a_header_with_odd_fields_is_taken_for_what_it_says() -> None:
     assert (header.version, header.id, header.timestamp, header.cwd) == (3, "s", "", "")
 
 
-def test_a_newer_version_is_left_as_it_is() -> None:
+def test_a_newer_version_is_not_migrated() -> None:
     found = parsed(HEADER.replace(b"3", b"99") + HELLO)
 
     assert (found.header.version, found.migrated, found.lines) == (99, None, [HELLO])
@@ -129,7 +129,7 @@ def test_a_newer_version_is_left_as_it_is() -> None:
     ("text", "read"),
     [(rb"a\ud800b", "a\ufffdb"), (b"a\xffb", "a\ufffdb"), (rb"\ud83d\ude00", "😀")],
 )
-def test_damaged_text_is_read_as_far_as_it_can_be(text: bytes, read: str) -> None:
+def test_invalid_characters_in_a_message_are_replaced(text: bytes, read: str) -> None:
     line = HELLO.replace(b"hi", text)
     known = read_outline(line)
     assert known is not None
@@ -141,11 +141,11 @@ def test_damaged_text_is_read_as_far_as_it_can_be(text: bytes, read: str) -> Non
 
 
 @pytest.mark.parametrize("id", [b'"\\ud800"', b'"\xff"'])
-def test_damaged_ids_are_ids(id: bytes) -> None:
+def test_invalid_characters_in_an_id_are_replaced(id: bytes) -> None:
     assert read_outline(HELLO.replace(b'"a"', id)) == Outline(type="message", id="\ufffd")
 
 
-def test_what_some_writers_leave_empty_counts_as_absent() -> None:
+def test_null_fields_count_as_absent() -> None:
     line = json.dumps(
         {
             "type": "message",
@@ -192,7 +192,7 @@ def test_an_entry_of_unknown_kind_or_shape_is_kept_as_it_is(changes: dict[str, o
     assert entry == UnknownEntry(data=data, id="a", parent_id=None)
 
 
-def test_nesting_without_end_is_no_entry() -> None:
+def test_an_extremely_nested_line_does_not_stop_reading() -> None:
     deep = HELLO.replace(b'"hi"', b"[" * 100_000 + b"]" * 100_000)
 
     assert parsed(HEADER + deep + HELLO).lines[-1:] == [HELLO]
@@ -202,9 +202,7 @@ SAMPLE = (GOLDEN / "sessions/tree-branches-labels.jsonl").read_bytes().split(b"\
 
 
 @given(st.sampled_from(SAMPLE[1:-1]), st.data())
-def test_a_damaged_line_is_an_entry_that_can_be_decoded_or_none(
-    line: bytes, data: st.DataObject
-) -> None:
+def test_a_damaged_line_is_skipped_or_can_be_decoded(line: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(line) - 1))
     byte = data.draw(st.integers(0, 255))
     damaged = line[:at] + bytes([byte]) + line[at + 1 :]

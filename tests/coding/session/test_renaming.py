@@ -34,7 +34,7 @@ def test_a_name_is_added_at_the_end_and_nothing_else_changes(tmp_path: Path) -> 
 
 
 @pytest.mark.behaviour("closing-keeps-continued-sessions")
-def test_a_session_that_is_open_in_another_process_is_left_alone(tmp_path: Path) -> None:
+def test_an_open_session_is_not_renamed(tmp_path: Path) -> None:
     log = begin(location(tmp_path), "x")
     assert log.file is not None
     before = log.file.read_bytes()
@@ -46,7 +46,7 @@ def test_a_session_that_is_open_in_another_process_is_left_alone(tmp_path: Path)
     assert log.file.read_bytes() == before
 
 
-def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_session_cannot_be_renamed(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
 
     with pytest.raises(NotASession):
@@ -58,13 +58,13 @@ def test_what_is_no_session_gets_no_name(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.jsonl"]
 
 
-def test_a_file_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
+def test_renaming_a_directory_raises(tmp_path: Path) -> None:
     with pytest.raises(FileAccessError):
         rename_session(tmp_path, "name", make_stamps())
 
 
 @pytest.mark.parametrize("has_room_for_a_lock", [True, False])
-def test_a_full_disk_is_named_as_the_reason_and_the_file_stays_whole(
+def test_a_full_disk_is_reported_and_leaves_the_file_unchanged(
     tmp_path: Path, *, has_room_for_a_lock: bool
 ) -> None:
     path = keep(location(tmp_path), "x")

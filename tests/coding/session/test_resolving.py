@@ -22,7 +22,7 @@ from tests.coding.session.saved import HERE, THERE, keep, location
 from tests.coding.session.sessions import make_location, user
 
 
-def test_a_path_is_taken_as_it_is_whether_it_exists_or_not(tmp_path: Path) -> None:
+def test_a_path_is_resolved_whether_it_exists_or_not(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
 
     assert resolve_session("/s/a.jsonl", catalog, HERE) == LocalMatch(path=Path("/s/a.jsonl"))
@@ -30,7 +30,7 @@ def test_a_path_is_taken_as_it_is_whether_it_exists_or_not(tmp_path: Path) -> No
     assert resolve_session("sub/a", catalog, HERE) == LocalMatch(path=Path(HERE, "sub/a"))
 
 
-def test_an_id_is_found_whole_or_by_its_beginning_and_the_latest_wins(tmp_path: Path) -> None:
+def test_an_id_is_matched_exactly_or_by_prefix_and_the_latest_is_preferred(tmp_path: Path) -> None:
     exact = keep(location(tmp_path, at=1), "x", id="abc")
     keep(location(tmp_path, at=2), "x", id="abcd")
     latest = keep(location(tmp_path, at=3), "x", id="abce")
@@ -52,7 +52,7 @@ def test_a_session_of_another_project_is_distinguished(tmp_path: Path) -> None:
     assert resolve_session("ab", catalog, HERE) == LocalMatch(path=near)
 
 
-def test_an_id_of_no_session_is_reported_in_pis_words(tmp_path: Path) -> None:
+def test_an_id_without_a_session_raises(tmp_path: Path) -> None:
     keep(location(tmp_path), "x", id="xyz")
     with pytest.raises(NoMatchingSession):
         resolve_session("", SessionCatalog(tmp_path), HERE)
@@ -69,7 +69,7 @@ def test_a_custom_directory_is_the_only_one_searched(tmp_path: Path) -> None:
         resolve_session("abc", SessionCatalog(tmp_path, custom=tmp_path / "custom"), HERE)
 
 
-def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
+def test_find_by_id_matches_only_the_whole_id_in_this_directory(tmp_path: Path) -> None:
     path = keep(location(tmp_path), "x", id="abc")
     keep(location(tmp_path, THERE), "x", id="abd")
     catalog = SessionCatalog(tmp_path)
@@ -80,7 +80,7 @@ def test_a_session_id_is_opened_or_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("most-recent-skips-others")
-def test_continuing_takes_the_latest_session_of_this_directory(tmp_path: Path) -> None:
+def test_continuing_opens_the_latest_session_of_this_directory(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
     assert session_to_continue(catalog, HERE) is None
     keep(location(tmp_path, at=1), "x")
@@ -91,7 +91,7 @@ def test_continuing_takes_the_latest_session_of_this_directory(tmp_path: Path) -
     assert session_to_continue(catalog, HERE) == latest
 
 
-def test_continuing_takes_what_this_terminal_used_last(tmp_path: Path) -> None:
+def test_continuing_prefers_the_last_session_of_this_terminal(tmp_path: Path) -> None:
     mine = keep(location(tmp_path, at=1), "x")
     latest = keep(location(tmp_path, at=2), "x")
     theirs = keep(location(tmp_path, THERE, at=3), "x")
@@ -124,7 +124,7 @@ def test_with_a_custom_directory_a_breadcrumb_outside_of_it_is_ignored(
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
-def test_a_working_directory_that_is_gone_is_emitted_in_three_lines(tmp_path: Path) -> None:
+def test_a_missing_working_directory_is_reported_in_three_lines(tmp_path: Path) -> None:
     check_directory(str(tmp_path), Path("/s.jsonl"), "/now")
     check_directory("", Path("/s.jsonl"), "/now")
 
@@ -140,7 +140,7 @@ def test_a_working_directory_that_is_gone_is_emitted_in_three_lines(tmp_path: Pa
 
 
 @pytest.mark.behaviour("ephemeral-sessions")
-def test_resuming_without_saved_sessions_fails_and_what_comes_of_memory_stays_there(
+def test_resuming_without_saved_sessions_raises_and_a_clone_in_memory_has_no_file(
     tmp_path: Path,
 ) -> None:
     check_persistent(tmp_path, "--resume")

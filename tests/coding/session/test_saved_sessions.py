@@ -13,7 +13,7 @@ from tests.coding.session.sessions import user
 
 
 def closed(log: SessionLog | None) -> Path | None:
-    """The file of a session, which no one has open any more."""
+    """Close a session; returns its file."""
     assert log is not None
     log.close()
     return log.file
@@ -36,7 +36,7 @@ def test_a_session_is_opened_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         kept.named("zz", yes)
 
 
-def test_one_of_another_project_is_copied_only_if_that_is_requested(tmp_path: Path) -> None:
+def test_a_session_of_another_project_is_copied_only_on_request(tmp_path: Path) -> None:
     file = keep(location(tmp_path, THERE), "x", id="abc")
     kept = SavedSessions(tmp_path, location(tmp_path))
 
@@ -65,19 +65,19 @@ def test_an_unused_id_creates_a_new_session(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_is_announced_for_what_cannot_be_an_id(tmp_path: Path) -> None:
+def test_an_invalid_id_is_rejected_without_a_report(tmp_path: Path) -> None:
     with pytest.raises(SessionProblem, match="Invalid session id"):
         SavedSessions(tmp_path, location(tmp_path)).by_id("a/../b", pytest.fail)
 
 
-def test_the_last_one_goes_on(tmp_path: Path) -> None:
+def test_the_last_session_is_continued(tmp_path: Path) -> None:
     keep(location(tmp_path, at=1), "x", id="first")
     last = keep(location(tmp_path, at=2), "x", id="second")
 
     assert closed(SavedSessions(tmp_path, location(tmp_path)).last(None)) == last
 
 
-def test_one_process_at_a_time_creates_a_session_of_an_id(tmp_path: Path) -> None:
+def test_a_session_id_can_be_created_by_one_process_at_a_time(tmp_path: Path) -> None:
     first = SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
     with pytest.raises(SessionInUse):
         SavedSessions(tmp_path, location(tmp_path)).by_id("mine", print)
@@ -93,7 +93,7 @@ def test_one_process_at_a_time_creates_a_session_of_an_id(tmp_path: Path) -> Non
     assert list(first.file.parent.iterdir()) == [first.file]
 
 
-def test_a_fork_gets_the_id_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_fork_has_the_requested_id_unless_it_is_taken(tmp_path: Path) -> None:
     file = keep(location(tmp_path), "x", id="abc")
     kept = SavedSessions(tmp_path, location(tmp_path))
 

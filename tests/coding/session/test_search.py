@@ -39,7 +39,7 @@ def test_name_first_message_directory_and_id_are_searched_the_latest_first(
     assert [session.summary.id for session in search_sessions(query, listed)] == found
 
 
-def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None:
+def test_message_text_is_found_with_an_excerpt(tmp_path: Path) -> None:
     log = new_session(location(tmp_path), id="s")
     first, second = append_all(log, user("hello"), answer('The «ÄPFEL»\nare "ripe" ' + "." * 99))
     append_all(log, Compaction(summary="pears", first_kept_id=first, tokens_before=1))
@@ -58,7 +58,7 @@ def test_what_was_said_is_found_with_the_words_around_it(tmp_path: Path) -> None
     assert search_texts("  ", listed) == []
 
 
-def test_a_session_that_is_gone_since_is_passed_over(listed: list[ListedSession]) -> None:
+def test_a_removed_session_is_skipped(listed: list[ListedSession]) -> None:
     for session in listed[1:]:
         session.path.unlink()
 

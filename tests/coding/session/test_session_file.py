@@ -35,7 +35,7 @@ def saved(tmp_path: Path, reports: Reports) -> tuple[SessionLog, Path]:
     return log, log.file
 
 
-def test_a_file_appears_with_the_first_thing_that_is_worth_keeping(tmp_path: Path) -> None:
+def test_the_file_is_created_with_the_first_entry_worth_keeping(tmp_path: Path) -> None:
     folder = tmp_path / "sessions/--proj--"
     log = new_session(make_location(folder))
     assert log.file is not None
@@ -53,7 +53,7 @@ def test_a_file_appears_with_the_first_thing_that_is_worth_keeping(tmp_path: Pat
 
 
 @posix
-def test_a_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_session_files_are_private(tmp_path: Path) -> None:
     _, path = saved(tmp_path / "sessions", Reports())
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -92,7 +92,7 @@ def test_a_line_that_another_program_tore_meanwhile_is_ended_too(tmp_path: Path)
 
 @posix
 @pytest.mark.behaviour("failed-writes-are-reported")
-def test_a_full_disk_is_reported_once_and_the_session_goes_on_in_memory(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_the_session_continues_in_memory(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
 
@@ -114,7 +114,7 @@ def test_a_full_disk_is_reported_once_and_the_session_goes_on_in_memory(tmp_path
 
 @posix
 @pytest.mark.behaviour("failed-writes-are-reported")
-def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Path) -> None:
+def test_unsaved_entries_are_written_once_a_full_disk_has_room(tmp_path: Path) -> None:
     reports = Reports()
     log, path = saved(tmp_path, reports)
     with full_disk(path.stat().st_size + 10):
@@ -131,7 +131,7 @@ def test_what_a_full_disk_did_not_take_is_saved_once_there_is_room(tmp_path: Pat
 
 @posix
 @pytest.mark.behaviour("failed-writes-are-reported")
-def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
+def test_a_file_that_could_not_be_created_is_retried_with_the_next_entry(
     tmp_path: Path,
 ) -> None:
     log = new_session(make_location(tmp_path / "sessions"))
@@ -146,7 +146,7 @@ def test_a_file_that_could_not_be_made_is_tried_again_with_whatever_comes_next(
 
 @posix
 @pytest.mark.behaviour("failed-writes-are-reported")
-def test_the_end_of_a_session_is_the_last_chance_to_save_it(tmp_path: Path) -> None:
+def test_closing_a_session_retries_to_save_it(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path / "sessions"))
     with full_disk(10):
         append_all(log, user("1"), answer("2"))
@@ -174,7 +174,7 @@ def test_a_disk_that_is_full_from_the_start_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full of Linux")
-def test_a_device_that_takes_nothing_is_reported() -> None:
+def test_a_device_that_accepts_no_data_is_reported() -> None:
     reports = Reports()
     mirror = SessionWriter(Path("/dev/full"), reports)
     mirror.follow()
@@ -253,7 +253,7 @@ def test_a_file_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> No
 
 
 @posix
-def test_a_session_that_cannot_be_migrated_on_disk_goes_on_in_memory(tmp_path: Path) -> None:
+def test_a_session_that_cannot_be_migrated_on_disk_continues_in_memory(tmp_path: Path) -> None:
     reports = Reports()
     path = tmp_path / "old.jsonl"
     old = b'{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"type":"x"}\n'

@@ -25,5 +25,5 @@ def test_ids_and_times_have_the_form_of_session_files() -> None:
         ("", 0),
     ],
 )
-def test_what_is_no_time_was_at_the_beginning(timestamp: str, since: int) -> None:
+def test_timestamps_are_parsed_and_invalid_ones_are_zero(timestamp: str, since: int) -> None:
     assert milliseconds(timestamp) == since

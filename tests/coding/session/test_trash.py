@@ -27,7 +27,9 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-async def test_without_a_desktop_a_session_goes_to_a_folder_of_ours(tmp_path: Path) -> None:
+async def test_without_a_desktop_a_session_is_moved_to_the_trash_folder_of_pi(
+    tmp_path: Path,
+) -> None:
     path = session_with_artifacts(tmp_path)
     content = path.read_bytes()
 
@@ -48,7 +50,7 @@ async def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
-async def test_a_desktop_finds_the_session_in_its_trash(tmp_path: Path) -> None:
+async def test_a_session_is_moved_to_the_trash_of_the_desktop(tmp_path: Path) -> None:
     desktop = tmp_path / "home" / ".local/share/Trash"
     paths = [keep(location(tmp_path / "an agent"), text, id="abc") for text in ("first",)]
     await trash(tmp_path, HOME=str(tmp_path / "home")).delete(paths[0])
@@ -69,9 +71,7 @@ async def test_a_desktop_finds_the_session_in_its_trash(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
 @pytest.mark.parametrize("works", [True, False])
-async def test_the_trash_command_is_asked_first_and_need_not_work(
-    tmp_path: Path, works: bool
-) -> None:
+async def test_the_trash_command_is_tried_first_and_may_fail(tmp_path: Path, works: bool) -> None:
     path = session_with_artifacts(tmp_path)
     taken = tmp_path / "taken"
     taken.mkdir()
@@ -105,7 +105,7 @@ async def test_a_session_that_another_terminal_continued_is_not_deleted(tmp_path
     assert not mine.file.exists()
 
 
-async def test_what_is_not_there_cannot_be_deleted(tmp_path: Path) -> None:
+async def test_deleting_a_missing_session_raises(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound):
         await trash(tmp_path).delete(tmp_path / "none.jsonl")
 
@@ -113,7 +113,9 @@ async def test_what_is_not_there_cannot_be_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
-async def test_a_desktop_whose_trash_cannot_be_used_is_done_without(tmp_path: Path) -> None:
+async def test_an_unusable_desktop_trash_falls_back_to_the_trash_folder_of_pi(
+    tmp_path: Path,
+) -> None:
     path = keep(location(tmp_path), "x")
     (tmp_path / "data").touch()
 
@@ -123,7 +125,9 @@ async def test_a_desktop_whose_trash_cannot_be_used_is_done_without(tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="other desktops")
-async def test_a_file_in_the_desktops_trash_that_has_no_note_stays(tmp_path: Path) -> None:
+async def test_a_file_without_a_note_in_the_desktop_trash_is_not_overwritten(
+    tmp_path: Path,
+) -> None:
     path = keep(location(tmp_path), "x")
     stale = tmp_path / "Trash" / "files" / path.name
     stale.parent.mkdir(parents=True)

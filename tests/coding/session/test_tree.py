@@ -11,7 +11,7 @@ from pi.coding.session.reading import Outline
 links = st.lists(
     st.tuples(st.sampled_from("abcdefgh"), st.none() | st.sampled_from("abcdefghz")), max_size=12
 )
-"""Ids and parents without any order: doubles, strangers and circles among them."""
+"""Ids and parents in any order, with duplicates, unknown parents and cycles."""
 
 
 def tree(*pairs: tuple[str, str | None]) -> EntryTree:
@@ -41,7 +41,7 @@ def test_an_added_entry_is_found_like_the_others() -> None:
     assert list(found.children(None)) == [0, root, orphan]
 
 
-def test_an_id_that_is_not_there_is_named() -> None:
+def test_an_unknown_id_raises() -> None:
     with pytest.raises(EntryNotFound, match="Entry not found: zz"):
         tree(("a", None)).place("zz")
 
@@ -59,7 +59,7 @@ def test_a_parent_may_come_later_in_the_file() -> None:
 @pytest.mark.parametrize(
     "pairs", [[("a", "a")], [("a", "b"), ("b", "a")], [("a", "c"), ("b", "a"), ("c", "b")]]
 )
-def test_a_circle_is_cut_at_one_place(pairs: list[tuple[str, str | None]]) -> None:
+def test_a_cycle_of_parents_is_broken_at_one_place(pairs: list[tuple[str, str | None]]) -> None:
     found = tree(*pairs)
 
     assert len(found.children(None)) == 1

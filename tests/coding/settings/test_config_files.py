@@ -19,7 +19,7 @@ def settings_in(folder: Path, *overlays: Path) -> Settings:
     return made
 
 
-def test_config_is_below_the_settings_of_the_same_scope(tmp_path: Path) -> None:
+def test_settings_override_the_config_of_the_same_scope(tmp_path: Path) -> None:
     put(tmp_path / "agent/config.yml", "theme: dark\nretry:\n  maxRetries: 7\n  enabled: false\n")
     put(tmp_path / "agent/settings.json", '{"theme": "light", "retry": {"enabled": true}}')
 
@@ -94,7 +94,7 @@ def test_a_named_file_that_is_missing_is_reported(tmp_path: Path) -> None:
     assert settings.warnings == [f"The config file {tmp_path / 'none.yml'} does not exist."]
 
 
-def test_what_only_the_user_may_decide_includes_overlays_and_not_the_project(
+def test_without_project_includes_overlays_but_not_the_project(
     tmp_path: Path,
 ) -> None:
     overlay = put(tmp_path / "o.yml", "compaction: {remoteEndpoint: http://mine.example}\n")

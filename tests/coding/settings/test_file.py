@@ -63,7 +63,7 @@ def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) 
     assert path.read_bytes() == broken.encode("latin-1")
 
 
-def test_a_byte_order_mark_and_an_empty_file_are_no_problem(tmp_path: Path) -> None:
+def test_a_byte_order_mark_and_an_empty_file_are_accepted(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
     assert settings_file(path).read() == {"a": 1}
@@ -71,7 +71,7 @@ def test_a_byte_order_mark_and_an_empty_file_are_no_problem(tmp_path: Path) -> N
     assert settings_file(path).read() == {}
 
 
-def test_a_stricter_mode_stays(tmp_path: Path) -> None:
+def test_the_mode_of_an_existing_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}")
     path.chmod(0o640)
@@ -80,7 +80,7 @@ def test_a_stricter_mode_stays(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> None:
+def test_a_file_locked_by_another_program_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}")
     clock = FakeClock()
@@ -96,7 +96,7 @@ def test_a_file_that_another_program_holds_is_not_written(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_a_new_file_is_for_its_owner_alone_under_any_umask(tmp_path: Path) -> None:
+def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
     path = tmp_path / "agent" / "settings.json"
     before = os.umask(0)
     try:

@@ -23,7 +23,7 @@ from pi.coding.settings.settings import merge_layers, migrated, value_at, with_v
         ({"theme": "dark", "unknown": 1}, {"theme": "dark", "unknown": 1}),
     ],
 )
-def test_what_older_versions_wrote_has_the_names_of_today(old: Json, new: Json) -> None:
+def test_settings_of_older_versions_are_migrated(old: Json, new: Json) -> None:
     assert migrated(old) == new
 
 
@@ -38,7 +38,7 @@ def test_objects_merge_and_the_upper_layer_wins() -> None:
     }
 
 
-def test_lists_of_resources_add_up_and_other_lists_are_replaced() -> None:
+def test_resource_lists_are_concatenated_and_other_lists_are_replaced() -> None:
     below = {"skills": ["a"], "enabledModels": ["x"]}
     above = {"skills": ["b"], "enabledModels": ["y"]}
 
@@ -54,6 +54,6 @@ def test_one_value_is_set_and_nothing_else_changes() -> None:
     assert raw == {"a": {"b": 1, "c": 2}, "d": 3}
 
 
-def test_a_path_that_leads_nowhere_gives_nothing() -> None:
+def test_the_value_at_an_unknown_path_is_none() -> None:
     assert value_at({"a": {"b": 1}}, ("a", "b")) == 1
     assert value_at({"a": 1}, ("a", "b")) is None

@@ -1,4 +1,4 @@
-"""Values that fit are taken, the others are named."""
+"""Valid values are used, invalid ones are reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_value_of_the_wrong_type_is_ignored_and_named(raw: object, warning: st
     assert read(raw) == (Outer(), [warning])
 
 
-def test_one_bad_value_does_not_cost_its_neighbours() -> None:
+def test_an_invalid_value_does_not_affect_the_others() -> None:
     raw: Json = {"someName": "kept", "mode": 1, "inner": {"depth": 5}}
     outer, warnings = read(raw)
 

@@ -31,13 +31,13 @@ def of(agent_dir: Path, *, trusted: bool) -> Settings:
     return Settings.of(agent_dir, agent_dir.parent / "project", trusted=trusted)
 
 
-def test_a_project_that_is_not_trusted_says_nothing(agent_dir: Path) -> None:
+def test_an_untrusted_project_has_no_effect(agent_dir: Path) -> None:
     settings = of(agent_dir, trusted=False)
 
     assert (settings.values.theme, settings.values.skills) == ("dark", ())
 
 
-def test_a_trusted_project_wins_except_where_it_has_no_say(agent_dir: Path) -> None:
+def test_a_trusted_project_overrides_the_user_except_for_global_settings(agent_dir: Path) -> None:
     settings = of(agent_dir, trusted=True)
 
     assert (settings.values.theme, settings.values.skills) == ("light", ("s",))
@@ -54,7 +54,9 @@ def test_overrides_beat_the_files_and_are_never_written(agent_dir: Path) -> None
     assert '"dark"' in (agent_dir / "settings.json").read_text()
 
 
-def test_a_value_that_is_set_holds_at_once_and_is_in_the_persons_file(agent_dir: Path) -> None:
+def test_a_set_value_applies_at_once_and_is_written_to_the_file_of_the_user(
+    agent_dir: Path,
+) -> None:
     settings = of(agent_dir, trusted=False)
     changes: list[bool] = []
     settings.on_change(lambda: changes.append(True))
@@ -68,7 +70,7 @@ def test_a_value_that_is_set_holds_at_once_and_is_in_the_persons_file(agent_dir:
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
+def test_an_invalid_file_is_a_warning_and_is_never_overwritten(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", "{broken")
     settings = of(agent_dir, trusted=False)
 
@@ -81,7 +83,7 @@ def test_a_broken_file_is_warned_of_and_defaults_hold(agent_dir: Path) -> None:
 
 
 @pytest.mark.behaviour("project-settings-merge")
-def test_a_wrong_value_is_warned_of_once(agent_dir: Path) -> None:
+def test_an_invalid_value_is_reported_once(agent_dir: Path) -> None:
     put(agent_dir / "settings.json", '{"theme": 7, "outputPad": 5}')
     settings = of(agent_dir, trusted=False)
     for _ in range(2):
@@ -114,7 +116,7 @@ def test_without_a_file_the_lists_of_the_user_are_those_in_memory() -> None:
     assert settings.layer("project", ("skills",)) is None
 
 
-def test_what_lies_in_memory_needs_no_file() -> None:
+def test_settings_in_memory_need_no_file() -> None:
     settings = Settings.in_memory({"queueMode": "all"})
     settings.set({"theme": "dark"})
 

@@ -49,7 +49,7 @@ SOURCES = sorted(FOLDER.rglob("*.py"))
 
 
 class Declared:
-    """Takes what the status lines declare."""
+    """Records the settings that the status lines declare."""
 
     def __init__(self) -> None:
         self.defaults: dict[str, Any] = {}
@@ -80,7 +80,7 @@ def _leaves(record: Record, below: str) -> dict[str, Any]:
     return found
 
 
-def test_every_name_is_there_once() -> None:
+def test_setting_names_are_unique() -> None:
     names = [setting.name for setting in SETTINGS]
     assert len(names) == len(set(names))
 
@@ -107,7 +107,7 @@ def test_every_record_that_is_read_from_the_settings_is_checked() -> None:
     assert read == {(place, kind.__name__) for place, kind in SECTIONS}
 
 
-def test_defaults_are_those_that_hold() -> None:
+def test_the_defaults_of_the_table_are_those_of_the_program() -> None:
     empty: tuple[object, ...] = (None, (), [], {}, "")
 
     def plain(value: object) -> object:
@@ -123,7 +123,7 @@ def test_defaults_are_those_that_hold() -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
-    """What the table takes for a value is one for the record, and a wrong type is none."""
+    """A valid value of the table is valid for the record, and a wrong type is not."""
     for place, kind in SECTIONS:
         below = "".join(f"{part}." for part in place)
         if setting.name.startswith(below) and setting.name in _leaves(kind(), below):
@@ -163,12 +163,12 @@ def _nested(path: list[str], value: Any) -> Any:
     return value
 
 
-def test_every_choice_has_its_default_among_them() -> None:
+def test_the_default_of_a_choice_is_one_of_its_choices() -> None:
     choices = [setting for setting in SETTINGS if setting.kind == "choice"]
     assert [each.name for each in choices if each.default not in each.choices] == []
 
 
-def test_whatever_a_setting_needs_or_a_project_may_not_set_exists() -> None:
+def test_needed_and_global_only_settings_exist() -> None:
     assert {name for setting in SETTINGS for name in setting.needs} <= set(ROWS)
     assert {name.partition(".")[0] for name in ROWS} >= GLOBAL_ONLY
 
@@ -177,8 +177,8 @@ def test_the_choice_of_search_providers_is_the_automatic_chain() -> None:
     assert ROWS["providers.webSearch"].choices == ("auto", *PROVIDERS)
 
 
-def test_what_the_first_frame_alone_reads_is_of_the_user() -> None:
-    """The session follows the others, of a project as well, as soon as it is there."""
+def test_settings_for_the_first_frame_are_those_the_session_does_not_follow() -> None:
+    """The session applies the others, also those of a project, as soon as it exists."""
     followed = {
         "theme",
         "editor.mode",
@@ -190,7 +190,7 @@ def test_what_the_first_frame_alone_reads_is_of_the_user() -> None:
     assert set(_leaves(EarlySettings(), "")) - followed == FOR_THE_FIRST_FRAME
 
 
-def test_names_that_doctor_knows_are_those_there_are(tmp_path: Path) -> None:
+def test_the_names_known_to_doctor_equal_the_registered_ones(tmp_path: Path) -> None:
     class NoExtensions:
         def strategies(self) -> dict[str, Any]:
             return {}
@@ -199,7 +199,7 @@ def test_names_that_doctor_knows_are_those_there_are(tmp_path: Path) -> None:
     assert set(TOOLS) == set(built_in_tools(make_place(tmp_path)))
 
 
-def test_settings_of_a_group_know_it_and_say_what_they_need() -> None:
+def test_settings_have_their_group_and_a_note_about_needed_settings() -> None:
     [first], [second] = (
         group("G", switch("a", "A", "a.", on=True)),
         needing(("a",), choice("b", "B", "b.", ("x", "y"))),

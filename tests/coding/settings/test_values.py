@@ -12,7 +12,7 @@ def test_the_defaults_can_be_written_and_read_back() -> None:
     assert msgspec.json.decode(msgspec.json.encode(Values()), type=Values) == Values()
 
 
-def test_what_only_the_user_decides_are_settings_that_exist() -> None:
+def test_global_only_settings_exist() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(Values)}
     of_batteries = {setting.name.partition(".")[0] for setting in SETTINGS}
 

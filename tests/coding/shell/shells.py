@@ -1,4 +1,4 @@
-"""What tests of commands share."""
+"""Helpers of the tests of commands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Room:
         timeout: float | None = 20,
         on_text: Callable[[str], None] = lambda text: None,
     ) -> tuple[Ended, str]:
-        """How a command ended and the end of what it wrote."""
+        """How a command ended, and the end of its output."""
         output = self.shell.new_output()
         end = await self.shell.run(command, output=output, timeout=timeout, on_text=on_text)
         return end, output.written().tail.content
@@ -41,7 +41,7 @@ class Room:
 
 @asynccontextmanager
 async def empty_room(folder: Path) -> AsyncIterator[Room]:
-    """A room that is empty when it is left."""
+    """A room in which no process may be left at the end."""
     room = Room(folder)
     yield room
     await room.shell.close()

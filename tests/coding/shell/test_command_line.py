@@ -210,7 +210,7 @@ def test_the_longest_line_of_any_form_is_parsed_in_time(piece: str) -> None:
     assert isinstance(line, CommandLine)
 
 
-def test_writes_of_redirections_are_known() -> None:
+def test_redirections_report_whether_they_write() -> None:
     line = parse_command("ls > a 2>&1 < b <> c >& d &>> e >&- 2>/dev/null")
 
     assert [(each.target.literal, each.writes) for each in line.redirections] == [
@@ -225,7 +225,7 @@ def test_writes_of_redirections_are_known() -> None:
     ]
 
 
-def test_substitutions_are_known_wherever_they_are() -> None:
+def test_substitutions_are_detected_everywhere() -> None:
     for text in ("echo $(a)", "echo `a`", "cat <(a)", "x=$(a)", "ls > $(a)", "[[ $(a) ]]",
                  "cat <<E\n$(a)\nE\n", "for x in $(a); do b; done", "echo ${x:-$(a)}"):  # fmt: skip
         assert parse_command(text).has_substitutions, text

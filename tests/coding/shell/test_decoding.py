@@ -13,7 +13,7 @@ def fed(decoder: OutputDecoder, *chunks: bytes) -> str:
 
 @pytest.mark.behaviour("output-decodes-as-a-stream")
 @given(st.text(), st.integers(1, 5))
-def test_a_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
+def test_decoded_text_does_not_depend_on_the_chunk_size(text: str, size: int) -> None:
     data = text.encode("utf-8", "surrogatepass").replace(b"\xed", b"\xc3\xad")
     chunks = [data[at : at + size] for at in range(0, len(data), size)]
 
@@ -21,16 +21,16 @@ def test_a_text_is_the_same_however_it_is_cut(text: str, size: int) -> None:
 
 
 @pytest.mark.behaviour("output-decodes-as-a-stream")
-def test_bytes_that_are_no_text_become_marks() -> None:
+def test_invalid_bytes_become_replacement_characters() -> None:
     assert fed(OutputDecoder(), b"a\xffb\x00\xe2\x82") == "a\ufffdb\x00\ufffd"
 
 
 @pytest.mark.behaviour("output-decodes-as-a-stream")
-def test_the_code_page_of_the_system_takes_over_where_utf8_ends() -> None:
+def test_the_code_page_of_the_system_is_used_after_invalid_utf8() -> None:
     page = OutputDecoder("cp437")
 
     assert fed(page, "€ ".encode(), b"caf\x82 ", b"\x81ber") == "€ café über"
 
 
-def test_the_code_page_decodes_also_what_was_held_back() -> None:
+def test_the_code_page_also_decodes_held_back_bytes() -> None:
     assert fed(OutputDecoder("cp1252"), b"\xe2", b"ge") == "âge"

@@ -33,7 +33,7 @@ RULES = EnvironmentRules(
 
 
 @pytest.mark.behaviour("child-environment-is-clean")
-def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> None:
+def test_commands_get_the_environment_of_the_user_without_withheld_variables() -> None:
     assert command_environment(OURS, RULES) == {
         "PATH": "/bin",
         "HOME": "/home/me",
@@ -44,7 +44,7 @@ def test_commands_see_the_persons_environment_without_what_is_not_for_them() -> 
     }
 
 
-def test_what_is_withheld_is_listed_with_its_reason_and_without_its_value() -> None:
+def test_withheld_variables_are_listed_with_their_reason_and_without_their_value() -> None:
     assert withheld_variables(OURS, RULES) == [
         Withheld(name="ANTHROPIC_API_KEY", reason="credential"),
         Withheld(name="FROM_FILE", reason="dotenv"),
@@ -55,7 +55,7 @@ def test_what_is_withheld_is_listed_with_its_reason_and_without_its_value() -> N
     ]
 
 
-def test_a_person_may_let_variables_through_but_a_denial_is_stronger() -> None:
+def test_allowed_variables_are_passed_unless_denied() -> None:
     rules = EnvironmentRules(
         credentials=frozenset({"A_KEY", "B_KEY"}),
         allow=("*_KEY", "GIT_DIR"),
@@ -86,13 +86,13 @@ def test_a_variable_of_another_name_that_holds_a_secret_is_withheld() -> None:
     assert seen == {"PATH", "OTHER", "SHORT", "LET_THROUGH"}
 
 
-def test_programs_in_front_of_the_user_get_the_same_but_may_ask() -> None:
+def test_interactive_programs_get_the_same_environment_without_unattended_settings() -> None:
     assert program_environment(OURS, RULES) | UNATTENDED == command_environment(OURS, RULES)
     assert program_environment(OURS, RULES)["EDITOR"] == "vi"
     assert not UNATTENDED.keys() & program_environment(OURS, RULES).keys()
 
 
-def test_profiles_may_set_what_is_let_through() -> None:
+def test_credentials_set_by_profiles_are_unset_unless_allowed() -> None:
     rules = EnvironmentRules(credentials=frozenset({"A_KEY", "B_KEY"}), allow=("B_*",))
 
     assert set_by_profiles(rules) == ("A_KEY",)

@@ -1,4 +1,4 @@
-"""A command of the shell in a terminal: its output is text, and nothing of it is left behind."""
+"""Shell commands in a terminal: their output is text, and no process is left."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ async def run(room: Room, command: str, timeout: float = TIMEOUT_SECONDS) -> tup
     return end, output.written().tail.content
 
 
-async def test_sequences_and_carriage_returns_are_made_harmless(tmp_path: Path) -> None:
+async def test_control_sequences_and_carriage_returns_are_sanitised(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         _, text = await run(room, r"printf '\033[2Ja\033[31mb\033]0;title\007\n50%%\r100%%\n'")
 
         assert text == "ab\n50%\n100%\n"
 
 
-async def test_a_background_process_ends_with_the_room_and_not_with_its_command(
+async def test_a_background_process_is_ended_with_the_shell_and_not_with_its_command(
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:
-        command = "trap '' HUP; sleep 600 & echo done"  # or the terminal takes it along
+        command = "trap '' HUP; sleep 600 & echo done"  # or the terminal ends it
 
         assert await run(room, command) == (Ended(exit_code=0), "done\n")
         assert len(room.left()) == 1
@@ -49,7 +49,7 @@ async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> No
         assert room.left() == []
 
 
-async def test_an_abort_ends_the_command_and_keeps_what_was_said(tmp_path: Path) -> None:
+async def test_an_abort_ends_the_command_and_keeps_its_output(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         output, begun = room.shell.new_output(harmless=True), asyncio.Event()
         running = asyncio.create_task(

@@ -38,7 +38,7 @@ async def ran(shell: LocalShell, command: str) -> str:
         ("kill -TERM $$", Ended(exit_code=143, signal=15)),
     ],
 )
-async def test_a_command_ends_with_a_code_also_when_a_signal_ends_it(
+async def test_a_command_has_an_exit_code_also_when_killed_by_a_signal(
     tmp_path: Path, command: str, end: Ended
 ) -> None:
     room = Room(tmp_path)
@@ -53,7 +53,7 @@ async def test_both_outputs_come_in_the_order_in_which_they_were_written(tmp_pat
 
 
 @pytest.mark.behaviour("bash-is-found")
-async def test_commands_are_run_by_bash_in_the_folder_where_the_session_is_now(
+async def test_commands_run_in_bash_in_the_current_folder_of_the_session(
     tmp_path: Path,
 ) -> None:
     here = [tmp_path]
@@ -81,13 +81,13 @@ async def test_a_configured_shell_runs_commands_in_the_sessions_folder(tmp_path:
     assert await ran(shell, "echo hi") == f"own -c in {tmp_path}: echo hi\n"
 
 
-async def test_a_prefix_and_a_wrapper_stand_before_every_command(tmp_path: Path) -> None:
+async def test_a_prefix_and_a_wrapper_apply_to_every_command(tmp_path: Path) -> None:
     options = ShellOptions(prefix="shopt -s expand_aliases\nX=1", wrapper="command")
 
     assert await ran(make_shell(tmp_path, options=options), "echo $X") == "1\n"
 
 
-async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: Path) -> None:
+async def test_the_profile_of_the_user_is_read_only_if_configured(tmp_path: Path) -> None:
     (tmp_path / ".bash_profile").write_text("echo profile\n")
     environ = {**os.environ, "HOME": str(tmp_path)}
     outputs = [
@@ -99,7 +99,7 @@ async def test_the_persons_profile_is_read_only_if_that_is_asked_for(tmp_path: P
     assert outputs[1].endswith("profile\nran\n")
 
 
-async def test_nothing_can_be_typed_into_a_command_and_git_does_not_prompt(tmp_path: Path) -> None:
+async def test_commands_have_no_input_and_git_does_not_prompt(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
 
     assert await ran(shell, "cat; echo $GIT_TERMINAL_PROMPT $PAGER $AI_AGENT") == "0 cat pi\n"
@@ -107,7 +107,7 @@ async def test_nothing_can_be_typed_into_a_command_and_git_does_not_prompt(tmp_p
 
 
 @pytest.mark.behaviour("output-decodes-as-a-stream")
-async def test_a_character_that_arrives_in_two_pieces_is_one(tmp_path: Path) -> None:
+async def test_a_character_split_over_two_reads_is_decoded(tmp_path: Path) -> None:
     pieces: list[str] = []
     room = Room(tmp_path)
 
@@ -137,7 +137,7 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
         assert await running == (Ended(exit_code=0), "begun\nend\n")
 
 
-async def test_an_abort_during_the_start_keeps_what_the_command_has_said(
+async def test_an_abort_during_the_start_keeps_the_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room, marker, aborted = Room(tmp_path), tmp_path / "said", asyncio.Event()
@@ -194,7 +194,7 @@ async def test_a_wrapper_gets_the_whole_command_not_its_first_part(tmp_path: Pat
 
 
 @pytest.mark.parametrize("wrapper", ["", "env"])
-async def test_what_profile_and_prefix_set_again_is_removed(tmp_path: Path, wrapper: str) -> None:
+async def test_variables_set_by_profile_and_prefix_are_unset(tmp_path: Path, wrapper: str) -> None:
     (tmp_path / ".bash_profile").write_text("export A_KEY=1 B_KEY=2 KEPT=3")
     options = ShellOptions(
         prefix="export C_KEY=4", wrapper=wrapper, login=True, unset=("A_KEY", "B_KEY", "C_KEY")

@@ -9,7 +9,7 @@ from tests.files import executable
 
 
 @pytest.mark.behaviour("bash-is-found")
-def test_bash_is_taken_from_its_usual_place() -> None:
+def test_bash_is_found_at_its_default_path() -> None:
     found = find_shell("", environ={}, platform="linux", is_file=lambda place: True)
 
     assert found == "/bin/bash"
@@ -29,7 +29,7 @@ def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("bash-is-found")
-def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: Path) -> None:
+def test_a_configured_shell_is_used_and_a_missing_one_is_an_error(tmp_path: Path) -> None:
     own = executable(tmp_path / "bin/zsh")
     environ = {"HOME": str(tmp_path), "PATH": str(tmp_path / "bin")}
 
@@ -40,7 +40,7 @@ def test_a_configured_shell_wins_and_is_not_replaced_if_it_is_missing(tmp_path: 
 
 
 @pytest.mark.behaviour("windows-commands")
-def test_on_windows_it_is_the_bash_of_git_and_never_the_one_of_another_system() -> None:
+def test_on_windows_the_bash_of_git_is_used_and_never_that_of_wsl() -> None:
     environ = {
         "ProgramFiles": r"C:\Program Files",
         "PATH": r"C:\Windows\System32;C:\Users\me\AppData\Local\Microsoft\WindowsApps;D:\git\bin",

@@ -40,7 +40,7 @@ TREES = {
 
 
 TIMEOUT_SECONDS = 60.0
-"""Seconds after which what does not come will never come."""
+"""Seconds after which a test fails instead of waiting longer."""
 
 
 async def processes_run(room: Room, count: int) -> None:
@@ -64,7 +64,7 @@ async def test_a_timeout_ends_everything_that_a_command_has_started(
 
 @pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", sampled(TREES.values(), keep=4), ids=TREES)
-async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, tree: str) -> None:
+async def test_an_abort_ends_all_processes_and_keeps_the_output(tmp_path: Path, tree: str) -> None:
     async with empty_room(tmp_path) as room:
         begun = asyncio.Event()
         output = room.shell.new_output()
@@ -99,7 +99,7 @@ async def test_an_abort_ends_everything_and_keeps_what_was_said(tmp_path: Path, 
         keep=3,
     ),
 )
-async def test_a_call_returns_although_a_background_process_lives_which_ends_with_the_shell(
+async def test_a_call_returns_while_a_background_process_runs_until_the_shell_closes(
     tmp_path: Path, background: str
 ) -> None:
     async with empty_room(tmp_path) as room:
@@ -111,7 +111,7 @@ async def test_a_call_returns_although_a_background_process_lives_which_ends_wit
 
 
 NAMELESS = "(setsid env -i bash -c 'echo $$ > {note}; exec sleep 600' &)"
-"""A daemon of which neither parent, nor session, nor variables lead to its command."""
+"""A daemon that cannot be traced to its command by parent, session or variables."""
 
 
 async def noted(note: Path) -> int:
@@ -162,7 +162,7 @@ async def test_a_nameless_daemon_that_its_command_left_ends_with_the_shell(tmp_p
         assert not alive(daemon)
 
 
-async def test_closing_asks_only_for_commands_of_which_something_is_left(
+async def test_closing_terminates_only_commands_with_remaining_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminated: list[int] = []
@@ -192,7 +192,7 @@ async def test_closing_asks_only_for_commands_of_which_something_is_left(
 
 
 @pytest.mark.behaviour("background-child-does-not-block")
-async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_path: Path) -> None:
+async def test_output_written_just_after_the_end_of_the_shell_is_kept(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         command = "(while kill -0 $$; do :; done; echo late) 2>/dev/null & echo early"
 
@@ -201,7 +201,7 @@ async def test_what_is_written_just_after_the_end_of_the_shell_is_not_lost(tmp_p
 
 @pytest.mark.full
 @pytest.mark.behaviour("long-output-is-bounded")
-async def test_a_hundred_megabytes_pass_through_little_memory(tmp_path: Path) -> None:
+async def test_a_hundred_megabytes_of_output_use_little_memory(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         output = room.shell.new_output()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -243,7 +243,7 @@ async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
         assert Path(written.full_output_path or "").stat().st_size == written.tail.total_bytes
 
 
-async def test_many_commands_at_once_do_not_see_each_other(tmp_path: Path) -> None:
+async def test_concurrent_commands_are_independent(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         ends = await asyncio.gather(*(room.run(f"echo {n}; exit {n}") for n in range(20)))
 

@@ -21,7 +21,7 @@ def nothing() -> None:
         st.sampled_from([b"x" * 70_000, b"short\n", b"\n", b"y" * 999 + b"\n", b"line\n" * 3000])
     )
 )
-def test_the_end_is_the_same_as_if_everything_had_been_kept(chunks: list[bytes]) -> None:
+def test_the_tail_is_the_same_as_that_of_the_whole_output(chunks: list[bytes]) -> None:
     output, whole = Output(nothing, fallback=None), b"".join(chunks)
     for chunk in chunks:
         output.add(chunk)
@@ -35,7 +35,7 @@ def test_the_end_is_the_same_as_if_everything_had_been_kept(chunks: list[bytes])
 
 @pytest.mark.behaviour("long-output-is-bounded")
 @pytest.mark.parametrize("chunk", [b"x" * 1000, b"\n" * 100])
-def test_everything_is_in_one_file_as_soon_as_lines_or_bytes_are_cut(
+def test_the_whole_output_is_in_one_file_as_soon_as_it_is_truncated(
     tmp_path: Path, chunk: bytes
 ) -> None:
     spills = SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock())
@@ -58,7 +58,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         assert len(output._held) <= MAX_HELD_BYTES
 
 
-def test_an_output_that_cannot_be_saved_is_cut_all_the_same() -> None:
+def test_an_output_that_cannot_be_saved_is_still_truncated() -> None:
     output = Output(nothing, fallback=None)
     output.add(b"line\n" * 3000)
 
@@ -71,7 +71,7 @@ def test_an_output_that_cannot_be_saved_is_cut_all_the_same() -> None:
     )
 
 
-def test_what_was_held_back_comes_with_the_end() -> None:
+def test_held_back_bytes_are_flushed_at_the_end() -> None:
     output = Output(nothing, fallback=None)
 
     assert (output.add(b"a\xe2\x82"), output.finish()) == ("a", "\ufffd")

@@ -42,7 +42,7 @@ def test_a_spill_file_is_private_and_complete_once_closed(tmp_path: Path) -> Non
     assert path.read_bytes() == b"one two"
 
 
-def test_the_session_has_the_same_file(tmp_path: Path) -> None:
+def test_the_spill_and_the_artifact_of_the_session_are_the_same_file(tmp_path: Path) -> None:
     artifact = Artifact(id="3", path=tmp_path / "3.bash.log")
     spill = spills(tmp_path, lambda: artifact).open()
     assert spill is not None
@@ -73,7 +73,7 @@ def test_an_artifact_on_another_disk_has_a_link_in_the_folder(
         artifact.path.unlink()
 
 
-def test_where_no_link_can_be_made_the_artifact_is_named(tmp_path: Path) -> None:
+def test_the_path_of_the_artifact_is_used_where_no_link_can_be_made(tmp_path: Path) -> None:
     artifact = Artifact(id="3", path=tmp_path / "3.bash.log")
     spill = spills(tmp_path / "missing", lambda: artifact).open()
 
@@ -82,7 +82,7 @@ def test_where_no_link_can_be_made_the_artifact_is_named(tmp_path: Path) -> None
     spill.close()
 
 
-def test_a_session_without_a_folder_is_no_problem(tmp_path: Path) -> None:
+def test_a_failed_artifact_does_not_prevent_a_spill(tmp_path: Path) -> None:
     def fail() -> Artifact:
         raise PermissionError(13, "no")
 
@@ -93,7 +93,7 @@ def test_a_session_without_a_folder_is_no_problem(tmp_path: Path) -> None:
     spill.close()
 
 
-def test_where_nothing_can_be_created_there_is_no_spill(tmp_path: Path) -> None:
+def test_open_returns_none_where_no_file_can_be_created(tmp_path: Path) -> None:
     assert spills(tmp_path / "missing").open() is None
 
 
@@ -102,7 +102,7 @@ class FullDisk(io.BytesIO):
         raise OSError(28, "No space left on device")
 
 
-def test_a_file_that_cannot_be_written_to_its_end_is_given_up(tmp_path: Path) -> None:
+def test_a_spill_that_cannot_be_written_is_removed(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.log", tmp_path / "b.log"
     path.touch()
     copy.touch()

@@ -14,7 +14,7 @@ def shown(cut: Truncation) -> tuple[str, str | None, int, int]:
     return cut.content, cut.truncated_by, cut.output_lines, cut.total_lines
 
 
-def test_a_text_that_fits_stays_as_it_is() -> None:
+def test_a_text_within_the_limits_is_unchanged() -> None:
     whole = Truncation(
         content="a\nb\n",
         truncated=False,
@@ -88,7 +88,7 @@ def test_sizes_are_formatted(size: int, text: str) -> None:
     assert size_text(size) == text
 
 
-def test_details_hold_a_cut_in_the_form_of_the_protocol() -> None:
+def test_a_truncation_has_the_json_form_of_the_protocol() -> None:
     form = keep_head(b"1\n2\n3", most=Size(lines=2)).as_json()
 
     assert form == {

@@ -16,7 +16,7 @@ pytestmark = needs_posix_shell
 
 
 @pytest.mark.behaviour("control-sequences-are-stripped")
-async def test_what_is_shown_of_a_command_cannot_command_the_terminal(tmp_path: Path) -> None:
+async def test_control_sequences_are_removed_from_the_shown_output(tmp_path: Path) -> None:
     received: list[str] = []
     script = (
         r"printf 'a\033[31mred\033[0m \033]8;;http://x\033\\link\033]8;;\033\\ "
@@ -44,7 +44,7 @@ async def test_a_result_has_the_form_of_the_protocol(tmp_path: Path) -> None:
     assert (long["truncated"], long["exitCode"]) == (True, 0)
 
 
-async def test_a_result_says_that_an_output_was_too_long_to_be_kept(tmp_path: Path) -> None:
+async def test_a_result_notes_output_that_was_not_kept(tmp_path: Path) -> None:
     shell = make_shell(tmp_path, most_kept=100 * 1024)
 
     result = await UserCommands(shell).run("yes | head -n 100000")
@@ -54,7 +54,7 @@ async def test_a_result_says_that_an_output_was_too_long_to_be_kept(tmp_path: Pa
 
 
 @pytest.mark.behaviour("escape-stops-user-commands")
-async def test_stopping_ends_every_running_command_and_keeps_what_was_said(tmp_path: Path) -> None:
+async def test_stopping_ends_every_running_command_and_keeps_their_output(tmp_path: Path) -> None:
     async with empty_room(tmp_path) as room:
         commands = UserCommands(room.shell)
         begun = [asyncio.Event() for _ in range(3)]

@@ -27,7 +27,7 @@ def make_shell(
     new_artifact: NewArtifact = lambda: None,
     most_kept: int = MAX_SPILL_BYTES,
 ) -> LocalShell:
-    """A shell that works in ``folder``; long outputs go to its neighbour."""
+    """A shell that works in ``folder``; long outputs are saved in a folder beside it."""
     spills = spill_folder or folder.with_name(f"{folder.name}-spills")
     spills.mkdir(exist_ok=True)
     variables = dict(os.environ) if environ is None else environ
@@ -46,7 +46,7 @@ def make_shell(
 
 
 def make_place(folder: Path, *, bundled: bool = True, path: str = "") -> ToolWorkspace:
-    """What tools need in ``folder``; search programs are only those on ``path`` and our own."""
+    """The workspace of tools in ``folder``; searches use programs on ``path`` and bundled ones."""
     files = LocalFiles(lambda: folder, home=str(folder.parent))
     shell = make_shell(folder)
     programs = SearchPrograms(lambda: {"PATH": path or os.devnull}, bundled=bundled)
@@ -75,6 +75,6 @@ async def use(
 
 
 async def text_of(tool: AgentTool, /, **arguments: Any) -> str:
-    """The words of a result."""
+    """The text of a result."""
     result = await use(tool, **arguments)
     return "".join(block.text for block in result.content if hasattr(block, "text"))

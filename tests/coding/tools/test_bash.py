@@ -31,7 +31,7 @@ async def failure(tool: AgentTool, **arguments: object) -> str:
     return failed.value.message
 
 
-async def test_results_say_how_a_command_ended(bash: AgentTool) -> None:
+async def test_results_show_how_a_command_ended(bash: AgentTool) -> None:
     assert await use(bash, command="echo hi") == ToolResult.of("hi\n")
     assert await text_of(bash, command="true") == "(no output)"
     assert await failure(bash, command="echo out; exit 4") == (
@@ -44,7 +44,7 @@ async def test_results_say_how_a_command_ended(bash: AgentTool) -> None:
 
 
 @pytest.mark.behaviour("death-by-signal-is-failure")
-async def test_death_by_a_signal_is_a_failure_with_what_was_written(bash: AgentTool) -> None:
+async def test_a_command_killed_by_a_signal_fails_with_its_output(bash: AgentTool) -> None:
     assert await failure(bash, command="echo part; kill -SEGV $$") == (
         "part\n\n\nCommand exited with code 139"
     )
@@ -52,7 +52,7 @@ async def test_death_by_a_signal_is_a_failure_with_what_was_written(bash: AgentT
 
 @pytest.mark.behaviour("bad-timeouts-are-refused")
 @pytest.mark.parametrize("timeout", [0, -1, 1e9, float("inf"), float("nan")])
-async def test_a_timeout_that_makes_no_sense_is_refused(bash: AgentTool, timeout: float) -> None:
+async def test_an_invalid_timeout_is_rejected(bash: AgentTool, timeout: float) -> None:
     with pytest.raises(ToolFailed, match="Invalid timeout"):
         validate_timeout(timeout)
 
@@ -70,7 +70,7 @@ async def test_a_missing_shell_or_folder_is_an_error_result(tmp_path: Path) -> N
 
 
 @pytest.mark.behaviour("long-output-is-bounded")
-async def test_a_long_output_is_cut_and_named_and_the_session_keeps_it(tmp_path: Path) -> None:
+async def test_a_long_output_is_truncated_and_kept_as_an_artifact(tmp_path: Path) -> None:
     artifact = Artifact(id="0", path=tmp_path / "0.bash.log")
     tool = bash_tool(make_shell(tmp_path, new_artifact=lambda: artifact))
 
@@ -111,7 +111,7 @@ async def test_the_notice_stands_before_the_reason_of_a_failure(bash: AgentTool)
 
 
 @pytest.mark.behaviour("long-output-is-bounded")
-async def test_snapshots_come_while_a_command_runs_and_the_last_is_complete(
+async def test_snapshots_are_sent_while_a_command_runs_and_the_last_is_complete(
     tmp_path: Path,
 ) -> None:
     updates: list[ToolResult] = []
@@ -144,7 +144,7 @@ async def test_a_flood_of_output_makes_few_snapshots(bash: AgentTool) -> None:
     assert len(updates) < 50
 
 
-async def test_a_command_knows_its_session(tmp_path: Path) -> None:
+async def test_a_command_gets_the_id_of_its_session(tmp_path: Path) -> None:
     tool = bash_tool(make_shell(tmp_path), variables=lambda: {"PI_SESSION_ID": "s1"})
 
     assert await text_of(tool, command="echo $PI_SESSION_ID") == "s1\n"
@@ -159,7 +159,7 @@ async def test_a_command_does_not_inherit_the_repository_of_the_agent(tmp_path: 
 
 
 @pytest.mark.behaviour("process-group-is-killed")
-async def test_an_abort_of_the_agent_keeps_what_was_said_and_leaves_nothing_running(
+async def test_an_abort_of_the_agent_keeps_the_output_and_ends_all_processes(
     tmp_path: Path,
 ) -> None:
     async with empty_room(tmp_path) as room:

@@ -18,7 +18,7 @@ from tests.coding.tools.places import make_place
 
 
 def declaration(tool: AgentTool) -> dict[str, Any]:
-    """What is known of a tool without calling it, and which questions it answers."""
+    """The declared fields of a tool, and which optional functions it has."""
     kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
     questions = {name: kept.pop(name) is not None for name in ("touches", "preview")}
     for name in ("run", "validate", "prepare_arguments"):
@@ -78,14 +78,14 @@ async def test_a_tool_is_made_with_its_first_call_and_only_once() -> None:
     assert calls == ["made"]
 
 
-def test_a_tool_that_mends_nothing_gets_the_arguments_as_they_are(tmp_path: Path) -> None:
+def test_a_tool_without_preparation_gets_unchanged_arguments(tmp_path: Path) -> None:
     tool = built_in_tools(make_place(tmp_path))["read"].make()
     assert tool.prepare_arguments
 
     assert tool.prepare_arguments({"path": "a"}) == {"path": "a"}
 
 
-def test_where_the_schemas_were_left_out_tools_are_made_at_once(tmp_path: Path) -> None:
+def test_without_schemas_tools_are_made_at_once(tmp_path: Path) -> None:
     calls: list[str] = []
     declared_tool("write", lambda: example(calls), schemas=tmp_path / "schemas.json")
 

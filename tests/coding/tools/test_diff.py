@@ -52,13 +52,13 @@ def test_a_text_without_changes_has_no_diff() -> None:
     assert (diff.display(), diff.changes, diff.first_changed_line) == ("", [], None)
 
 
-def test_a_missing_line_end_is_said_in_the_patch() -> None:
+def test_a_missing_final_newline_is_noted_in_the_patch() -> None:
     assert Diff("a\nb", "a\nc\n").patch("p") == (
         "--- p\n+++ p\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n"
     )
 
 
-def test_files_that_begin_or_end_empty_have_the_usual_numbers() -> None:
+def test_patches_of_empty_files_have_the_usual_line_numbers() -> None:
     assert Diff("", "a\n").patch("p") == "--- p\n+++ p\n@@ -0,0 +1,1 @@\n+a\n"
     assert Diff("a\n", "").patch("p") == "--- p\n+++ p\n@@ -1,1 +0,0 @@\n-a\n"
 
@@ -80,7 +80,7 @@ def test_changes_at_both_ends_of_a_large_file_are_all_that_is_shown() -> None:
 
 
 @given(st.data())
-def test_the_changes_of_a_long_text_make_the_new_of_the_old(data: st.DataObject) -> None:
+def test_the_changes_of_a_long_text_turn_the_old_text_into_the_new(data: st.DataObject) -> None:
     lines = [f"line {n}" if n % 3 else "}" for n in range(2100)]
     new = ["begun", *lines, "ended"]
     for _ in range(data.draw(st.integers(0, 6))):
@@ -99,7 +99,7 @@ def test_the_changes_of_a_long_text_make_the_new_of_the_old(data: st.DataObject)
     assert sum(change.old_end - change.old_start for change in diff.changes) < 200
 
 
-def test_a_long_text_is_compared_only_as_far_as_the_work_is_worth_it() -> None:
+def test_the_comparison_of_a_long_text_is_limited() -> None:
     lines = [f"line {n}" for n in range(1600)]
     old, new = list[str](), list[str]()
     for number in range(3):
@@ -116,7 +116,7 @@ def test_a_long_text_is_compared_only_as_far_as_the_work_is_worth_it() -> None:
     ]
 
 
-def test_of_a_long_passage_between_such_lines_only_what_differs_is_shown() -> None:
+def test_only_the_differences_of_a_long_passage_between_unique_lines_are_shown() -> None:
     middle = ["mark", *["same"] * 3000, "end"]
 
     diff = Diff(
@@ -126,7 +126,7 @@ def test_of_a_long_passage_between_such_lines_only_what_differs_is_shown() -> No
     assert diff.changes == [(0, 1, 0, 1), (10, 10, 10, 11), (3003, 3004, 3004, 3005)]
 
 
-def test_lines_that_become_single_one_after_the_other_need_no_stack() -> None:
+def test_lines_that_become_unique_one_after_the_other_need_no_recursion() -> None:
     size = 3000
     old = "".join(f"line {n + 1}\nline {n}\n" for n in range(size))
     new = "".join(f"new {n}\nline {n}\n" for n in range(size))
@@ -142,7 +142,7 @@ def test_texts_that_differ_everywhere_are_replaced_as_a_whole() -> None:
 
 @pytest.mark.slow
 @given(TEXTS, TEXTS)
-def test_patch_makes_the_new_text_of_the_old(
+def test_the_patch_program_turns_the_old_text_into_the_new(
     tmp_path_factory: pytest.TempPathFactory, old: str, new: str
 ) -> None:
     patch = shutil.which("patch") or pytest.skip("patch is not installed; not tested: patches")

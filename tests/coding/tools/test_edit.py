@@ -48,9 +48,7 @@ async def test_a_file_keeps_its_encoding_mark_and_line_ends(
     assert result.details["diff"] == " 1 one\n-2 two\n+2 2\n+3 more"
 
 
-async def test_the_mark_that_is_read_with_the_first_line_may_be_named(
-    edit: AgentTool, tmp_path: Path
-) -> None:
+async def test_an_edit_may_include_the_byte_order_mark(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbfone\ntwo\n")
 
     await use(edit, path="f", edits=change("\ufeffone", "\ufeff1"))
@@ -59,7 +57,7 @@ async def test_the_mark_that_is_read_with_the_first_line_may_be_named(
 
 
 @pytest.mark.behaviour("invalid-utf8-is-refused")
-async def test_a_file_that_is_no_text_is_left_alone(edit: AgentTool, tmp_path: Path) -> None:
+async def test_a_file_that_is_not_text_is_not_edited(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\xffb")
 
     with pytest.raises(ToolFailed, match=r"^Could not edit file: f\. It is not valid UTF-8"):
@@ -86,7 +84,7 @@ async def test_an_empty_file_can_be_edited(edit: AgentTool, tmp_path: Path) -> N
 
 
 @pytest.mark.behaviour("extra-edit-fields-are-ignored")
-async def test_fields_that_were_invented_are_ignored(edit: AgentTool, tmp_path: Path) -> None:
+async def test_unknown_fields_are_ignored(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a")
 
     await use(
@@ -122,7 +120,7 @@ async def test_file_system_errors_are_reported_with_their_code(
         ("huge", "it is larger than 64 MiB"),
     ],
 )
-async def test_what_might_fill_the_memory_is_not_read(
+async def test_pipes_and_huge_files_are_not_read(
     edit: AgentTool, tmp_path: Path, path: str, why: str
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -136,9 +134,7 @@ async def test_what_might_fill_the_memory_is_not_read(
 
 
 @pytest.mark.behaviour("elision-is-never-written")
-async def test_a_line_that_stands_for_others_is_not_written(
-    edit: AgentTool, tmp_path: Path
-) -> None:
+async def test_an_edit_with_a_placeholder_line_is_rejected(edit: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("one\ntwo\n")
 
     with pytest.raises(ToolFailed, match="stands for text that was left out"):
@@ -147,7 +143,7 @@ async def test_a_line_that_stands_for_others_is_not_written(
     assert (tmp_path / "f").read_text() == "one\ntwo\n"
 
 
-async def test_half_a_character_is_written_as_a_replacement_character(
+async def test_a_lone_surrogate_is_written_as_a_replacement_character(
     edit: AgentTool, tmp_path: Path
 ) -> None:
     (tmp_path / "f").write_text("a")
@@ -165,7 +161,7 @@ async def test_half_a_character_is_written_as_a_replacement_character(
         {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]},
     ],
 )
-def test_other_forms_of_an_edit_are_understood(arguments: dict[str, object]) -> None:
+def test_alternative_forms_of_an_edit_are_accepted(arguments: dict[str, object]) -> None:
     assert prepare_edit(arguments) == {
         "path": "f",
         "edits": [{"oldText": "a", "newText": "b"}],
@@ -175,7 +171,7 @@ def test_other_forms_of_an_edit_are_understood(arguments: dict[str, object]) -> 
 @pytest.mark.parametrize(
     "edits", ["[oh", '["\ud800"]', "[" * 100_000], ids=["no JSON", "half a letter", "too deep"]
 )
-def test_what_is_no_edit_is_left_to_the_validation(edits: str) -> None:
+def test_invalid_edits_are_left_to_validation(edits: str) -> None:
     assert prepare_edit({"path": "f", "edits": edits}) == {"path": "f", "edits": edits}
 
 
@@ -234,7 +230,7 @@ MANY_EDITS = [
 
 @pytest.mark.full
 @pytest.mark.timing
-async def test_thousands_of_edits_do_not_hold_the_event_loop(
+async def test_thousands_of_edits_do_not_block_the_event_loop(
     edit: AgentTool, tmp_path: Path, watchdog: LoopWatchdog
 ) -> None:
     (tmp_path / "f").write_text(MANY_LINES)
@@ -244,7 +240,7 @@ async def test_thousands_of_edits_do_not_hold_the_event_loop(
     assert shown == "Successfully replaced 5000 block(s) in f."
 
 
-async def test_an_edit_that_is_cancelled_while_it_is_computed_leaves_the_file(
+async def test_an_edit_cancelled_during_its_computation_leaves_the_file_unchanged(
     edit: AgentTool, tmp_path: Path
 ) -> None:
     (tmp_path / "f").write_text(MANY_LINES)

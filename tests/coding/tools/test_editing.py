@@ -19,12 +19,12 @@ def problem(text: str, *pairs: tuple[str, str]) -> str:
     return failed.value.message
 
 
-def test_all_edits_are_matched_against_the_text_as_it_was() -> None:
+def test_all_edits_are_matched_against_the_original_text() -> None:
     assert edited("a b c", ("a", "b"), ("c", "a"), ("b", "c")) == "b c a"
 
 
 @pytest.mark.behaviour("edit-keeps-crlf-and-bom")
-def test_new_lines_end_as_most_lines_of_the_file_do() -> None:
+def test_new_lines_get_the_line_ending_of_the_file() -> None:
     assert edited("a\r\nb\r\n", ("b", "x\ny\r\nz"), line_end="\r\n") == "a\r\nx\r\ny\r\nz\r\n"
 
 
@@ -43,7 +43,7 @@ def test_an_empty_text_is_edited_by_replacing_nothing() -> None:
 
 
 @pytest.mark.behaviour("edit-failures-differ")
-def test_no_match_several_and_no_change_have_different_messages() -> None:
+def test_missing_ambiguous_and_unchanged_text_have_different_messages() -> None:
     assert problem("abc", ("x", "y")) == (
         "Could not find the exact text in f. "
         "The old text must match exactly including all whitespace and newlines."
@@ -61,7 +61,7 @@ def test_no_match_several_and_no_change_have_different_messages() -> None:
 
 
 @pytest.mark.behaviour("edit-failures-differ")
-def test_a_miss_shows_the_text_that_was_probably_meant() -> None:
+def test_a_failed_match_shows_the_most_similar_text() -> None:
     text = "import os\n\ndef compute(value):\n    return value * 2\n\nprint(1)\n"
 
     message = problem(text, ("def compute(values):\n    return values * 2\n", "x"))
@@ -85,7 +85,7 @@ def test_edits_that_overlap_are_named_in_order() -> None:
     assert edited("abcd", ("ab", "x"), ("cd", "y")) == "xy"
 
 
-def test_no_edits_are_no_edit() -> None:
+def test_an_empty_list_of_edits_is_rejected() -> None:
     assert problem("a").startswith("Edit tool input is invalid.")
 
 

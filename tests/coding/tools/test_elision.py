@@ -24,7 +24,7 @@ from pi.coding.tools.matching import elisions, refuse_elisions
         "… unchanged code …",
     ],
 )
-def test_lines_that_stand_for_others_are_known(line: str) -> None:
+def test_placeholder_lines_are_detected(line: str) -> None:
     assert elisions(f"before\n{line}\nafter") == [line.strip()]
 
 
@@ -42,11 +42,11 @@ def test_lines_that_stand_for_others_are_known(line: str) -> None:
         "# existing code is kept",
     ],
 )
-def test_lines_that_only_look_like_it_are_not(line: str) -> None:
+def test_lines_that_only_resemble_placeholders_are_not_detected(line: str) -> None:
     assert elisions(line) == []
 
 
-def test_a_mark_is_refused_unless_it_was_there_before() -> None:
+def test_a_placeholder_is_rejected_unless_it_was_in_the_file_before() -> None:
     marks = elisions("# ... existing code ...")
 
     refuse_elisions(marks, before="x\n  # ... existing code ...\n")

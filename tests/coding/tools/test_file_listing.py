@@ -25,7 +25,7 @@ def lists(*, bundled: bool, path: str = os.devnull, home: Path = Path("/")) -> F
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A repository with everything that is easily got wrong."""
+    """A repository with the cases that are easy to get wrong."""
     for folder in (".git/info", "src/deep", "empty", "build/out", "only-ignored", "inner/.git"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / ".gitignore").write_text("*.log\nbuild/\n/top-only\n")
@@ -56,7 +56,7 @@ async def test_everything_that_is_not_ignored_is_listed(tree: Path, bundled: boo
 
 @pytest.mark.behaviour("globs-and-ignore-files")
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
-async def test_rules_of_folders_above_hold(tree: Path, bundled: bool) -> None:
+async def test_rules_of_parent_folders_apply(tree: Path, bundled: bool) -> None:
     assert sorted(await lists(bundled=bundled).below(tree / "src")) == [
         ".gitignore",
         "deep/",
@@ -67,14 +67,14 @@ async def test_rules_of_folders_above_hold(tree: Path, bundled: bool) -> None:
 
 
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
-async def test_rules_count_outside_of_a_repository_too(tmp_path: Path, bundled: bool) -> None:
+async def test_rules_apply_outside_a_repository_too(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / ".gitignore").write_text("a\n")
     (tmp_path / "a").touch()
 
     assert await lists(bundled=bundled).below(tmp_path) == [".gitignore"]
 
 
-async def test_fd_is_asked_if_it_is_there(tmp_path: Path) -> None:
+async def test_fd_is_used_if_it_is_installed(tmp_path: Path) -> None:
     fd = tmp_path / "bin/fd"
     fd.parent.mkdir()
     fd.write_text(FAKE_FD)
@@ -110,7 +110,7 @@ async def test_fd_is_asked_if_it_is_there(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
-async def test_after_an_fd_that_fails_the_next_way_is_taken(
+async def test_a_failed_fd_falls_back_and_is_not_used_again(
     tmp_path: Path,
     watchdog: LoopWatchdog,
     monkeypatch: pytest.MonkeyPatch,
@@ -134,9 +134,7 @@ async def test_after_an_fd_that_fails_the_next_way_is_taken(
 
 
 @pytest.mark.parametrize("program", ["exit 2", "echo no >&2; exit 2", "kill -SEGV $$"])
-async def test_after_a_ripgrep_that_fails_everything_is_walked(
-    tmp_path: Path, program: str
-) -> None:
+async def test_a_failed_ripgrep_falls_back_to_a_walk(tmp_path: Path, program: str) -> None:
     rg = stand_in(tmp_path / "bin/rg", f"printf './half-way\\0'; {program}")
     put(tmp_path / "project/a", "")
 
@@ -144,7 +142,7 @@ async def test_after_a_ripgrep_that_fails_everything_is_walked(
     assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
 
 
-async def test_of_very_many_the_first_matches_are_kept(tmp_path: Path) -> None:
+async def test_only_the_first_matches_up_to_the_limit_are_kept(tmp_path: Path) -> None:
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 

@@ -36,7 +36,7 @@ def find(tmp_path: Path) -> AgentTool:
         ("-x", []),
     ],
 )
-def test_patterns_with_and_without_a_slash_mean_paths_and_names(
+def test_patterns_with_a_slash_match_paths_and_others_match_names(
     pattern: str, expected: list[str]
 ) -> None:
     paths = ["a.py", "src/", "src/b.py", "src/deep/", "src/deep/C.py", "x/src/", "x/src/d.py"]
@@ -46,11 +46,11 @@ def test_patterns_with_and_without_a_slash_mean_paths_and_names(
 
 
 @pytest.mark.behaviour("globs-and-ignore-files")
-def test_the_root_of_the_file_system_is_a_folder_like_others() -> None:
+def test_patterns_match_below_the_root_of_the_file_system() -> None:
     assert name_matcher("/etc/*.conf", Path("/"))("etc/x.conf")
 
 
-async def test_results_are_sorted_and_a_limit_says_that_there_are_more(
+async def test_results_are_sorted_and_a_reached_limit_is_reported(
     find: AgentTool, tmp_path: Path
 ) -> None:
     for name in ("b.py", "a.py", "c.py"):
@@ -75,7 +75,7 @@ async def test_a_pattern_that_looks_like_an_option_is_a_name(
     assert await text_of(find, pattern="--help") == "--help"
 
 
-async def test_what_is_no_folder_cannot_be_searched(find: AgentTool, tmp_path: Path) -> None:
+async def test_searching_a_path_that_is_not_a_folder_fails(find: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").touch()
 
     for path in ("gone", "f"):

@@ -28,14 +28,14 @@ def size_of(block: object) -> tuple[int, int]:
     return Pillow.open(io.BytesIO(base64.b64decode(block.data))).size
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_fitting_images_are_unchanged() -> None:
     blocks = (LOOK, picture(2000, 10), picture(10, 10, "JPEG"))
 
     assert fit_images(blocks, LIMITS) == blocks
 
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
-def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
+def test_a_too_large_image_is_scaled_with_a_note() -> None:
     look, smaller, note = fit_images((LOOK, picture(4000, 10)), LIMITS)
 
     assert (look, size_of(smaller)) == (LOOK, (2000, 5))
@@ -45,7 +45,7 @@ def test_a_picture_that_is_too_large_is_made_smaller_and_that_is_said() -> None:
     )
 
 
-def test_a_picture_of_a_kind_that_models_do_not_take_is_converted() -> None:
+def test_an_image_of_an_unsupported_type_is_converted() -> None:
     converted, note = fit_images((picture(10, 10, "BMP"),), LIMITS)
 
     assert isinstance(converted, Image)
@@ -55,13 +55,13 @@ def test_a_picture_of_a_kind_that_models_do_not_take_is_converted() -> None:
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
 @pytest.mark.parametrize("data", ["aGVsbG8=", "no base64", "", picture(10, 10).data[:40]])
-def test_what_is_no_picture_becomes_a_note(data: str) -> None:
+def test_an_invalid_image_becomes_a_note(data: str) -> None:
     broken = Image(data=data, mime_type="image/png")
 
     assert fit_images((broken, LOOK), LIMITS) == (Text(text=DAMAGED), LOOK)
 
 
-def test_what_is_no_picture_may_be_kept_all_the_same() -> None:
+def test_an_invalid_image_can_be_kept() -> None:
     odd = Image(data="aGVsbG8=", mime_type="image/odd")
 
     assert fit_images((odd,), LIMITS, keep_unreadable=True) == (odd,)
@@ -71,7 +71,7 @@ def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
     assert fit_images((picture(10, 10),), ImageLimits(max_bytes=20)) == (Text(text=OMITTED),)
 
 
-def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
+def test_an_image_with_too_many_pixels_is_not_decoded() -> None:
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
 
@@ -84,7 +84,7 @@ def test_a_picture_that_would_fill_the_memory_is_not_unpacked() -> None:
     )
 
 
-def test_nothing_is_changed_for_who_wants_pictures_as_they_are() -> None:
+def test_images_are_unchanged_when_resizing_is_off() -> None:
     blocks = (picture(4000, 10), Image(data="?", mime_type="image/png"))
 
     assert fit_images(blocks, ImageLimits(resize=False)) == blocks

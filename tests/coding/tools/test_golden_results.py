@@ -28,16 +28,16 @@ RECORDED_SPILL = "/tmp/pi-bash-0000000000000000.log"
 
 
 class Difference(NamedTuple):
-    """A case in which we answer otherwise, and the sentence that asks for it."""
+    """A case with another result than the recorded one, and the sentence that requires it."""
 
     case: str
     sentence: str
     same: Callable[[Any, Any], bool]
-    """Whether the answers are equal but for the difference."""
+    """Whether the results are equal except for the difference."""
 
 
 def same_picture(sample: Any, ours: Any) -> bool:
-    """Equal but for the bytes of the picture, which shows the same."""
+    """Whether two results are equal except for the encoding of the image."""
     [text, picture], [our_text, our_picture] = sample["content"], ours["content"]
     return (
         text == our_text
@@ -93,7 +93,7 @@ def fits(sample: Any, ours: Any) -> bool:
 
 
 def long_file(name: str, sample: str) -> str:
-    """The whole of a file of which the sample shows both ends."""
+    """The whole text of a file of which the sample contains both ends."""
     elided = ELISION.search(sample)
     assert elided is not None
     size = elided.start() + int(elided[1]) + len(sample) - elided.end()
@@ -123,7 +123,7 @@ def build_fixture(folder: Path) -> None:
 
 
 async def replay(tools: dict[str, AgentTool], case: dict[str, Any]) -> dict[str, Any]:
-    """What our tool makes of a recorded call, in the form of the record."""
+    """Run a recorded call with our tool; returns the result in the recorded form."""
     tool, updates = tools[case["tool"]], list[ToolResult]()
     output_seen = asyncio.Event()
 
@@ -152,7 +152,7 @@ def plain(result: ToolResult) -> dict[str, Any]:
 
 
 def comparable(answer: dict[str, Any], cwd: str) -> dict[str, Any]:
-    """Without what differs from run to run: folders, random names, timing, parallel search.
+    """Remove what differs from run to run: folders, random names, timing, parallel search.
 
     Of the snapshots only the first and the last are fixed: those between depend on how the
     system hands out the output. ripgrep searches files in parallel and so in any order.
@@ -172,7 +172,7 @@ def file_of(line: str) -> str:
 
 
 @pytest.mark.slow
-async def test_recorded_tool_results_are_ours_but_for_listed_differences(
+async def test_tool_results_equal_the_recorded_ones_except_for_listed_differences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "g"

@@ -39,7 +39,7 @@ async def test_any_number_of_lines_around_matches_may_be_asked_for(
     )
 
 
-async def test_notices_say_what_is_missing(grep: AgentTool, tmp_path: Path) -> None:
+async def test_notices_report_limits_and_truncated_lines(grep: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("".join(f"{'x' * 600}{n}\n" for n in range(3)))
 
     result = await use(grep, pattern="x", limit=2)
@@ -53,7 +53,7 @@ async def test_notices_say_what_is_missing(grep: AgentTool, tmp_path: Path) -> N
     )
 
 
-async def test_an_exact_number_of_matches_is_no_limit(grep: AgentTool, tmp_path: Path) -> None:
+async def test_reaching_the_limit_exactly_is_not_reported(grep: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("x\nx\n")
 
     assert await text_of(grep, pattern="x", limit=2) == "f:1: x\nf:2: x"

@@ -10,7 +10,7 @@ from pi.coding.tools.images import HEADER, image_type
 
 @pytest.mark.behaviour("image-type-from-content")
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "BMP"])
-def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
+def test_image_types_are_detected_by_the_first_bytes(form: str) -> None:
     file = io.BytesIO()
     Pillow.new("RGB", (20, 10), "blue").save(file, form)
 
@@ -35,5 +35,5 @@ def test_pictures_are_known_by_their_first_bytes(form: str) -> None:
         b"\x89PN",
     ],
 )
-def test_texts_that_begin_like_a_picture_are_none(text: bytes) -> None:
+def test_texts_that_start_like_an_image_are_not_images(text: bytes) -> None:
     assert image_type(text) is None

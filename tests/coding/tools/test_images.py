@@ -52,7 +52,7 @@ def test_a_picture_that_fits_keeps_its_bytes() -> None:
     assert (prepared.mime, prepared.notes) == ("image/jpeg", ())
 
 
-def test_a_large_picture_is_scaled_and_says_by_how_much() -> None:
+def test_a_large_image_is_scaled_and_the_factor_is_noted() -> None:
     prepared = prepare_image(encoded(Pillow.new("RGB", (3000, 1500)), "PNG"), PNG, LIMITS)
 
     assert shown(prepared).size == (2000, 1000)
@@ -84,7 +84,7 @@ def test_the_smaller_of_two_formats_is_taken() -> None:
 
 
 @pytest.mark.behaviour("image-type-from-content")
-def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
+def test_a_bitmap_is_converted_to_a_supported_format() -> None:
     prepared = prepare_image(encoded(Pillow.new("RGB", (10, 10), "red"), "BMP"), BMP, LIMITS)
 
     assert prepared.notes == ("[Image converted from image/bmp to image/png.]",)
@@ -92,7 +92,7 @@ def test_a_bitmap_becomes_a_format_that_providers_take() -> None:
 
 
 @pytest.mark.behaviour("image-type-from-content")
-def test_a_picture_that_lies_on_its_side_is_turned() -> None:
+def test_an_image_is_rotated_by_its_exif_orientation() -> None:
     picture = Pillow.new("RGB", (40, 20), "black")
     picture.paste("white", (0, 0, 20, 20))
     exif = Pillow.Exif()
@@ -122,7 +122,7 @@ def test_a_picture_that_cannot_be_made_small_enough_is_left_out() -> None:
     assert prepared == PreparedImage(mime="image/png", notes=(OMITTED,))
 
 
-def test_pictures_go_as_they_are_if_nothing_is_to_be_scaled() -> None:
+def test_images_are_not_scaled_when_resizing_is_off() -> None:
     data = encoded(Pillow.new("RGB", (3000, 10)), "PNG")
     limits = ImageLimits(resize=False)
 
@@ -134,7 +134,7 @@ def test_pictures_go_as_they_are_if_nothing_is_to_be_scaled() -> None:
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGBA", "CMYK", "I;16", "F"])
-def test_every_kind_of_pixel_is_scaled(mode: str) -> None:
+def test_every_pixel_mode_is_scaled(mode: str) -> None:
     form = "TIFF" if mode in ("CMYK", "F") else "PNG"
 
     prepared = prepare_image(encoded(Pillow.new(mode, (2200, 20)), form), PNG, LIMITS)
@@ -142,7 +142,7 @@ def test_every_kind_of_pixel_is_scaled(mode: str) -> None:
     assert shown(prepared).size == (2000, 18)
 
 
-def test_a_moving_picture_shows_its_first_frame() -> None:
+def test_an_animated_image_is_scaled() -> None:
     frames = [Pillow.new("P", (2200, 20), color) for color in range(3)]
     data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
 
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_left_out(cut: int) -> None:
     assert prepare_image(data, PNG, LIMITS) == PreparedImage(mime="image/png", notes=(DAMAGED,))
 
 
-def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_with_too_many_pixels_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "MAX_PIXELS", 1000)
 
     prepared = prepare_image(encoded(Pillow.new("1", (100, 100)), "PNG"), PNG, LIMITS)
@@ -166,7 +166,7 @@ def test_a_picture_that_would_fill_the_memory_is_left_out(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_large_picture_is_turned_as_a_small_one(
+def test_a_large_image_is_rotated_like_a_small_one(
     monkeypatch: pytest.MonkeyPatch, orientation: int
 ) -> None:
     picture = Pillow.new("RGB", (400, 200), "white")
@@ -188,7 +188,7 @@ def test_a_large_picture_is_turned_as_a_small_one(
         ).getpixel(corner)
 
 
-def test_a_picture_for_which_there_is_no_memory_is_left_out(
+def test_an_image_is_left_out_when_memory_is_exhausted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(*_: object) -> None:

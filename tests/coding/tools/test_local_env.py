@@ -38,7 +38,7 @@ async def test_files_and_commands_share_a_folder(tmp_path: Path) -> None:
     assert env.cwd == str(tmp_path)
 
 
-async def test_a_command_gives_code_output_and_what_is_new(tmp_path: Path) -> None:
+async def test_a_command_returns_its_code_and_streams_its_output(tmp_path: Path) -> None:
     received: list[str] = []
     (tmp_path / "below").mkdir()
 
@@ -102,7 +102,7 @@ async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
         ),
     ],
 )
-async def test_it_is_said_why_there_is_no_code(
+async def test_a_missing_exit_code_is_explained_by_an_error(
     tmp_path: Path, command: str, timeout: float | None, error: ExecutionError
 ) -> None:
     result = await make_env(tmp_path).exec(command, timeout=timeout)
@@ -118,7 +118,7 @@ async def test_it_is_said_why_there_is_no_code(
         (ShellOptions(path="{folder}/broken"), "", "spawn_failed"),
     ],
 )
-async def test_it_is_said_why_a_command_cannot_be_started(
+async def test_a_command_that_cannot_be_started_raises_with_a_code(
     tmp_path: Path,
     options: ShellOptions,
     cwd: str,
@@ -142,7 +142,7 @@ def replace_folder(tmp_path: Path) -> Callable[[ShellOptions], ShellOptions]:
     return replaced
 
 
-async def test_a_listener_that_must_be_awaited_hears_everything(tmp_path: Path) -> None:
+async def test_an_async_listener_receives_all_output(tmp_path: Path) -> None:
     received: list[str] = []
 
     async def listen(text: str) -> None:
@@ -154,7 +154,7 @@ async def test_a_listener_that_must_be_awaited_hears_everything(tmp_path: Path) 
     assert "".join(received) == result.output == "a\ufffd"
 
 
-async def test_closing_it_ends_what_commands_have_left_running(tmp_path: Path) -> None:
+async def test_closing_the_environment_ends_background_processes(tmp_path: Path) -> None:
     async with make_env(tmp_path) as env:
         left = await env.exec("sleep 1000 >/dev/null 2>&1 & echo $!")
         pid = int(left.output)

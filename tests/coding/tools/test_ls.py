@@ -13,7 +13,7 @@ def ls(tmp_path: Path) -> AgentTool:
     return make(tmp_path, "ls")
 
 
-async def test_names_are_sorted_whatever_their_case_and_folders_are_marked(
+async def test_names_are_sorted_case_insensitively_and_folders_are_marked(
     ls: AgentTool, tmp_path: Path
 ) -> None:
     for name in ("b", "A", ".hidden", "B.txt"):
@@ -39,7 +39,7 @@ async def test_a_limit_is_reported_only_if_there_is_more(ls: AgentTool, tmp_path
 @pytest.mark.parametrize(
     ("path", "message"), [("gone", "Path not found: {}/gone"), ("f", "Not a directory: {}/f")]
 )
-async def test_what_cannot_be_listed_says_why(
+async def test_a_path_that_cannot_be_listed_fails_with_the_reason(
     ls: AgentTool, tmp_path: Path, path: str, message: str
 ) -> None:
     (tmp_path / "f").touch()

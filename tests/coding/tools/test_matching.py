@@ -23,7 +23,7 @@ def found(text: str, passage: str) -> list[str]:
         ("abc", "d", []),
     ],
 )
-def test_a_passage_is_found_whatever_its_line_ends(
+def test_a_passage_is_found_with_any_line_endings(
     text: str, passage: str, passages: list[str]
 ) -> None:
     assert found(text, passage) == passages
@@ -47,7 +47,7 @@ def test_a_passage_is_found_whatever_its_line_ends(
         ("ＡＢＣ\r\nx", "ABC\nx", ["ＡＢＣ\r\nx"]),
     ],
 )
-def test_a_passage_is_found_although_it_is_written_otherwise(
+def test_a_passage_is_found_with_lookalike_characters(
     text: str, passage: str, passages: list[str]
 ) -> None:
     assert found(text, passage) == passages
@@ -55,21 +55,21 @@ def test_a_passage_is_found_although_it_is_written_otherwise(
 
 @pytest.mark.behaviour("empty-search-is-not-found")
 @pytest.mark.parametrize("passage", ["   ", "\t", "  \n\t\n", "\u00a0", ""])
-def test_what_is_nothing_once_it_is_folded_is_nowhere(passage: str) -> None:
+def test_a_passage_that_folds_to_nothing_is_not_found(passage: str) -> None:
     assert found("a\nb\nc", passage) == []
 
 
-def test_what_has_lost_the_spaces_at_its_end_must_end_a_line() -> None:
+def test_a_passage_with_trailing_spaces_must_end_a_line() -> None:
     assert found("foobar “x”", "foo ") == []
     assert found("say foo\t\nbar", "say foo  ") == ["say foo\t"]
 
 
-def test_the_very_passage_is_preferred_to_one_that_looks_like_it() -> None:
+def test_an_exact_passage_is_preferred_to_a_lookalike() -> None:
     assert found('“a” and "a"', '"a"') == ['"a"']
 
 
 @given(st.text(alphabet='ab \u00a0“"\r\n\u0301ﬁé'))
-def test_every_folded_character_knows_where_it_comes_from(text: str) -> None:
+def test_every_folded_character_is_mapped_to_its_source(text: str) -> None:
     folded = Folded(text)
     spans = [folded.span(at, at + 1) for at in range(len(folded.text))]
 

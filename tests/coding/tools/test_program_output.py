@@ -33,7 +33,7 @@ async def output(
     return b"".join([piece async for piece in pieces])
 
 
-async def test_output_comes_whole_whatever_is_on_standard_error() -> None:
+async def test_output_is_complete_despite_much_standard_error() -> None:
     assert await output("head -c 2000000 /dev/zero >&2; echo done") == b"done\n"
 
 
@@ -44,18 +44,20 @@ async def test_output_comes_whole_whatever_is_on_standard_error() -> None:
         ("kill -KILL $$", r"^sh failed \(signal 9\)$"),
     ],
 )
-async def test_an_end_that_is_no_success_is_an_error(script: str, message: str) -> None:
+async def test_a_failed_exit_raises(script: str, message: str) -> None:
     with pytest.raises(ProgramFailed, match=message):
         await output(script)
 
 
-async def test_some_codes_are_a_success_if_nothing_was_said() -> None:
+async def test_some_exit_codes_are_a_success_without_standard_error() -> None:
     assert await output("echo x; exit 2", quiet_success=(2,)) == b"x\n"
     with pytest.raises(ProgramFailed):
         await output("echo x; echo bad >&2; exit 2", quiet_success=(2,))
 
 
-async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_flooding_and_hanging_programs_are_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(programs, "EXIT_GRACE_SECONDS", 0.2)
     with pytest.raises(ProgramFailed, match=r"wrote nothing for 0\.2 seconds"):
         await output("sleep 600", silence=0.2)
@@ -65,7 +67,7 @@ async def test_silence_and_floods_end_it(monkeypatch: pytest.MonkeyPatch) -> Non
         await output("exec sleep 600 >&-")
 
 
-async def test_endless_errors_end_it() -> None:
+async def test_a_program_with_endless_standard_error_is_stopped() -> None:
     with pytest.raises(ProgramFailed, match="sh wrote more than 16777216 bytes of errors"):
         await output("exec yes >&2")
 
@@ -89,7 +91,7 @@ async def test_a_program_that_waits_for_ever_is_ended_and_a_busy_one_is_not(
 
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time is known on Linux only")
-async def test_threads_that_only_look_for_work_do_not_count_as_work(
+async def test_idle_polling_does_not_count_as_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(programs, "STALL_SECONDS", 1.0)
@@ -108,7 +110,7 @@ async def test_threads_that_only_look_for_work_do_not_count_as_work(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
-async def test_a_program_has_only_so_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_memory_of_a_program_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "MAX_MEMORY_BYTES", 100_000_000)
     code = "import time; time.sleep(0.2); bytearray(200_000_000)"
 
@@ -116,7 +118,7 @@ async def test_a_program_has_only_so_much_memory(monkeypatch: pytest.MonkeyPatch
         await output(f"exec '{sys.executable}' -c '{code}'")
 
 
-async def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+async def test_a_missing_program_raises(tmp_path: Path) -> None:
     with pytest.raises(ProgramFailed, match="could not be started"):
         await anext(read_program_output([str(tmp_path / "gone")], cwd=tmp_path, env=ENV))
 

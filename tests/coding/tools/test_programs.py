@@ -8,7 +8,7 @@ from pi.coding.tools.programs import SearchPrograms
 from tests.files import executable
 
 
-def test_what_is_on_path_comes_first_then_the_agents_own(tmp_path: Path) -> None:
+def test_programs_on_path_are_preferred_to_those_of_the_agent(tmp_path: Path) -> None:
     on_path, own = executable(tmp_path / "path/rg"), executable(tmp_path / "bin/rg")
     fdfind = executable(tmp_path / "path/fdfind")
     environ = {"PATH": str(tmp_path / "path"), "SECRET": "x", "HOME": "/home/me"}
@@ -21,7 +21,7 @@ def test_what_is_on_path_comes_first_then_the_agents_own(tmp_path: Path) -> None
     assert found.environment["HOME"] == "/home/me"
 
 
-def test_ripgrep_comes_with_pi() -> None:
+def test_ripgrep_is_bundled() -> None:
     rg = SearchPrograms(lambda: {"PATH": os.devnull}).rg
 
     assert rg is not None
@@ -29,7 +29,7 @@ def test_ripgrep_comes_with_pi() -> None:
     assert result.stdout.startswith("ripgrep ")
 
 
-def test_what_comes_with_pi_can_be_left_alone() -> None:
+def test_bundled_programs_can_be_disabled() -> None:
     found = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=False)
 
     assert (found.rg, found.fd) == (None, None)

@@ -13,7 +13,7 @@ def request(place: Path, pattern: str, **options: object) -> bytes:
     return msgspec.json.encode(given)
 
 
-def test_matches_are_written_as_ripgrep_writes_them(
+def test_matches_have_the_format_of_ripgrep(
     tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "f").write_text("one\ntwo\n")
@@ -29,7 +29,7 @@ def test_matches_are_written_as_ripgrep_writes_them(
         ({"pattern": "a", "glob": "{a,b}" * 99}, "glob error:"),
     ],
 )
-def test_a_pattern_that_is_wrong_is_named(
+def test_an_invalid_pattern_is_reported(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     options: dict[str, str],

@@ -27,7 +27,7 @@ async def test_text_is_shown_as_it_is(read: AgentTool, tmp_path: Path) -> None:
     assert await text_of(read, path="f") == "\ufeffa\r\nb\0\ufffd\n"
 
 
-async def test_a_limit_leaves_a_way_to_go_on(read: AgentTool, tmp_path: Path) -> None:
+async def test_a_limited_read_notes_how_to_continue(read: AgentTool, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("1\n2\n3\n")
 
     assert await text_of(read, path="f", offset=2, limit=1) == (
@@ -85,7 +85,7 @@ async def test_a_file_that_is_too_large_to_count_has_a_lower_bound(
         ("a\0b", "No file can have the name '{}/a\\x00b'."),
     ],
 )
-async def test_what_cannot_be_read_says_why(
+async def test_an_unreadable_path_fails_with_the_reason(
     read: AgentTool, tmp_path: Path, path: str, message: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -99,7 +99,7 @@ async def test_what_cannot_be_read_says_why(
 
 
 @pytest.mark.behaviour("image-type-from-content")
-async def test_pictures_are_known_by_their_content(read: AgentTool, tmp_path: Path) -> None:
+async def test_images_are_detected_by_their_content(read: AgentTool, tmp_path: Path) -> None:
     Pillow.new("RGB", (4, 3), "red").save(tmp_path / "picture.txt", "PNG")
     (tmp_path / "text.png").write_text("no picture")
     (tmp_path / "notes").write_text("GIF is a format")
@@ -112,7 +112,7 @@ async def test_pictures_are_known_by_their_content(read: AgentTool, tmp_path: Pa
     assert await text_of(read, path="notes") == "GIF is a format"
 
 
-async def test_the_limits_of_the_model_hold_that_is_asked_now(tmp_path: Path) -> None:
+async def test_the_current_image_limits_are_used(tmp_path: Path) -> None:
     limits = [ImageLimits(max_width=8)]
     tool = read_tool(LocalFiles(lambda: tmp_path, home="/"), image_limits=lambda: limits[0])
     Pillow.new("RGB", (16, 4)).save(tmp_path / "a.png")
@@ -125,7 +125,7 @@ async def test_the_limits_of_the_model_hold_that_is_asked_now(tmp_path: Path) ->
 
 
 @pytest.mark.behaviour("file-work-never-blocks")
-async def test_nothing_is_read_in_the_thread_of_the_loop(
+async def test_files_are_not_read_in_the_thread_of_the_event_loop(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []

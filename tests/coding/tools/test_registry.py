@@ -13,7 +13,7 @@ STRICT = {"type": "json_schema", "strict": "prefer"}
 
 
 def shape(schema: dict[str, Any]) -> Any:
-    """A schema without its words."""
+    """A schema without its descriptions."""
     if "properties" in schema:
         required = set(schema.get("required", ()))
         return {

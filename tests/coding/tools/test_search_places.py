@@ -54,7 +54,7 @@ async def test_grep_and_find_report_an_unreadable_folder(
             await use(make(unprivileged, tool), pattern="x", path="folder")
 
 
-async def test_a_name_that_no_file_can_have_is_not_there(tmp_path: Path) -> None:
+async def test_an_overlong_name_is_reported_as_missing(tmp_path: Path) -> None:
     for tool, words in (("grep", "Path not found"), ("find", "is not a directory")):
         with pytest.raises(ToolFailed, match=words):
             await use(make(tmp_path, tool), pattern="x", path="x" * 300)

@@ -26,13 +26,13 @@ pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
     query = Search(pattern=pattern, place=place, **options)
-    if not bundled:  # what the process does that is started without ripgrep
+    if not bundled:  # as in the process that replaces ripgrep
         return sorted(python_search.matches(query, place))
     return await search(query, programs(), home=place)
 
 
 def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
-    """Those of pi, or none, and perhaps another ripgrep before them."""
+    """The bundled programs or none, with an optional other ripgrep before them."""
     path = str(rg.parent) if rg else os.devnull
     return SearchPrograms(lambda: {"PATH": path}, bundled=bundled)
 
@@ -48,9 +48,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_matches_are_found_in_order_and_not_in_what_is_ignored(
-    tree: Path, bundled: bool
-) -> None:
+async def test_matches_are_sorted_and_ignored_files_are_skipped(tree: Path, bundled: bool) -> None:
     assert await found(bundled, tree, r"nee\w+ in") == [
         Match(".hidden", 2, "needle in .hidden"),
         Match("a.py", 2, "needle in a.py"),
@@ -101,15 +99,13 @@ async def test_a_literal_pattern_means_itself(tmp_path: Path, bundled: bool) -> 
     assert await found(bundled, tmp_path, "f()", literal=True) == [Match("f", 1, "f()")]
 
 
-async def test_one_match_more_than_the_limit_says_that_there_are_more(
-    tmp_path: Path, bundled: bool
-) -> None:
+async def test_one_match_beyond_the_limit_is_returned(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "f").write_text("x\n" * 5000)
 
     assert len(await found(bundled, tmp_path, "x", limit=3)) == 4
 
 
-async def test_of_many_matches_the_first_by_path_are_given(tmp_path: Path, bundled: bool) -> None:
+async def test_the_first_matches_by_path_are_returned(tmp_path: Path, bundled: bool) -> None:
     for number in range(100):
         (tmp_path / f"{number:02}").mkdir()
         (tmp_path / f"{number:02}/f").write_text("x\n" * 50)
@@ -132,9 +128,7 @@ async def test_the_folder_of_git_is_searched_like_others(tmp_path: Path, bundled
     ]
 
 
-async def test_lines_are_those_of_the_text_whatever_it_is_written_in(
-    tmp_path: Path, bundled: bool
-) -> None:
+async def test_lines_are_matched_in_any_encoding(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "marked").write_bytes(b"\xef\xbb\xbfone\n\n")
     (tmp_path / "open").write_bytes(b"two")
@@ -148,7 +142,7 @@ async def test_lines_are_those_of_the_text_whatever_it_is_written_in(
     ]
 
 
-async def test_a_pipe_is_not_waited_for(tmp_path: Path, bundled: bool) -> None:
+async def test_a_pipe_is_skipped(tmp_path: Path, bundled: bool) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "f").write_text("x\n")
 
@@ -162,7 +156,7 @@ async def test_an_invalid_pattern_is_an_error(tmp_path: Path, bundled: bool) -> 
         )
 
 
-async def test_a_very_long_line_is_a_line(tmp_path: Path, bundled: bool) -> None:
+async def test_a_match_in_a_very_long_line_is_truncated(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "f").write_text("x" * 3_000_000 + "needle\n")
 
     assert await found(bundled, tmp_path, "needle") == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
@@ -184,9 +178,7 @@ async def test_a_line_that_matches_everywhere_takes_little_memory(
     assert peak < 2_000_000
 
 
-async def test_a_file_that_is_named_is_searched_even_if_it_is_binary(
-    tmp_path: Path, bundled: bool
-) -> None:
+async def test_a_named_binary_file_is_searched(tmp_path: Path, bundled: bool) -> None:
     (tmp_path / "f").write_bytes(b"needle\n" + b"a" * 20_000 + b"\0needle\n")
     expected = [Match("f", 1, "needle"), Match("f", 2, "a" * MAX_MATCH_CHARACTERS)]
 
@@ -219,7 +211,7 @@ async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> Non
             await searching
 
 
-def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
+def test_absolute_globs_are_made_relative_to_the_folder(bundled: bool) -> None:
     assert [rooted_glob(glob, Path("/r")) for glob in ("/r/a/*", "!/r/b", "*.py", "/x")] == [
         "/a/*",
         "!/b",
@@ -243,7 +235,7 @@ def test_absolute_globs_are_seen_from_the_folder(bundled: bool) -> None:
     ),
     ids=["rg 13", "rg 14", "missing library", "broken", "crash", "half way"],
 )
-async def test_without_a_ripgrep_that_works_python_searches(
+async def test_a_broken_ripgrep_falls_back_to_python(
     tmp_path: Path, bundled: bool, program: str
 ) -> None:
     rg = stand_in(tmp_path / "bin/rg", program)
@@ -256,7 +248,7 @@ async def test_without_a_ripgrep_that_works_python_searches(
 
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="a program that waits is noticed on Linux only")
-async def test_rules_in_a_pipe_and_without_end_stop_no_search(
+async def test_ignore_files_that_are_pipes_or_endless_do_not_stop_a_search(
     tmp_path: Path, bundled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program_output, "STALL_SECONDS", 0.5)
@@ -295,7 +287,7 @@ async def test_ripgrep_13_is_new_enough(
     assert caplog.text == "", "Python has not searched instead"
 
 
-async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: bool) -> None:
+async def test_much_standard_error_does_not_block_a_search(tmp_path: Path, bundled: bool) -> None:
     rg = stand_in(tmp_path / "bin/rg", "head -c 3000000 /dev/zero >&2; exit 3")
     (tmp_path / "f").write_text("a needle\n")
 
@@ -317,7 +309,7 @@ async def test_complaints_without_end_hold_up_nothing(tmp_path: Path, bundled: b
         keep=2,
     ),
 )
-async def test_output_without_end_is_not_read_for_long(
+async def test_endless_output_of_ripgrep_falls_back_to_python(
     tmp_path: Path, bundled: bool, flood: str, watchdog: LoopWatchdog
 ) -> None:
     rg = stand_in(tmp_path / "bin/rg", flood)
@@ -341,7 +333,7 @@ async def test_a_pattern_that_is_longer_than_an_argument_may_be_is_found(
     assert [(match.path, match.number) for match in found] == [("f", 2)]
 
 
-async def test_a_long_pattern_with_errors_and_a_long_glob_are_refused_in_few_words(
+async def test_a_long_invalid_pattern_and_a_long_glob_fail_with_a_short_message(
     tmp_path: Path, bundled: bool
 ) -> None:
     own = programs(bundled=bundled)
@@ -356,7 +348,7 @@ async def test_a_long_pattern_with_errors_and_a_long_glob_are_refused_in_few_wor
         assert re.search("unclosed group|unterminated|The glob is longer", failed.value.message)
 
 
-async def test_an_expression_that_takes_for_ever_can_be_stopped(
+async def test_an_exponential_expression_can_be_cancelled(
     tmp_path: Path, bundled: bool, watchdog: LoopWatchdog
 ) -> None:
     (tmp_path / "f").write_text("a" * 60 + "b\n")

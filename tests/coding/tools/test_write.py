@@ -26,7 +26,7 @@ async def test_a_file_holds_exactly_what_was_given(
     assert (tmp_path / "a/b").read_bytes() == content.encode()
 
 
-async def test_half_a_character_is_written_as_a_replacement_character(
+async def test_a_lone_surrogate_is_written_as_a_replacement_character(
     write: AgentTool, tmp_path: Path
 ) -> None:
     await use(write, path="f", content="half \ud83d, whole \ud83d\ude00")
@@ -46,7 +46,7 @@ async def test_half_a_character_is_written_as_a_replacement_character(
         ("a\0b", "x", "Cannot write 'a\\x00b': no file can have this name."),
     ],
 )
-async def test_what_cannot_be_written_is_said(
+async def test_a_failed_write_is_reported(
     write: AgentTool, tmp_path: Path, path: str, content: str, message: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -86,7 +86,9 @@ async def test_a_marker_that_was_in_the_file_before_may_stay(
 
 
 @pytest.mark.behaviour("edits-are-serialised")
-def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: Path) -> None:
+def test_touches_returns_the_real_path_of_the_changed_file(
+    write: AgentTool, tmp_path: Path
+) -> None:
     (tmp_path / "real").touch()
     (tmp_path / "link").symlink_to("real")
     edit = make(tmp_path, "edit")
@@ -109,7 +111,7 @@ def test_a_call_names_the_real_file_that_it_changes(write: AgentTool, tmp_path: 
         ({"path": "f", "content": "on"}, FilePreview(path="f", added="on")),
     ],
 )
-def test_what_will_be_written_is_shown_as_far_as_it_has_come(
+def test_a_preview_shows_the_content_received_so_far(
     write: AgentTool, arguments: dict[str, str], preview: FilePreview | None
 ) -> None:
     assert write.preview is not None

@@ -72,8 +72,10 @@ async def test_an_allowed_definition_is_not_asked_about_again(store: ConsentStor
     assert len(user.questions) == 1
 
 
-async def test_a_nested_session_asks_the_user_of_the_outer_one(store: ConsentStore) -> None:
-    """Whichever of both comes first."""
+async def test_a_nested_session_uses_the_user_interface_of_the_outer_one(
+    store: ConsentStore,
+) -> None:
+    """The order of the two does not matter."""
     user = Answers(ALLOW_ONCE.label)
     shared = Consent(store, warn=lambda text: None, user=lambda: user)
 
@@ -105,7 +107,7 @@ async def test_a_changed_definition_is_asked_about_again(
     assert await consent(store).allowed([HOOK], user) == [HOOK]
 
 
-async def test_the_order_of_keys_is_no_change(store: ConsentStore) -> None:
+async def test_the_order_of_keys_does_not_change_a_definition(store: ConsentStore) -> None:
     user = Answers(ALLOW.label)
     reordered = ConsentRequest(
         kind=HOOK.kind,
@@ -209,7 +211,7 @@ async def test_a_definition_that_cannot_be_hashed_is_skipped_and_the_others_are_
     assert line.startswith("Skipped hook odd: ")
 
 
-async def test_two_requests_for_one_definition_ask_once(store: ConsentStore) -> None:
+async def test_concurrent_requests_for_one_definition_prompt_once(store: ConsentStore) -> None:
     user = Answers(ALLOW.label)
     session = consent(store)
 
@@ -268,7 +270,9 @@ for n in range(10):
 """
 
 
-def test_processes_that_decide_at_once_lose_nothing(store: ConsentStore, tmp_path: Path) -> None:
+def test_concurrent_decisions_of_several_processes_are_all_kept(
+    store: ConsentStore, tmp_path: Path
+) -> None:
     path = tmp_path / "agent" / "consent.json"
     processes = [
         subprocess.Popen([sys.executable, "-c", DECIDE, str(path), str(number)])

@@ -1,4 +1,4 @@
-"""What needs trust is found by name."""
+"""Resources that need trust are found by name."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def cwd(tmp_path: Path) -> Path:
         ".codex/prompts/x.md",
     ],
 )
-def test_whatever_a_project_could_bring_along_needs_trust(cwd: Path, name: str) -> None:
+def test_every_resource_of_a_project_requires_trust(cwd: Path, name: str) -> None:
     put(cwd / name)
 
     assert len(gated_in(cwd, home=cwd.parent)) == 1
 
 
-def test_a_bare_folder_and_other_files_need_none(cwd: Path) -> None:
+def test_an_empty_folder_and_other_files_require_no_trust(cwd: Path) -> None:
     (cwd / ".pi").mkdir()
     put(cwd / ".pi" / "notes.txt")
     put(cwd / "agents.md")
@@ -60,7 +60,7 @@ def test_a_bare_folder_and_other_files_need_none(cwd: Path) -> None:
     assert gated_in(cwd, home=cwd.parent) == ()
 
 
-def test_files_of_directories_above_count(cwd: Path) -> None:
+def test_resources_of_parent_directories_require_trust(cwd: Path) -> None:
     skills = put(cwd.parent.parent / ".agents" / "skills" / "x" / "SKILL.md").parent.parent
     context = put(cwd.parent / "AGENTS.md")
 
@@ -68,14 +68,14 @@ def test_files_of_directories_above_count(cwd: Path) -> None:
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-def test_the_persons_own_skills_are_no_projects(cwd: Path) -> None:
+def test_skills_of_the_user_require_no_trust(cwd: Path) -> None:
     put(cwd.parent / ".agents" / "skills" / "x" / "SKILL.md")
 
     assert gated_in(cwd, home=cwd.parent) == ()
     assert gated_in(cwd.parent, home=cwd.parent) == ()
 
 
-def test_rules_of_other_agents_are_the_persons_own_at_home(cwd: Path) -> None:
+def test_rules_of_other_agents_in_the_home_folder_require_no_trust(cwd: Path) -> None:
     put(cwd.parent / ".claude" / "rules" / "x.md")
     put(cwd.parent / ".clinerules")
 
@@ -83,20 +83,20 @@ def test_rules_of_other_agents_are_the_persons_own_at_home(cwd: Path) -> None:
     assert gated_in(cwd.parent, home=cwd.parent) == ()
 
 
-def test_rules_above_a_project_count(cwd: Path) -> None:
+def test_rules_above_a_project_require_trust(cwd: Path) -> None:
     rules = put(cwd.parent.parent / ".clinerules" / "x.md").parent
 
     assert gated_in(cwd, home=cwd.parent) == (rules,)
 
 
-def test_a_link_that_leads_nowhere_is_something_too(cwd: Path) -> None:
+def test_a_broken_link_requires_trust(cwd: Path) -> None:
     (cwd / ".pi").mkdir()
     (cwd / ".pi" / "extensions").symlink_to("/nowhere/at/all")
 
     assert gated_in(cwd, home=cwd.parent) == (cwd / ".pi" / "extensions",)
 
 
-def test_in_every_directory_one_context_file_counts(tmp_path: Path) -> None:
+def test_each_directory_has_one_context_file(tmp_path: Path) -> None:
     put(tmp_path / "CLAUDE.md")
     override = put(tmp_path / "AGENTS.override.md")
     put(tmp_path / "AGENTS.md")
@@ -105,7 +105,7 @@ def test_in_every_directory_one_context_file_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("context-files-load-once")
-def test_a_directory_of_that_name_is_no_context_file(tmp_path: Path) -> None:
+def test_a_directory_named_like_a_context_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
 
     assert context_files([tmp_path]) == {}

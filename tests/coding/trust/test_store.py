@@ -39,7 +39,7 @@ def test_a_directory_is_known_by_its_canonical_path(tmp_path: Path) -> None:
     assert nearest(decisions, tmp_path / "link" / "deeper") is True
 
 
-def test_the_nearest_decision_counts(tmp_path: Path) -> None:
+def test_the_nearest_decision_is_used(tmp_path: Path) -> None:
     decisions = {str(tmp_path): True, str(tmp_path / "a"): False}
 
     assert nearest(decisions, tmp_path / "a" / "b") is False
@@ -48,7 +48,7 @@ def test_the_nearest_decision_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["{", "[]", '{"/x": "yes"}'])
-def test_a_broken_file_is_an_error_that_says_what_to_do(tmp_path: Path, broken: str) -> None:
+def test_an_invalid_file_raises_with_a_hint(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "agent" / "trust.json"
     path.parent.mkdir()
     path.write_text(broken)

@@ -1,4 +1,4 @@
-"""Who decides, in which order, and what follows for the directories around."""
+"""The order of trust decisions, and their effect on the directories above."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pi.testing import FakeClock
 
 
 class TrustFixture:
-    """A project with something to trust, and all that may decide."""
+    """A project with a resource that needs trust, and everything that may decide about it."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.cwd = tmp_path / "home" / "work" / "project"
@@ -75,7 +75,7 @@ async def test_a_project_that_brings_nothing_needs_no_decision(kit: TrustFixture
     assert trust.source == "nothing to trust"
 
 
-async def test_where_there_is_nothing_to_trust_nothing_may_be_read_either(
+async def test_a_file_that_appears_after_the_decision_is_not_trusted(
     kit: TrustFixture,
 ) -> None:
     (kit.cwd / "AGENTS.md").unlink()
@@ -87,7 +87,7 @@ async def test_where_there_is_nothing_to_trust_nothing_may_be_read_either(
 
 
 @pytest.mark.parametrize("flag", [True, False])
-async def test_the_flag_beats_everything_and_speaks_for_all_directories(
+async def test_the_flag_overrides_stored_decisions_for_all_directories(
     kit: TrustFixture, flag: bool
 ) -> None:
     kit.store.decide({kit.cwd: not flag})
@@ -96,7 +96,7 @@ async def test_the_flag_beats_everything_and_speaks_for_all_directories(
     assert (trust.trusted, trust.trusts(kit.home), trust.trusts(kit.cwd)) == (flag, flag, flag)
 
 
-async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
+async def test_an_extension_decides_before_the_file_and_may_store_its_answer(
     kit: TrustFixture,
 ) -> None:
     kit.store.decide({kit.cwd: False})
@@ -109,7 +109,7 @@ async def test_an_extension_is_asked_before_the_file_and_may_have_it_remembered(
     assert kit.store.decisions() == {str(kit.cwd): True}
 
 
-async def test_what_is_stored_about_a_directory_above_counts(kit: TrustFixture) -> None:
+async def test_a_stored_decision_about_a_parent_directory_applies(kit: TrustFixture) -> None:
     kit.store.decide({kit.cwd.parent: True})
     trust = await kit.decide()
 
@@ -122,7 +122,7 @@ async def test_what_is_stored_about_a_directory_above_counts(kit: TrustFixture) 
 
 
 @pytest.mark.parametrize(("default", "trusted"), [("always", True), ("never", False)])
-async def test_the_persons_default_saves_the_question(
+async def test_the_default_of_the_user_replaces_the_prompt(
     kit: TrustFixture, default: TrustDefault, trusted: bool
 ) -> None:
     trust = await kit.decide(default=default)
@@ -130,7 +130,7 @@ async def test_the_persons_default_saves_the_question(
     assert (trust.trusted, trust.source) == (trusted, "settings")
 
 
-async def test_who_always_trusts_trusts_the_directories_above_too(kit: TrustFixture) -> None:
+async def test_trusting_always_includes_parent_directories(kit: TrustFixture) -> None:
     by_default = await kit.decide(default="always")
     kit.store.decide({kit.cwd: True, kit.home: False})
     decided_above = await kit.decide(default="always")
@@ -165,7 +165,7 @@ async def test_distrust_can_be_remembered(kit: TrustFixture) -> None:
     assert (trust.trusted, kit.store.decisions()) == (False, {str(kit.cwd): False})
 
 
-async def test_an_answer_for_this_run_is_not_asked_for_again(kit: TrustFixture) -> None:
+async def test_an_answer_for_this_run_is_reused(kit: TrustFixture) -> None:
     answers: dict[str, bool] = {}
     await kit.decide(choice=TrustChoice(trusted=True, directory=kit.cwd), answers=answers)
     again = await kit.decide(answers=answers)
@@ -174,7 +174,7 @@ async def test_an_answer_for_this_run_is_not_asked_for_again(kit: TrustFixture) 
     assert not (await kit.decide()).trusted  # another run
 
 
-async def test_what_is_stored_later_takes_the_place_of_an_answer_for_this_run(
+async def test_a_later_stored_decision_overrides_an_answer_for_this_run(
     kit: TrustFixture,
 ) -> None:
     answers: dict[str, bool] = {}

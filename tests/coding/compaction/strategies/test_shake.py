@@ -26,7 +26,7 @@ async def shaken(items: list[CompactionItem], *, tokens: int, threshold: int) ->
     return await ShakeStrategy().compact(work)
 
 
-async def test_the_largest_results_outside_the_newest_part_go_first() -> None:
+async def test_the_largest_results_outside_the_newest_part_are_replaced_first() -> None:
     items = branch(
         exchange("small", 5_000),
         exchange("large", 30_000),
@@ -43,7 +43,7 @@ async def test_the_largest_results_outside_the_newest_part_go_first() -> None:
     assert 96_000 - outcome.tokens_saved <= 60_000
 
 
-async def test_there_must_be_something_to_shake_out() -> None:
+async def test_shake_declines_when_no_result_can_be_replaced() -> None:
     outcome = await shaken(branch(exchange("newest", 30_000)), tokens=99, threshold=10)
 
     assert isinstance(outcome, Declined)

@@ -1,4 +1,4 @@
-"""A strategy of an extension has everything it needs."""
+"""A strategy of an extension can preserve data between compactions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Archive:
         )
 
 
-async def test_what_a_strategy_preserves_is_there_at_its_next_compaction() -> None:
+async def test_preserved_data_of_a_strategy_is_passed_to_its_next_compaction() -> None:
     archive: Strategy = Archive()
 
     fixture = CompactionFixture(

@@ -1,4 +1,4 @@
-"""The summary strategy says why it cannot help."""
+"""The summary strategy declines with a reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.strategies import Declined, SummaryStrategy, Work
 
 
-async def test_without_anything_to_summarise_it_declines_with_the_reason() -> None:
+async def test_the_summary_strategy_declines_with_a_reason_when_nothing_can_be_summarised() -> None:
     work: Any = Work(
         reason="manual",
         items=[CompactionItem.of("a", UserMessage(content="hi"))],

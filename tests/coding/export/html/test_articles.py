@@ -109,11 +109,11 @@ def drawn(draft: KnownEntry) -> str:
         ),
     ],
 )
-def test_every_kind_of_entry_has_its_form(draft: KnownEntry, markup: str) -> None:
+def test_every_kind_of_entry_has_its_markup(draft: KnownEntry, markup: str) -> None:
     assert drawn(draft) == markup
 
 
-def test_an_article_says_who_spoke_when_and_how_it_is_labelled() -> None:
+def test_the_header_of_an_article_shows_speaker_time_and_label() -> None:
     assert (
         articles(sample())
         .article(9)
@@ -126,7 +126,7 @@ def test_an_article_says_who_spoke_when_and_how_it_is_labelled() -> None:
     )
 
 
-def test_where_branches_part_there_is_a_switch() -> None:
+def test_an_article_with_siblings_has_a_branch_switch() -> None:
     assert (
         '<nav class="switch" aria-label="Branches">'
         '<button type="button" aria-label="Previous branch" data-go="11">‹</button>'
@@ -135,14 +135,14 @@ def test_where_branches_part_there_is_a_switch() -> None:
     ) in articles(sample()).article(21)
 
 
-def test_what_is_not_on_the_branch_is_hidden() -> None:
+def test_entries_outside_the_branch_are_hidden() -> None:
     drawn = articles(sample(), leaf="e22")
 
     assert "hidden" in drawn.article(11).split(">")[0]
     assert "hidden" not in drawn.article(21).split(">")[0]
 
 
-def test_a_time_that_is_none_is_left_out() -> None:
+def test_an_invalid_timestamp_is_left_out() -> None:
     entry = replace(message(user_message("a")), id="a", timestamp='"><script>')
 
     assert (

@@ -23,7 +23,7 @@ def test_code_is_coloured_in_its_language() -> None:
     )
 
 
-def test_the_name_of_a_file_says_its_language() -> None:
+def test_the_language_is_detected_from_the_file_name() -> None:
     assert '<span class="k">' in Painter().block("return", file="C:\\src\\a.py")
     assert '<span class="k">' in Painter().block("return", file="/src/a.py")
     assert Painter().block("return", file="a.no-such") == (
@@ -38,13 +38,13 @@ def test_code_in_an_unknown_language_is_plain(language: str) -> None:
     )
 
 
-def test_what_stands_before_the_code_is_plain() -> None:
+def test_a_prefix_of_the_code_is_not_coloured() -> None:
     assert Painter().block("if", "bash", before="$ ") == (
         '<pre class="code"><code>$ <span class="k">if</span></code></pre>'
     )
 
 
-def test_a_page_colours_only_so_much() -> None:
+def test_colouring_is_limited_per_page_and_per_block() -> None:
     painter = Painter(budget=10)
 
     assert "span" in painter.block("return 1", "python")
@@ -58,7 +58,7 @@ def test_colouring_neither_loses_nor_adds_a_character(language: str, code: str) 
     assert text_of(Painter().block(code, language)) == sanitise(code.rstrip("\n"))
 
 
-def test_changed_lines_have_classes() -> None:
+def test_changed_lines_of_a_diff_have_classes() -> None:
     assert diff(" 1 a\n-2 <b>\n+2 c\n@@ 3") == (
         '<pre class="diff"><span> 1 a\n</span><span class="removed">-2 &lt;b&gt;\n</span>'
         '<span class="added">+2 c\n</span><span class="place">@@ 3\n</span></pre>'

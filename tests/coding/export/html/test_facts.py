@@ -19,7 +19,7 @@ def test_an_empty_session_has_only_its_name_and_numbers() -> None:
     )
 
 
-def test_a_fork_names_its_origin() -> None:
+def test_a_fork_shows_its_parent_session() -> None:
     forked = replace(HEADER, parent_session="/old/<file>.jsonl")
 
     head = facts(read_transcript(forked, []), Painter())
@@ -27,7 +27,7 @@ def test_a_fork_names_its_origin() -> None:
     assert "<div><dt>Forked from</dt><dd>/old/&lt;file&gt;.jsonl</dd></div>" in head
 
 
-def test_one_model_needs_no_sum() -> None:
+def test_the_usage_of_one_model_has_no_total_row() -> None:
     head = facts(read_transcript(HEADER, chain([message(answered("hi"))])), Painter())
 
     assert '<tr><th>mock/mock-r</th><td class="right">1</td>' in head

@@ -61,7 +61,7 @@ def test_a_link_begins_with_an_allowed_scheme_or_is_none(address: str) -> None:
         ("", "image/png", ""),
     ],
 )
-def test_a_picture_is_shown_only_if_it_is_one(data: str, kind: str, shown: str) -> None:
+def test_only_valid_images_are_shown(data: str, kind: str, shown: str) -> None:
     assert picture(data, kind) == shown
 
 
@@ -82,5 +82,5 @@ def test_the_usual_kinds_of_pictures_are_shown() -> None:
         ("javascript:hit()", ""),
     ],
 )
-def test_a_picture_in_an_address_is_looked_at_too(address: str, shown: str) -> None:
+def test_images_in_data_urls_are_validated(address: str, shown: str) -> None:
     assert picture_url(address) == shown

@@ -11,7 +11,7 @@ from pi.coding.export.html.markup import Html, esc, join, opening, tag
 
 
 class Reader(HTMLParser):
-    """What a reader of HTML finds."""
+    """Collects the start tags and the text of HTML."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,18 +33,18 @@ def read(markup: str) -> list[object]:
 
 @pytest.mark.behaviour("export-is-escaped")
 @given(st.text(min_size=1), st.text(min_size=1))
-def test_whatever_text_and_attribute_hold_one_element_comes_out(text: str, value: str) -> None:
+def test_any_text_and_attribute_are_escaped_into_one_element(text: str, value: str) -> None:
     found = read(tag("p", esc(text), title=value))
 
     assert found[0] == ("p", [("title", sanitise(value))] if value else [])
     assert "".join(map(str, found[1:])) == sanitise(text)
 
 
-def test_control_sequences_and_bidi_tricks_are_gone() -> None:
+def test_control_sequences_and_bidi_characters_are_removed() -> None:
     assert esc("a\x1b[31mb\x00c\u202ed") == "abcd"
 
 
-def test_attributes_are_written_as_html_has_them() -> None:
+def test_attributes_are_written_in_html_syntax() -> None:
     assert tag("a", Html("x"), class_="c", data_n=0, hidden=True, open=False, title="") == (
         '<a class="c" data-n="0" hidden>x</a>'
     )

@@ -17,7 +17,7 @@ def sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def test_the_sample_as_a_page() -> None:
+def test_the_sample_page_matches_its_snapshot() -> None:
     assert actual("sample.html") == recorded("sample.html")
 
 
@@ -40,7 +40,7 @@ def test_style_and_script_are_the_same_in_every_page() -> None:
     assert [m[0] for m in fixed.finditer(one)] == [m[0] for m in fixed.finditer(other)]
 
 
-def test_what_looks_like_a_placeholder_is_text() -> None:
+def test_placeholders_in_messages_are_not_substituted() -> None:
     page = render_page(
         read_transcript(HEADER, chain([message(user_message("{{script}} {{style}}"))]))
     )
@@ -58,7 +58,7 @@ def test_a_page_has_light_and_dark_colours_of_its_own_and_needs_no_theme() -> No
 
 
 @pytest.mark.full
-def test_five_thousand_entries_take_seconds() -> None:
+def test_five_thousand_entries_are_rendered_within_seconds() -> None:
     transcript = read_transcript(HEADER, long_session(5000))
     begin = time.process_time()
 

@@ -1,4 +1,4 @@
-"""The exported page in a real browser: it works, stays inside, and nothing in it comes alive."""
+"""The exported page in a real browser: it works, sends no requests, and runs no injected code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ LEAST_CONTRAST = """
 
 
 class Visit:
-    """A page that is open, with everything that it said and asked for."""
+    """An open page with its problems and its requests."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -148,7 +148,7 @@ def poisoned_entry(entry: Entry) -> Entry:
     return msgspec.convert(poisoned(msgspec.to_builtins(entry)), type=type(entry))
 
 
-def test_the_page_opens_without_an_error_and_asks_for_nothing(visit: Open) -> None:
+def test_the_page_opens_without_errors_and_sends_no_requests(visit: Open) -> None:
     visited = visit(sample())
 
     assert (visited.problems, [url[:7] for url in visited.requests]) == ([], ["file://"])
@@ -218,7 +218,7 @@ def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, sc
 
 
 @pytest.mark.full
-def test_a_narrow_table_scrolls_and_does_not_break_words(visit: Open) -> None:
+def test_words_in_a_table_are_not_broken_on_a_narrow_page(visit: Open) -> None:
     words = ("responsibility", "configuration", "documentation", "implementation", "authentication")
     row = "| " + " | ".join(words) + " |"
     answer = f"{row}\n{'|---' * len(words)}|\n{row}\n"
@@ -249,7 +249,7 @@ def test_choosing_a_branch_in_the_outline_shows_that_branch(visit: Open) -> None
 
 
 @pytest.mark.full
-def test_an_address_can_name_a_place(visit: Open) -> None:
+def test_a_url_fragment_selects_an_entry(visit: Open) -> None:
     visited = visit(sample())
 
     visited.page.goto(visited.page.url + "#n22")
@@ -310,7 +310,7 @@ def test_selecting_text_toggles_nothing(visit: Open) -> None:
 
 @pytest.mark.full
 @pytest.mark.behaviour("export-page-behaves")
-def test_no_key_is_taken_from_the_browser(visit: Open) -> None:
+def test_no_key_of_the_browser_is_intercepted(visit: Open) -> None:
     page = visit(sample()).page
     page.evaluate(
         "window.taken = []; window.addEventListener('keydown',"
@@ -361,7 +361,9 @@ def test_search_steps_through_all_that_was_found(visit: Open) -> None:
 
 @pytest.mark.full
 @pytest.mark.timing  # the browser stores the choice a moment after the click
-def test_the_page_is_light_or_dark_as_the_system_is_until_the_user_chooses(visit: Open) -> None:
+def test_the_page_follows_the_colour_scheme_of_the_system_until_the_user_chooses(
+    visit: Open,
+) -> None:
     page = visit(sample(), color_scheme="dark").page
     background = "getComputedStyle(document.body).backgroundColor"
     seen = [page.evaluate(background)]

@@ -102,11 +102,11 @@ def test_only_allowed_elements_come_out_of_any_text(markdown: str) -> None:
     assert set(elements) <= ALLOWED
 
 
-def test_deep_nesting_is_no_recursion() -> None:
+def test_deep_nesting_does_not_exceed_the_recursion_limit() -> None:
     assert shown("> " * 5000 + "a").count("<blockquote>") > 100
 
 
-def test_code_that_the_screen_draws_stays_source() -> None:
+def test_diagrams_and_formulas_are_shown_as_source() -> None:
     page = shown("```mermaid\ngraph TD; A-->B\n```\n\n$$\\frac{a}{b}$$")
 
     assert "graph TD; A--&gt;B" in page

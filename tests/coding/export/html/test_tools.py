@@ -93,7 +93,7 @@ def test_a_result_without_a_call_is_drawn_alone() -> None:
     )
 
 
-def test_a_picture_that_is_none_leaves_a_line() -> None:
+def test_an_invalid_image_is_replaced_by_a_note() -> None:
     assert image(Image(data="x", mime_type="image/png<")) == (
         '<p class="note">[image that cannot be shown: image/png&lt;]</p>'
     )
@@ -235,5 +235,5 @@ def test_the_text_and_the_arguments_of_a_failure_are_shown_beside_its_details() 
         ["phases"],
     ],
 )
-def test_details_of_another_shape_leave_the_text(details: object) -> None:
+def test_details_of_an_unknown_shape_fall_back_to_the_text(details: object) -> None:
     assert result_of(details) == '<pre class="code"><code>the text</code></pre>'
