@@ -78,7 +78,7 @@ def test_at_most_one_call_per_worker_exceeds_the_budget(
     assert budget.spent >= min(limit, sum(prices)) - 1e-9
 
 
-async def test_failed_calls_say_nothing_about_the_price() -> None:
+async def test_a_failed_call_does_not_set_the_expected_price() -> None:
     budget = Budget(1.0)
     assert await budget.ask("w")
     budget.settle("w", None)
@@ -99,7 +99,7 @@ async def test_without_a_limit_every_call_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("when", ["waiting", "granted"])
-async def test_a_cancelled_request_leaves_no_permission_behind(when: str) -> None:
+async def test_a_cancelled_request_releases_its_permission(when: str) -> None:
     budget = Budget(1.0)
     assert await budget.ask("w")
     asking = asyncio.ensure_future(budget.ask("w"))

@@ -63,7 +63,7 @@ def disk(tmp_path: Path) -> SmallDisk:
     return SmallDisk(tmp_path)
 
 
-def test_results_on_a_full_disk_end_the_batch_and_a_resumed_one_loses_nothing(
+def test_a_full_disk_ends_the_batch_and_a_resumed_batch_completes_all_tasks(
     disk: SmallDisk,
 ) -> None:
     ids = [f"t{number}" for number in range(30)]
@@ -88,7 +88,7 @@ def test_results_on_a_full_disk_end_the_batch_and_a_resumed_one_loses_nothing(
     assert spent >= sum(row["cost"] for row in second) - 1e-9
 
 
-def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(disk: SmallDisk) -> None:
+def test_a_task_whose_session_cannot_be_saved_is_an_error_with_its_answer(disk: SmallDisk) -> None:
     tasks = [{"id": f"t{number}", "prompt": "say " + "x" * 3000} for number in range(8)]
     write_tasks(disk.cli.cwd / "tasks.jsonl", tasks)
 

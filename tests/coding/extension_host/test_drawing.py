@@ -48,7 +48,7 @@ def test_a_failing_drawable_is_reported_once_and_empty_afterwards() -> None:
     assert reported == ["no rows"]
 
 
-def test_what_does_not_fail_is_drawn_unchanged() -> None:
+def test_a_working_drawable_is_drawn_unchanged() -> None:
     line = Line()
     drawn = GuardedDrawable(line, lambda problem: None)
 

@@ -146,7 +146,9 @@ async def act(hosted: ExtensionFixture) -> None:
 
 
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
-async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
+async def test_a_session_with_all_events_survives_any_handler_behaviour(
+    tmp_path: Path, how: str
+) -> None:
     handlers, fixture = Handlers(how), SessionFixture(tmp_path)
     chosen = ExtensionOptions(discover=False, inline=(handlers.extension,))
     passing = asyncio.ensure_future(handlers.time_passes(fixture.clock))

@@ -64,7 +64,7 @@ async def test_a_hand_off_after_an_answer_ends_the_run_and_waits_for_a_prompt(
 
 
 @pytest.mark.parametrize("auto_continue", [False, True])
-async def test_a_hand_off_that_goes_on_asks_the_model_in_the_new_session_once(
+async def test_a_hand_off_with_go_on_sends_one_request_in_the_new_session(
     tmp_path: Path, auto_continue: bool
 ) -> None:
     steps = (full(says("walls are up")), says("roof is up"))
@@ -79,7 +79,7 @@ async def test_a_hand_off_that_goes_on_asks_the_model_in_the_new_session_once(
         assert hosted.fixture.order.count("compaction_start") == 1
 
 
-async def test_a_hand_off_between_tools_ends_the_run(tmp_path: Path) -> None:
+async def test_a_hand_off_after_a_tool_call_continues_in_the_new_session(tmp_path: Path) -> None:
     steps = (full(calls("bash", command="true")), says("roof is up"))
     options = {"steps": steps, "settings": settings(auto_continue=False)}
     async with extension_session(tmp_path, handing(go_on=True), **options) as hosted:  # type: ignore[arg-type]

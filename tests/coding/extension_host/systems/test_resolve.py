@@ -60,7 +60,9 @@ def results(hosted: ExtensionFixture) -> list[str]:
     return [m.content[0].text for m in messages if isinstance(m, ToolResultMessage)]  # type: ignore[union-attr]
 
 
-async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -> None:
+async def test_a_pending_action_forces_the_resolve_tool_until_it_is_resolved(
+    tmp_path: Path,
+) -> None:
     decision = calls("resolve", action="apply", reason="it is right")
     steps = (calls("propose", change="x"), decision, says("done"))
     async with extension_session(tmp_path, resolving, proposing, steps=steps) as hosted:
@@ -76,7 +78,9 @@ async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -
         assert hosted.failures == []
 
 
-async def test_the_newest_action_is_resolved_first_and_without_one_it_fails(tmp_path: Path) -> None:
+async def test_the_newest_action_is_resolved_first_and_resolving_without_one_fails(
+    tmp_path: Path,
+) -> None:
     steps = (
         calls("propose", change="a"),
         calls("propose", change="b"),
@@ -147,7 +151,7 @@ def extension(pi):
 """
 
 
-async def test_a_resolver_is_loaded_only_once_a_tool_may_leave_actions(tmp_path: Path) -> None:
+async def test_a_resolver_is_loaded_only_if_a_deferrable_tool_exists(tmp_path: Path) -> None:
     for name, deferrable in (("plain", "false"), ("deferred", "true")):
         fixture = SessionFixture(tmp_path / name)
         fixture.write(".pi/agent/extensions/a_resolver.py", RESOLVER)

@@ -80,7 +80,9 @@ def answering(call: Call) -> Any:
     )
 
 
-async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:
+async def test_sub_agents_run_concurrently_under_the_guards_of_their_session(
+    tmp_path: Path,
+) -> None:
     ui = WidgetUI()
     steps = (answering,) * 6
     async with extension_session(tmp_path, agents, steps=steps, ui=ui) as hosted:
