@@ -1,4 +1,4 @@
-"""The bus emits in order, folds answers, and survives its handlers."""
+"""The bus emits in order, folds answers, and survives failing handlers."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def repository(path: Path) -> str:
-    """A repository with one commit; returns the commit."""
+    """Create a repository with one commit; returns the commit."""
     path.mkdir()
     (path / "a.txt").write_text("one\n")
     git(path, "init", "-q", "-b", "main")
@@ -352,7 +352,7 @@ async def test_a_task_whose_session_cannot_be_saved_is_an_error_with_its_answer(
     assert result.error is not None
     assert result.error.startswith("The session could not be saved: cannot write ")
     assert "No space left on device" in result.error
-    (row,) = rows(tmp_path / "out")  # no attempt is repeated: it would cost as much and end alike
+    (row,) = rows(tmp_path / "out")  # not retried: it would cost as much and fail as well
     assert (row["status"], row["answer"], row["cost"]) == ("error", "ok: say hello", 0.001)
 
 
@@ -360,7 +360,7 @@ async def test_a_task_whose_session_cannot_be_saved_is_an_error_with_its_answer(
 async def test_a_copy_is_as_trusted_as_its_original(
     run: Run, tmp_path: Path, *, trusted: bool
 ) -> None:
-    source = tmp_path / "out" / "source"  # below it the copies are made
+    source = tmp_path / "out" / "source"  # the copies are made below out/
     source.mkdir(parents=True)
     extension = source / ".pi/extensions/mark.py"
     extension.parent.mkdir(parents=True)

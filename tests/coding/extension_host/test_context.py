@@ -59,7 +59,7 @@ async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         await hosted.fixture.clock.advance(2)
         await hosted.session.prompt("hello")
-        await hosted.session.sessions.reload()  # the session goes on
+        await hosted.session.sessions.reload()  # a reload keeps the session
         ctx = apis[-1].context
         stats, milliseconds = ctx.get_session_stats(), ctx.since_session_ms()
         counted = hosted.session.info.stats()

@@ -166,7 +166,7 @@ def deploying(pi: ExtensionAPI) -> None:
 
 
 class ReadOnly(Policy):
-    """A permission guard that knows no tool by name."""
+    """A permission guard that does not depend on names of tools."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi

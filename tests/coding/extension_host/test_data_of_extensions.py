@@ -1,4 +1,4 @@
-"""What an extension keeps: keys of its stores; and how far it is behind a feed."""
+"""Keys of the stores of an extension, and unread items of its feeds."""
 
 from __future__ import annotations
 

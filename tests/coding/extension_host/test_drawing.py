@@ -6,7 +6,7 @@ from pi.coding.port.drawing import GuardedDrawable, make_drawable
 
 
 class Line:
-    """Draws what it was made of."""
+    """Draws its constructor arguments."""
 
     def __init__(self, *given: object) -> None:
         self.given = given

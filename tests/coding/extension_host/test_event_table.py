@@ -22,7 +22,7 @@ from pi.coding.trust import TrustAnswer
 from tests.coding.extension_host.test_hooks import HooksFixture
 
 GUARDS = {"tool_call", "user_bash"}
-"""Events at which a failure forbids what was asked about."""
+"""Events at which a failure refuses the call or command."""
 FINAL = {
     "context_full": {"handled": True},
     "input": {"action": "handled"},
@@ -67,16 +67,16 @@ CHANGES: dict[str, tuple[Any, str, Any]] = {
     ),
     "user_bash": ({"result": {"output": "done"}}, "result", BashResult(output="done")),
 }
-"""At every question: what a handler may give, and what of the question is different then."""
+"""For every query: an answer of a handler, the field that it changes, and the new value."""
 IN_PLACE: dict[str, tuple[str, Any]] = {
     "before_provider_headers": ("headers", {"X-A": "1"}),
     "tool_call": ("input", {"path": "other"}),
 }
-"""What handlers change by hand."""
+"""Fields that handlers change in place."""
 
 
 def sample(name: str) -> Any:
-    """An event with nothing in it."""
+    """An event with empty fields."""
     kind: Any = EVENTS[name]
     if kind is MessageUpdateEvent:
         return MessageUpdateEvent(None, lambda: None)  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ async def test_a_source_makes_models_available_before_one_is_chosen(tmp_path: Pa
         assert access.api_key == "k"
         assert hosted.session.model is not None
         assert hosted.fixture.registry.has_auth("anthropic")
-    assert not hosted.fixture.registry.has_auth("anthropic")  # it ended with its session
+    assert not hosted.fixture.registry.has_auth("anthropic")  # the source ended with its session
 
 
 async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ async def test_a_refused_request_is_repeated_once_with_new_credentials(
 
 
 class LoginDialogs(FakeUI):
-    """A user who answers dialogs from a script, and whose browser goes where it is sent."""
+    """A user who answers dialogs from a script, and whose browser opens every URL."""
 
     def __init__(self, *answers: str | None) -> None:
         super().__init__()
@@ -324,7 +324,7 @@ async def test_without_a_user_a_login_raises_an_error_with_a_hint(tmp_path: Path
 async def test_a_browser_login_registers_a_client_and_is_renewed(
     tmp_path: Path,
 ) -> None:
-    """As MCP does it: PKCE, a registered client, ``resource``, a loopback callback."""
+    """As for MCP: PKCE, a registered client, ``resource``, a loopback callback."""
     apis: list[ExtensionAPI] = []
     redirects: list[str] = []
     ui = LoginDialogs()
@@ -408,7 +408,7 @@ async def test_credentials_of_another_store_are_used_and_renewed_but_not_stored(
         assert literal.api_key == "!echo $HOME"
         service = await auth.access_of("unknown", ApiKeyCredential(key="k"))
         assert service == Access(api_key="k", kind="api_key")
-        assert await store.list() == {}  # nothing of it is stored
+        assert await store.list() == {}  # no credential is stored
 
         await auth.set("groq", "mine")
         assert await auth.stored("groq") == ApiKeyCredential(key="mine")

@@ -86,7 +86,7 @@ async def test_any_exception_of_a_handler_is_raised_as_an_ordinary_exception(
     with pytest.raises(expected):
         await contained(call)
 
-    await asyncio.sleep(0)  # no cancellation is left for later
+    await asyncio.sleep(0)  # no cancellation is pending
     task = asyncio.current_task()
     assert task is not None and task.cancelling() == 0
 

@@ -79,7 +79,7 @@ async def test_a_replica_stores_entries_in_its_file_and_continues_it_when_reopen
         await joined(hosted, file, {"kind": "snapshot", "data": again})
 
         assert (lines[0]["id"], lines[0]["cwd"]) == ("far-away", "/somewhere")
-        assert lines[1:] == [first, second]  # also what this version does not know
+        assert lines[1:] == [first, second]  # with unknown fields
         assert len(file.read_text().splitlines()) == 4
         assert hosted.session.entries.log.file == file
         assert file.stat().st_mode & 0o777 == 0o600

@@ -142,4 +142,4 @@ def test_expensive_event_fields_are_computed_on_access() -> None:
     assert (context.context_messages, context.llm_messages) == ((), [])
     assert update.message is ANSWER
     assert read == ["entries", "messages", "messages", "partial"]
-    assert context.can_continue  # something waits
+    assert context.can_continue  # a message is pending

@@ -19,7 +19,7 @@ gates = [".mcp.json"]
 
 
 class Asked:
-    """A user who answers questions about trust, and what the questions named."""
+    """A user who answers questions about trust; records the names of the files."""
 
     def __init__(self, *, trusted: bool) -> None:
         self._trusted = trusted

@@ -1,4 +1,4 @@
-"""Commands of bundled extensions yield to what users and projects name the same."""
+"""Commands of bundled extensions yield to commands and templates of the same name."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 class FakeUser:
-    """Gives the same answer to every question."""
+    """Returns the same answer to every prompt."""
 
     def __init__(self, answer: str) -> None:
         self._answer = answer

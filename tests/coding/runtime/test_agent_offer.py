@@ -16,7 +16,7 @@ from tests.files import put
 
 
 class Answering:
-    """A user who gives one answer after another, and writes down the questions."""
+    """A user with scripted answers; records the questions."""
 
     has_ui = True
 

@@ -1,4 +1,4 @@
-"""A session as programs use it that embed pi."""
+"""The session facade for programs that embed pi."""
 
 from __future__ import annotations
 

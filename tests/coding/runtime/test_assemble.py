@@ -1,4 +1,4 @@
-"""From a folder and a few filter to a session that answers."""
+"""Assembling a session from a folder and options."""
 
 from __future__ import annotations
 

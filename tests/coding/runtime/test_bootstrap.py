@@ -1,4 +1,4 @@
-"""What a session stands on, before there is one."""
+"""The preparation of a session: directory, trust, and log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes on a branch that is left."""
+"""Summaries of an abandoned branch."""
 
 from __future__ import annotations
 

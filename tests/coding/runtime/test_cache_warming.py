@@ -82,7 +82,7 @@ async def test_an_idle_cache_is_refreshed_a_limited_number_of_times_if_enabled(
         provider = await prompt(hosted, big(says("hi")), *[says("w")] * 9)
         await hosted.fixture.clock.advance(1000)
 
-        assert len(provider.requests) == 4  # each time it is less likely to be of use
+        assert len(provider.requests) == 4  # each time a continuation is less likely
         assert kinds(hosted.session)[-3:] == ["usage"] * 3
 
 

@@ -113,7 +113,7 @@ async def test_a_prompt_that_waits_for_a_compaction_is_rejected_after_an_abort(
     async def speak_and_abort(event: object) -> None:
         if isinstance(event, CompactionStart):
             prompts.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
-            for _ in range(10):  # until it waits
+            for _ in range(10):  # until the prompt waits
                 await asyncio.sleep(0)
             await session.abort()
 
@@ -173,7 +173,7 @@ async def test_remote_compaction_sends_no_secrets_and_ignores_the_endpoint_of_a_
     bodies: list[str] = []
 
     async def script(peer: Peer) -> None:
-        with suppress(asyncio.IncompleteReadError):  # until the client leaves
+        with suppress(asyncio.IncompleteReadError):  # until the client disconnects
             while True:
                 asked = await peer.request()
                 bodies.append(asked.partition(b"\r\n\r\n")[2].decode())

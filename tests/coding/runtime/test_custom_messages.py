@@ -17,7 +17,7 @@ NOTE = CustomMessage(custom_type="weather", content="It rains.", details={"city"
 
 
 def shown(fixture: SessionFixture, number: int) -> list[str]:
-    """What the messages of a request hold."""
+    """The contents of the messages of a request."""
     return [str(message.content) for message in fixture.provider.requests[number].messages]
 
 

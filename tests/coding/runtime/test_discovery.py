@@ -1,4 +1,4 @@
-"""Discovery, one piece at a time."""
+"""The discovery functions of the SDK."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.files import put
 
 
 class Folders:
-    """What a person has, and what a project brings along."""
+    """Resources of a user and of a project."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.agent_dir, self.cwd = tmp_path / "agent", tmp_path / "project"

@@ -1,4 +1,4 @@
-"""pi inside another program: what is given counts, what is left out is found."""
+"""pi inside another program: passed options are used, omitted ones are discovered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add
 from tests.files import put
 
-# What is discovered -------------------------------------------------------------------------------
+# Discovered options -------------------------------------------------------------------------------
 
 
 async def test_omitted_options_are_discovered(
@@ -130,7 +130,7 @@ async def test_a_relative_directory_is_resolved_and_a_missing_one_is_refused(
         await program.session(cwd="nowhere")
 
 
-# What is given ------------------------------------------------------------------------------------
+# Passed options -----------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")

@@ -67,7 +67,7 @@ async def test_an_interrupt_ends_the_run_in_the_thread(tmp_path: Path) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-# Packed into something else -----------------------------------------------------------------------
+# Packed into another program ----------------------------------------------------------------------
 
 
 @pytest.mark.full

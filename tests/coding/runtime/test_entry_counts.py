@@ -44,4 +44,4 @@ async def test_stats_count_the_current_session_and_restart_in_a_new_one(
     numbers = ("user_messages", "assistant_messages", "tool_calls", "tool_results")
     assert [getattr(one, name) for name in numbers] == [1, 2, 1, 1]
     assert [getattr(other, name) for name in numbers] == [0, 0, 0, 0]
-    assert one.total_messages == 5  # with the system's
+    assert one.total_messages == 5  # with the system message

@@ -1,4 +1,4 @@
-"""Events as something to iterate over."""
+"""Events as an asynchronous iterator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about sessions and how answers count."""
+"""Events and queries of a session, and how answers change them."""
 
 from __future__ import annotations
 

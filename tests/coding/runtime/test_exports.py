@@ -1,4 +1,4 @@
-"""An export of a session that runs."""
+"""Exports of a running session."""
 
 from __future__ import annotations
 

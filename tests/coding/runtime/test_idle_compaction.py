@@ -1,4 +1,4 @@
-"""A session that rests is compacted if its person wants that."""
+"""An idle session is compacted if the user enables it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acts that wait for the agent's rest."""
+"""Actions that wait until the agent is idle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 
 
 class Noted:
-    """An act that notes when it is carried out."""
+    """An action that records its execution."""
 
     def __init__(self, order: list[str]) -> None:
         self._order = order

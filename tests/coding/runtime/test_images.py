@@ -1,4 +1,4 @@
-"""Pictures that come into a session."""
+"""Images of prompts and tool results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about a session, and its numbers."""
+"""Information about a session: state, stats, and entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host that an environment describes."""
+"""The machine that an environment describes."""
 
 from __future__ import annotations
 

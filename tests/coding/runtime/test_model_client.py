@@ -1,4 +1,4 @@
-"""What every request of a session carries."""
+"""The options that every request of a session carries."""
 
 from __future__ import annotations
 

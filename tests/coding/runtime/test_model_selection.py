@@ -1,4 +1,4 @@
-"""Who answers, and how much it thinks."""
+"""Selection of the model and of the thinking level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What older versions left behind."""
+"""Migration of the credentials of older versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGIN = {"access": "a", "refresh": "r", "expires": 5, "accountId": "x"}
 
 
 class CredentialsFixture:
-    """The files of a person who comes from an older version."""
+    """The files of a user who updates from an older version."""
 
     def __init__(self, folder: Path) -> None:
         self.reported: list[str] = []

@@ -1,4 +1,4 @@
-"""What may be said about a session."""
+"""The options of a session."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: P
         await session.sessions.switch(file)
         state = session.info.state()
 
-    # What was set for this run also holds in the other folder.
+    # Overrides set at run time also apply in the other folder.
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
 
 

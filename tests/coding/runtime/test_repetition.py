@@ -1,4 +1,4 @@
-"""Only what no work looks like is stopped by itself."""
+"""Repetition is stopped only if the settings enable it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ async def peek(path: str) -> str:
 )
 def test_text_that_ends_with_many_repeats_is_detected(piece: str) -> None:
     assert repeats("Well. " + piece * 400, LIMITS)
-    assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # wherever it stops
+    assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # with an incomplete last repeat
 
 
 @pytest.mark.behaviour("loops-are-stopped")

@@ -32,7 +32,7 @@ async def shown(
     act: Callable[[ExtensionFixture, ExtensionFixture, Feed, Replica, FakeRemote], Awaitable[None]],
     *steps: Any,
 ) -> None:
-    """A session that runs, and one that shows it."""
+    """Call ``act`` with a session and its replica."""
     apis: list[ExtensionAPI] = []
     remote = FakeRemote("prompt", "abort")
     async with (
@@ -124,7 +124,7 @@ async def test_prompts_and_aborts_are_sent_to_the_remote_session(tmp_path: Path)
         assert here.fixture.provider.requests == []
 
         await here.session.new_session()
-        assert remote.asked == asked  # leaving does not end what runs there
+        assert remote.asked == asked  # leaving does not end the remote run
         assert replica.closed
 
     await shown(tmp_path, act)

@@ -1,4 +1,4 @@
-"""Answers in the JSON names of RPC."""
+"""Results in the JSON form of RPC."""
 
 from __future__ import annotations
 

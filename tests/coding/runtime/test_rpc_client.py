@@ -152,7 +152,7 @@ async def test_a_server_that_cannot_start_raises_an_error_with_the_reason(tmp_pa
 
 @pytest.mark.parametrize("count", sampled((2000, 20_000), 1))
 async def test_a_deeply_nested_tree_is_returned_and_decoded(tmp_path: Path, count: int) -> None:
-    """The answer nests twice per entry: decoders that recurse give up after a few hundred."""
+    """The response has two levels per entry: recursive decoders fail after a few hundred."""
     file = tmp_path / "long.jsonl"
     file.write_bytes(chain_of_messages(count, cwd=tmp_path))
     words = ("--model", "mock/mock-r", "--session", str(file))

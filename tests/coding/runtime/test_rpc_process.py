@@ -1,4 +1,4 @@
-"""A server in a process of its own, and what becomes of those who wait when it dies."""
+"""A server in a process of its own, and pending requests when it dies."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Folders:
         self.cwd.mkdir()
 
     def usual(self) -> Path:
-        """Where sessions of the project are kept if nothing else is said."""
+        """The default folder of the sessions of the project."""
         return session_directory(self.agent_dir, str(self.cwd))
 
 

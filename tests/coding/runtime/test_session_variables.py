@@ -1,4 +1,4 @@
-"""Tools know the model and the session for which they work."""
+"""Image limits and variables that tools get from the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries are asked for with the session's own thinking and a cache identity of their own."""
+"""Summaries are requested with the session's thinking level and their own session ID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another session in the place of this one."""
+"""Replacing the session with another one."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\
 
 
 class Asked:
-    """A user who is asked about trust, and what they were asked about."""
+    """A user with scripted trust decisions; records the folders of the questions."""
 
     def __init__(self, *answers: bool | None, remember: bool = False) -> None:
         self._answers = list(answers)
@@ -428,7 +428,7 @@ async def test_new_project_files_are_not_read_before_the_user_trusts_them(
             False,
             None,
         )
-        await session.sessions.new()  # no answer is none: the next time counts
+        await session.sessions.new()  # unanswered, so it is asked again
 
         assert ask.folders == [fixture.cwd, fixture.cwd]
         assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (

@@ -1,4 +1,4 @@
-"""Which tools there are, and which are on."""
+"""Available and active tools."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DOCUMENT = "Build the roof next."
 
 
 class Handing:
-    """Hands off whenever it is asked."""
+    """Returns a hand-off for every compaction."""
 
     def __init__(self, *, go_on: bool) -> None:
         self._go_on = go_on
@@ -73,7 +73,7 @@ async def test_a_hand_off_with_go_on_sends_one_request_in_the_new_session(
         answer = await hosted.session.prompt("build a house")
 
         assert answer is not None
-        assert answer.text == "roof is up"  # the prompt ends with the work, also in print mode
+        assert answer.text == "roof is up"  # the prompt returns the answer of the new session
         assert len(hosted.fixture.provider.requests) == 2
         assert DOCUMENT in asked(hosted, 1)
         assert hosted.fixture.order.count("compaction_start") == 1

@@ -53,7 +53,7 @@ class Artifacts:
 
 
 class Conflicts:
-    """``conflict://number``: writing it decides it, in the file itself."""
+    """``conflict://number``: writing it resolves the conflict in the file."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi

@@ -39,7 +39,7 @@ class Kernel:
         self.interrupted = 0
 
     async def run(self, code: str) -> str:
-        """The value of an expression; an interruption is recorded."""
+        """Return the value of an expression; cancellations are counted."""
         await self._child.write(code.encode() + b"\n")
         try:
             return str(json.loads(await self._child.output.readline()))

@@ -24,7 +24,7 @@ class Pending(Policy):
 
 
 def resolving(pi: ExtensionAPI) -> None:
-    """``resolve`` for the model; it knows no producer of actions."""
+    """The ``resolve`` tool; it does not depend on the tools that push actions."""
     actions = pi.pending_actions
     actions.add_resolver()
     pi.add_policy(Pending(actions))
@@ -39,7 +39,7 @@ def resolving(pi: ExtensionAPI) -> None:
 
 
 def proposing(pi: ExtensionAPI) -> None:
-    """Previews changes; it knows nothing of the tool that resolves them."""
+    """Previews changes; it does not depend on the tool that resolves them."""
 
     @pi.tool(deferrable=True)
     async def propose(change: str) -> str:
@@ -74,7 +74,7 @@ async def test_a_pending_action_forces_the_resolve_tool_until_it_is_resolved(
         assert "resolve" not in [tool.name for tool in hosted.session.tools.listed()]
         messages = hosted.fixture.provider.requests[-1].messages
         instructions = [m for m in messages if isinstance(m, SystemMessage)]
-        assert len(instructions) == 1  # it was declared from the start: the cache holds
+        assert len(instructions) == 1  # declared from the start: the cache stays valid
         assert hosted.failures == []
 
 

@@ -65,7 +65,7 @@ async def test_a_call_that_would_write_a_forbidden_word_is_interrupted(tmp_path:
         again = hosted.fixture.provider.requests[1].messages
         assert isinstance(again[-1], UserMessage)
         assert "No TODO" in str(again[-1].content)
-        assert "later" not in str(again)  # what was cut is not sent back
+        assert "later" not in str(again)  # the interrupted answer is not sent back
         messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
         assert [message.display for message in messages] == [False]
 

@@ -118,7 +118,7 @@ def fetch(pi: ExtensionAPI) -> None:
 
 
 async def test_a_page_that_a_model_chose_is_fetched_within_limits(tmp_path: Path) -> None:
-    """Redirects are followed and checked, large bodies are refused, the final URL is known."""
+    """Redirects are followed and checked, large bodies are refused, the final URL is returned."""
     pages = {
         "/moved": (302, "/page"),
         "/page": b"text",
