@@ -1,4 +1,4 @@
-"""The bus emits in order, folds answers, and survives its handlers."""
+"""The bus emits in order, folds answers, and survives failing handlers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_all_subscribers_get_an_event_in_order() -> None:
     assert received == ["first it", "second it"]
 
 
-async def test_who_stopped_listening_hears_nothing() -> None:
+async def test_an_unsubscribed_handler_gets_no_events() -> None:
     bus, received = EventBus(), list[Event]()
     end = bus.subscribe(Happened, received.append)
     assert Happened in bus.subscribed
@@ -57,7 +57,7 @@ async def test_who_stopped_listening_hears_nothing() -> None:
     assert (received, Happened in bus.subscribed) == ([], False)
 
 
-async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
+async def test_each_handler_gets_the_query_with_the_answers_of_earlier_handlers() -> None:
     bus = EventBus()
     bus.subscribe(Allowed, lambda question: question.text + "b")
     bus.subscribe(Allowed, lambda question: None)
@@ -66,7 +66,7 @@ async def test_each_handler_sees_what_the_earlier_ones_answered() -> None:
     assert await bus.query(Allowed(text="a")) == Allowed(text="abc")
 
 
-async def test_a_settled_question_is_not_asked_further() -> None:
+async def test_a_settled_query_is_not_passed_to_later_handlers() -> None:
     bus, asked = EventBus(), list[str]()
     bus.subscribe(Allowed, lambda question: False)
     bus.subscribe(Allowed, lambda question: asked.append("too late"))
@@ -75,7 +75,7 @@ async def test_a_settled_question_is_not_asked_further() -> None:
     assert asked == []
 
 
-async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
+async def test_a_failing_handler_is_reported_and_later_handlers_are_called() -> None:
     failures: list[tuple[str, str]] = []
     bus = EventBus(lambda owner, event, problem: failures.append((owner.name, str(problem))))
     received: list[Event] = []
@@ -90,7 +90,7 @@ async def test_a_handler_that_fails_is_named_and_the_others_are_asked() -> None:
     assert (failures, received) == ([("theirs", "no")], [Happened(what="it")])
 
 
-async def test_a_question_says_what_a_failure_means() -> None:
+async def test_a_query_defines_the_effect_of_a_failing_handler() -> None:
     bus = EventBus(lambda owner, event, problem: None)
 
     def fails(question: Allowed) -> None:
@@ -101,7 +101,7 @@ async def test_a_question_says_what_a_failure_means() -> None:
     assert (await bus.query(Allowed(text="a"))).refused
 
 
-async def test_an_answer_to_something_that_takes_none_is_reported() -> None:
+async def test_an_answer_to_a_query_without_answers_is_reported() -> None:
     class Plain(Query):
         pass
 
@@ -125,7 +125,7 @@ async def test_without_a_reporter_failures_go_to_the_log(caplog: pytest.LogCaptu
     assert "a handler of theirs failed during Happened" in caplog.text
 
 
-async def test_pi_comes_before_extensions_and_cleans_up_after_them() -> None:
+async def test_handlers_of_pi_run_before_extensions_and_last_ones_after_them() -> None:
     bus, received = EventBus(), list[str]()
     project = Owner(name="project", path="/project.py", rank="project")
 

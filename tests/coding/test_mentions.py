@@ -26,7 +26,7 @@ from pi.coding.tools.images import ImageLimits
         ("line\n@x\n", ["x"]),
     ],
 )
-def test_mentions_begin_a_word(text: str, names: list[str]) -> None:
+def test_mentions_are_found_at_the_start_of_a_word(text: str, names: list[str]) -> None:
     assert find_mentions(text) == names
 
 
@@ -35,11 +35,13 @@ def found(text: str, cwd: Path) -> list[tuple[str, str]]:
     return [(each.path, each.chip) for each in made]
 
 
-def test_what_does_not_exist_is_only_text(tmp_path: Path) -> None:
+def test_mentions_of_missing_files_attach_nothing(tmp_path: Path) -> None:
     assert found("@nothing @none*.py @" + "x" * 5000, tmp_path) == []
 
 
-def test_punctuation_behind_a_name_does_not_belong_to_it(tmp_path: Path) -> None:
+def test_trailing_punctuation_is_part_of_a_mention_only_if_such_a_file_exists(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.py").write_text("1\n2\n3")
     (tmp_path / "odd.").write_text("1")
 
@@ -50,7 +52,7 @@ def test_punctuation_behind_a_name_does_not_belong_to_it(tmp_path: Path) -> None
     ]
 
 
-def test_a_pattern_is_listed_also_across_folders(tmp_path: Path) -> None:
+def test_a_pattern_attaches_a_list_of_matching_files(tmp_path: Path) -> None:
     for name in ("a/x.py", "a/b/y.py", "z.py", "node_modules/m.py", "a/t.txt"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +67,7 @@ def test_a_pattern_is_listed_also_across_folders(tmp_path: Path) -> None:
     assert braces.chip == "2 entries"
 
 
-def test_a_long_list_ends(tmp_path: Path) -> None:
+def test_a_long_list_of_entries_is_truncated(tmp_path: Path) -> None:
     for number in range(MAX_ENTRIES + 5):
         (tmp_path / f"{number}.txt").write_text("")
 
@@ -75,7 +77,7 @@ def test_a_long_list_ends(tmp_path: Path) -> None:
     assert made.text.endswith("… and more\n</file>\n")
 
 
-def test_all_texts_of_a_prompt_have_a_limit(tmp_path: Path) -> None:
+def test_attachments_of_a_prompt_have_a_total_size_limit(tmp_path: Path) -> None:
     for name in "abcdef":
         (tmp_path / name).write_text("x" * (MAX_FILE_BYTES - 100))
 
@@ -84,7 +86,7 @@ def test_all_texts_of_a_prompt_have_a_limit(tmp_path: Path) -> None:
     assert chips == ["1 line"] * 4 + ["not attached"] * 2
 
 
-def test_a_message_is_read_back_as_it_was_typed() -> None:
+def test_the_typed_text_is_restored_from_a_message_with_attachments() -> None:
     message = '<file name="/p/src/a.py">\n1\n2\n</file>\nsee @src/a.py.'
 
     assert without_attachments(message) == "see @src/a.py."
@@ -92,6 +94,6 @@ def test_a_message_is_read_back_as_it_was_typed() -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", '<file name="/p/a.py">\n1\n</file>\nexplain', "<file"])
-def test_blocks_that_the_text_does_not_mention_stay(text: str) -> None:
+def test_file_blocks_without_a_mention_are_kept(text: str) -> None:
     assert without_attachments(text) == text
     assert with_chips(text) is None

@@ -72,6 +72,6 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     for line in data.split(b"\n")[:-1]:
         try:
             found.append(json.loads(line))
-        except ValueError:  # cut off by a kill, and ended by the next run
+        except ValueError:  # truncated by a kill and terminated by the next run
             continue
     return found

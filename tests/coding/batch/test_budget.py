@@ -12,10 +12,10 @@ from pi.coding.batch.budget import GROWTH, Budget, LocalGate
 
 
 class ScriptedBudget(Budget):
-    """Gives each permitted call its price and duration.
+    """Assigns a price and a duration to each permitted call.
 
-    ``unexpected`` is the sum of those that were dearer than could be expected when they were
-    permitted, which may be some steps before the waiting task goes on.
+    ``unexpected`` is the sum of the prices that were higher than the budget assumed when it
+    permitted the call, which may be some steps before the waiting task continues.
     """
 
     def __init__(self, limit: float, calls: list[tuple[float, int]]) -> None:
@@ -58,7 +58,7 @@ async def spend(budget: ScriptedBudget, *, workers: int, per_worker: int) -> Non
     ),
     limit=st.floats(0.5, 40.0),
 )
-@example(  # the second and third call are permitted before the first, which is dear, has ended
+@example(  # two more calls are permitted before the first, which is expensive, has ended
     workers=2, per_worker=2, ratios=[(1.0, 2), (0.125, 1), (1.0, 1), (1.0, 1)], limit=1.0
 )
 @settings(max_examples=60, deadline=None)
@@ -66,7 +66,7 @@ def test_at_most_one_call_per_worker_exceeds_the_budget(
     workers: int, per_worker: int, ratios: list[tuple[float, int]], limit: float
 ) -> None:
     calls: list[tuple[float, int]] = []
-    for ratio, duration in ratios:  # most calls are at most GROWTH times as dear as all before
+    for ratio, duration in ratios:  # most prices are at most GROWTH times all earlier ones
         dearest = max((price for price, _ in calls), default=1.0)
         calls.append((min(ratio * dearest, 2.0) if calls else 1.0, duration))
     budget = ScriptedBudget(limit, calls)
@@ -78,7 +78,7 @@ def test_at_most_one_call_per_worker_exceeds_the_budget(
     assert budget.spent >= min(limit, sum(prices)) - 1e-9
 
 
-async def test_failed_calls_say_nothing_about_the_price() -> None:
+async def test_a_failed_call_does_not_set_the_expected_price() -> None:
     budget = Budget(1.0)
     assert await budget.ask("w")
     budget.settle("w", None)
@@ -99,7 +99,7 @@ async def test_without_a_limit_every_call_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("when", ["waiting", "granted"])
-async def test_a_cancelled_request_leaves_no_permission_behind(when: str) -> None:
+async def test_a_cancelled_request_releases_its_permission(when: str) -> None:
     budget = Budget(1.0)
     assert await budget.ask("w")
     asking = asyncio.ensure_future(budget.ask("w"))

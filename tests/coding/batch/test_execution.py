@@ -54,7 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def repository(path: Path) -> str:
-    """A repository with one commit; returns the commit."""
+    """Create a repository with one commit; returns the commit."""
     path.mkdir()
     (path / "a.txt").write_text("one\n")
     git(path, "init", "-q", "-b", "main")
@@ -69,7 +69,9 @@ def git(path: Path, *words: str) -> str:
     )
 
 
-async def test_a_task_runs_in_a_folder_of_its_own(run: Run, tmp_path: Path) -> None:
+async def test_a_task_saves_its_row_session_and_cost_and_removes_its_work_folder(
+    run: Run, tmp_path: Path
+) -> None:
     (result,) = await run({"id": "a/b", "prompt": "say hello"}, price=2.0)
 
     assert (result.status, result.answer, result.error) == ("done", "ok: say hello", None)
@@ -88,7 +90,7 @@ async def test_sessions_and_results_can_be_in_memory_only(run: Run, tmp_path: Pa
     assert not (tmp_path / "out").exists()
 
 
-async def test_the_changes_in_a_repository_are_a_patch(run: Run, tmp_path: Path) -> None:
+async def test_changes_in_a_repository_are_returned_as_a_patch(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "source"
     commit = repository(source)
     (source / "new.txt").write_text("uncommitted\n")
@@ -132,7 +134,7 @@ async def test_without_isolation_the_folder_itself_is_changed(run: Run, tmp_path
     assert (source / "a.txt").read_text() == "x"
 
 
-async def test_setup_and_check_decide(
+async def test_setup_and_check_commands_decide_the_status_of_a_task(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
@@ -168,7 +170,7 @@ async def test_setup_and_check_decide(
         ({"repo": "missing"}, "does not exist"),
     ],
 )
-async def test_a_missing_folder_is_not_tried_again(
+async def test_a_task_with_a_missing_folder_is_not_retried(
     run: Run, task: dict[str, str], reason: str
 ) -> None:
     found = await run({"id": "a", "prompt": "say x", **task}, batch=BatchOptions(workers=0))
@@ -227,7 +229,7 @@ async def test_a_timeout_keeps_session_and_patch(run: Run, tmp_path: Path) -> No
     assert (tmp_path / "out" / result.session).is_file()
 
 
-async def test_turns_and_the_budget_of_a_task_end_it(run: Run) -> None:
+async def test_a_task_ends_at_its_turn_limit_or_budget(run: Run) -> None:
     limits = TaskLimits(turns=3, budget=0.0035)
     tasks = [
         {"id": "turns", "prompt": "loop", "budget": 1.0},
@@ -247,7 +249,7 @@ async def test_turns_and_the_budget_of_a_task_end_it(run: Run) -> None:
 
 
 @pytest.mark.full
-async def test_the_budget_of_a_batch_ends_it_and_counts_earlier_runs(
+async def test_a_batch_ends_at_its_budget_including_the_cost_of_earlier_runs(
     run: Run, tmp_path: Path
 ) -> None:
     tasks = [{"id": f"t{number}", "prompt": "say x"} for number in range(20)]
@@ -279,7 +281,7 @@ async def test_settled_tasks_are_run_again_on_request(run: Run) -> None:
     assert await ran("all") == [("done", 2), ("failed", 3)]
 
 
-async def test_cancelling_ends_everything_and_keeps_what_has_ended(
+async def test_cancelling_a_batch_kills_running_tasks_and_keeps_finished_rows(
     run: Run, tmp_path: Path
 ) -> None:
     marker = tmp_path / "pid"
@@ -300,7 +302,7 @@ async def test_cancelling_ends_everything_and_keeps_what_has_ended(
         os.kill(int(marker.read_text()), 0)
 
 
-async def test_what_a_killed_run_left_is_removed(run: Run, tmp_path: Path) -> None:
+async def test_work_folders_of_a_killed_run_are_removed(run: Run, tmp_path: Path) -> None:
     left = tmp_path / "out/work/old-1234"
     left.mkdir(parents=True)
     (left / "file").write_text("x")
@@ -333,7 +335,7 @@ async def test_a_full_disk_ends_the_batch_and_loses_no_saved_row(
     assert sorted([*kept, *(each.id for each in again)]) == [task["id"] for task in tasks]
 
 
-async def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(
+async def test_a_task_whose_session_cannot_be_saved_is_an_error_with_its_answer(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: SessionWriter) -> None:
@@ -350,7 +352,7 @@ async def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(
     assert result.error is not None
     assert result.error.startswith("The session could not be saved: cannot write ")
     assert "No space left on device" in result.error
-    (row,) = rows(tmp_path / "out")  # no attempt is repeated: it would cost as much and end alike
+    (row,) = rows(tmp_path / "out")  # not retried: it would cost as much and fail as well
     assert (row["status"], row["answer"], row["cost"]) == ("error", "ok: say hello", 0.001)
 
 
@@ -358,7 +360,7 @@ async def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(
 async def test_a_copy_is_as_trusted_as_its_original(
     run: Run, tmp_path: Path, *, trusted: bool
 ) -> None:
-    source = tmp_path / "out" / "source"  # below it the copies are made
+    source = tmp_path / "out" / "source"  # the copies are made below out/
     source.mkdir(parents=True)
     extension = source / ".pi/extensions/mark.py"
     extension.parent.mkdir(parents=True)
@@ -373,7 +375,7 @@ async def test_a_copy_is_as_trusted_as_its_original(
     assert mark.exists() is trusted
 
 
-async def test_a_clone_is_not_trusted_because_of_the_folder_that_it_is_in(
+async def test_a_clone_does_not_inherit_the_trust_of_its_parent_folder(
     run: Run, tmp_path: Path
 ) -> None:
     source = tmp_path / "elsewhere"

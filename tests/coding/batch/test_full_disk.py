@@ -18,7 +18,7 @@ UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
 
 
 def can_mount() -> bool:
-    """Whether this user may have mounts of its own; they end with their process."""
+    """Whether this user may mount file systems for a single process."""
     if shutil.which("unshare") is None:
         return False
     words = [*UNSHARE, "mount", "-t", "tmpfs", "none", "/mnt"]
@@ -32,7 +32,7 @@ pytestmark = [
 
 
 class SmallDisk:
-    """Runs batches with folders on small file systems; what they hold is copied to ``kept``."""
+    """Runs batches with folders on small file systems; ``kept`` reads their results."""
 
     def __init__(self, folder: Path) -> None:
         self.cli = Program.below(folder, PI_OFFLINE="1")
@@ -63,7 +63,7 @@ def disk(tmp_path: Path) -> SmallDisk:
     return SmallDisk(tmp_path)
 
 
-def test_results_on_a_full_disk_end_the_batch_and_a_resumed_one_loses_nothing(
+def test_a_full_disk_ends_the_batch_and_a_resumed_batch_completes_all_tasks(
     disk: SmallDisk,
 ) -> None:
     ids = [f"t{number}" for number in range(30)]
@@ -88,7 +88,7 @@ def test_results_on_a_full_disk_end_the_batch_and_a_resumed_one_loses_nothing(
     assert spent >= sum(row["cost"] for row in second) - 1e-9
 
 
-def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(disk: SmallDisk) -> None:
+def test_a_task_whose_session_cannot_be_saved_is_an_error_with_its_answer(disk: SmallDisk) -> None:
     tasks = [{"id": f"t{number}", "prompt": "say " + "x" * 3000} for number in range(8)]
     write_tasks(disk.cli.cwd / "tasks.jsonl", tasks)
 
@@ -100,7 +100,7 @@ def test_a_session_that_cannot_be_saved_is_an_error_with_its_answer(disk: SmallD
     assert codes == {"full": 1}, errors
     found = disk.kept("out")
     unsaved = [row for row in found if row["status"] == "error"]
-    assert len(found) == 8  # no attempt is repeated: it would cost as much and end alike
+    assert len(found) == 8  # not retried: it would cost as much and fail as well
     assert 0 < len(unsaved) < 8
     for row in unsaved:
         assert "The session could not be saved" in row["error"]

@@ -35,7 +35,7 @@ def test_a_cluster_on_another_address_needs_tokens(address: str) -> None:
     check_address(address, {"RAY_AUTH_MODE": "token"})
 
 
-def test_a_cluster_that_does_not_listen_is_reported_at_once() -> None:
+def test_an_unreachable_cluster_is_reported_at_once() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -45,7 +45,7 @@ def test_a_cluster_that_does_not_listen_is_reported_at_once() -> None:
         check_reachable("127.0.0.1:notaport")
 
 
-def test_an_address_is_tried_before_ray_is_imported(
+def test_the_cluster_address_is_checked_before_ray_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "ray.py").write_text("raise AssertionError('imported, which takes seconds')")
@@ -110,7 +110,7 @@ def test_a_thousand_tasks_survive_the_loss_of_a_node(tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not ORACLE.exists(), reason="scripts/oracles installs Ray")
-def test_the_budget_holds_on_ray(tmp_path: Path) -> None:
+def test_the_budget_of_a_batch_applies_on_ray(tmp_path: Path) -> None:
     found = run_on_ray(tmp_path, 60, 1000, "0.0205")
 
     assert 0.0205 <= found["spent"] < 0.0205 + 2 * 0.001

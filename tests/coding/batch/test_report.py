@@ -22,7 +22,7 @@ def test_the_table_shows_the_last_row_of_each_task_and_all_costs() -> None:
     assert lines[-1] == "3 tasks: 1 done, 1 failed, 1 not run (33% done). $0.7500, 3 s of work."
 
 
-def test_the_page_needs_no_network_and_runs_nothing() -> None:
+def test_the_page_needs_no_network_and_contains_no_script() -> None:
     page = report_page(TASKS, ROWS, BatchManifest(pi="1", started="today"))
 
     assert "<script" not in page
@@ -33,7 +33,7 @@ def test_the_page_needs_no_network_and_runs_nothing() -> None:
     assert "1 (33%)" in page
 
 
-def test_no_control_sequence_of_a_task_is_in_the_page() -> None:
+def test_control_sequences_of_tasks_are_removed_from_the_page() -> None:
     hostile = "a\x1b]0;owned\x07\x1b[2Jb\x9b31m\u202e"
     rows = [BatchResult(id=hostile, status="error", error=f"failed: {hostile}")]
     manifest = BatchManifest(pi=hostile, started=hostile)
@@ -43,6 +43,6 @@ def test_no_control_sequence_of_a_task_is_in_the_page() -> None:
     assert "<td>ab</td>" in page
 
 
-def test_a_page_without_results_is_whole() -> None:
+def test_a_page_without_results_shows_all_tasks_as_not_run() -> None:
     assert "3 not run" in report_page(TASKS, [], BatchManifest())
     assert "0 tasks" in report_page([], [], BatchManifest())

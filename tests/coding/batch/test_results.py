@@ -25,7 +25,7 @@ FIRST = BatchTask(id="a", prompt="p")
 SECOND = BatchTask(id="b", prompt="p")
 
 
-def test_a_row_has_these_fields(tmp_path: Path) -> None:
+def test_a_row_is_encoded_with_all_fields(tmp_path: Path) -> None:
     with BatchFolder(tmp_path) as folder:
         folder.append([BatchResult(id="a", status="done", usage=BatchUsage(input=1), cost=0.5)])
 
@@ -59,7 +59,7 @@ def test_rows_survive_a_crash_at_any_byte(
     assert found[-1] == "c"
 
 
-def test_the_last_row_counts_and_attempts_go_on() -> None:
+def test_the_last_row_of_a_task_is_used_and_attempts_are_counted() -> None:
     rows = [
         BatchResult(id="a", status="error"),
         BatchResult(id="a", status="done", attempt=2),
@@ -90,7 +90,9 @@ def test_tasks_may_be_added_but_not_changed_or_removed(tmp_path: Path) -> None:
             folder.write_request(BatchManifest(), [SECOND, BatchTask(id="a", prompt="other")])
 
 
-def test_a_full_disk_leaves_whole_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_only_complete_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = os.write
 
     def full(file: int, data: bytes) -> int:
@@ -121,7 +123,7 @@ def test_costs_of_attempts_without_a_row_are_kept(tmp_path: Path) -> None:
     assert BatchFolder(tmp_path).spent() == 0.25
 
 
-def test_a_folder_that_is_no_batch_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_supported_batch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BatchProblem, match="not the folder of a batch"):
         BatchFolder(tmp_path).read_manifest()
     with pytest.raises(BatchProblem, match="not the folder of a batch"):

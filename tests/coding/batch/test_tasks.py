@@ -21,7 +21,7 @@ from pi.coding.batch.tasks import (
 HERE = Path("/tasks")
 
 
-def test_bad_lines_are_named_and_the_others_are_tasks() -> None:
+def test_invalid_lines_are_reported_and_the_other_lines_are_tasks() -> None:
     lines = [
         '{"id": "a", "prompt": "p"}',
         "{nonsense",
@@ -45,7 +45,7 @@ def test_bad_lines_are_named_and_the_others_are_tasks() -> None:
     assert "prompt" in found.unreadable[2].reason
 
 
-def test_relative_places_begin_at_the_task_file() -> None:
+def test_relative_paths_are_resolved_against_the_folder_of_the_task_file() -> None:
     line = b'{"id":"a","prompt":"p","cwd":"x"}\n{"id":"b","prompt":"p","repo":"../r"}'
 
     first, second = parse_tasks(b"\xef\xbb\xbf" + line, HERE).tasks
@@ -68,7 +68,7 @@ def test_relative_places_begin_at_the_task_file() -> None:
         ("-x", False),
     ],
 )
-def test_addresses_of_repositories_are_not_paths(repo: str, *, url: bool) -> None:
+def test_repository_urls_are_distinguished_from_paths(repo: str, *, url: bool) -> None:
     assert is_url(repo) is url
 
 
@@ -108,7 +108,7 @@ def test_a_wrong_pattern_is_refused() -> None:
         select_tasks([], matching="(")
 
 
-def test_programs_get_an_error_for_the_first_wrong_task() -> None:
+def test_checked_tasks_raises_an_error_for_the_first_invalid_task() -> None:
     with pytest.raises(BatchProblem, match="prompt"):
         checked_tasks([{"id": "a"}])
     with pytest.raises(BatchProblem, match="another task"):
@@ -124,14 +124,14 @@ def test_file_names_are_unique_and_safe(ids: list[str]) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read(data: bytes) -> None:
+def test_any_bytes_are_parsed_without_an_error(data: bytes) -> None:
     found = parse_tasks(data, HERE)
 
     assert len(found.tasks) + len(found.unreadable) <= data.count(b"\n") + 1
 
 
 @given(st.text(max_size=50), st.text(min_size=1, max_size=50))
-def test_a_task_that_was_written_is_read(prompt: str, id: str) -> None:
+def test_an_encoded_task_is_read_back(prompt: str, id: str) -> None:
     line = json.dumps({"id": id, "prompt": prompt, "other": [1]}).encode()
 
     assert [(task.id, task.prompt) for task in parse_tasks(line, HERE).tasks] == [(id, prompt)]

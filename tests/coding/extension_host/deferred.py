@@ -14,7 +14,7 @@ STARTED = """\
 async def begin(event, ctx):
     await pi.send_message({"custom_type": "begun", "content": event.reason})
 """
-"""Says how its session began."""
+"""Sends the reason of the session start as a message."""
 
 
 def kit(fixture: SessionFixture, manifest: str, body: str) -> Path:

@@ -36,7 +36,7 @@ class ExtensionFixture:
 
     @property
     def failures(self) -> list[str]:
-        """What extensions failed at, as reported to clients."""
+        """The failures of extensions, as reported to clients."""
         kinds = [
             event for event in self.fixture.events if type(event).__name__ == "ExtensionFailed"
         ]
@@ -94,14 +94,14 @@ class FakeUI(ExtensionUI):
         self.seen: list[tuple[str, ...]] = []
 
     async def confirm(self, title: str, message: str, **more: Any) -> bool:
-        """The fixed answer."""
+        """Return the fixed answer."""
         self.seen.append(("confirm", title, message))
         return self.agrees
 
     def notify(self, message: str, kind: Any = None) -> None:
-        """Recorded."""
+        """Record the call."""
         self.seen.append(("notify", message))
 
     def set_status(self, key: str, text: str | None) -> None:
-        """Recorded."""
+        """Record the call."""
         self.seen.append(("status", key, str(text)))

@@ -57,7 +57,9 @@ def session() -> SessionLog:
         (("command:x", "event:input", "tool:x", "scheme:x", "entry:x", "setting:x"), False),
     ],
 )
-def test_triggers_known_at_the_start_decide(triggers: tuple[str, ...], expected: bool) -> None:
+def test_only_triggers_known_at_the_start_load_an_extension_at_the_start(
+    triggers: tuple[str, ...], expected: bool
+) -> None:
     assert loads_at_start(waiting_for(*triggers), {"budget": "15m"}, "json") is expected
 
 
@@ -80,11 +82,11 @@ def test_an_extension_without_early_triggers_can_be_deferred(
     assert can_defer(manifest, {"budget": "15m"}, "print") is sleeps
 
 
-def test_the_screen_is_the_interactive_mode() -> None:
+def test_the_interactive_mode_trigger_applies_to_the_tui() -> None:
     assert loads_at_start(waiting_for("mode:interactive"), {}, "tui")
 
 
-def test_an_extension_can_be_for_some_modes_alone() -> None:
+def test_an_extension_can_be_limited_to_some_modes() -> None:
     manifest = Manifest(modes=("interactive", "json"))
 
     assert [supports_mode(manifest, mode) for mode in get_args(Mode)] == [True, False, True, False]
@@ -129,7 +131,7 @@ def test_a_tool_that_is_selected_by_name_is_a_trigger(selected: set[str], expect
     assert is_triggered(manifest, replace(HERE, selected=frozenset(selected))) is expected
 
 
-def test_triggers_of_use_do_not_depend_on_the_session() -> None:
+def test_command_and_flag_triggers_do_not_depend_on_the_session() -> None:
     assert not depends_on_session(waiting_for("command:x", "flag:y"))
 
 
@@ -201,7 +203,7 @@ def test_trust_is_decided_only_for_a_file_that_exists(tmp_path: Path) -> None:
         (Manifest(modes=("rpc",), gates=("hooks.json",)), ()),
     ],
 )
-def test_a_gate_counts_while_its_extension_is_enabled(
+def test_a_gate_is_active_only_if_its_extension_is_enabled(
     tmp_path: Path, manifest: Manifest, expected: tuple[str, ...]
 ) -> None:
     (tmp_path / "hooks.json").touch()

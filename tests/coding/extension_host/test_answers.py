@@ -54,7 +54,7 @@ def test_an_unknown_field_of_a_message_is_refused_with_a_suggestion() -> None:
     assert "Did you mean custom_type?" in refused.value.hint
 
 
-def test_a_draft_may_be_in_the_form_of_session_files() -> None:
+def test_a_draft_entry_can_have_the_json_form_of_session_files() -> None:
     assert as_draft({"type": "custom", "customType": "x", "data": 1}) == Custom(
         custom_type="x", data=1
     )

@@ -10,7 +10,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_without_a_session_its_members_raise(tmp_path: Path) -> None:
+async def test_session_members_raise_while_extensions_are_loading(tmp_path: Path) -> None:
     problems: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:

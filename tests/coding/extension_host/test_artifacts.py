@@ -12,7 +12,7 @@ from pi.coding.extension_host.api.storage import ExtensionArtifacts
 LONG = "".join(f"line {number}\n" for number in range(1, 3001))
 
 
-def test_texts_are_kept_by_number(tmp_path: Path) -> None:
+def test_artifacts_are_stored_and_read_by_number(tmp_path: Path) -> None:
     artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
 
     assert [artifacts.save("a", "one"), artifacts.save("b", "two")] == ["0", "1"]
@@ -20,7 +20,7 @@ def test_texts_are_kept_by_number(tmp_path: Path) -> None:
     assert artifacts.path(0) == tmp_path / "0.a.log"
 
 
-def test_a_short_output_is_no_artifact(tmp_path: Path) -> None:
+def test_a_short_output_is_not_stored_as_an_artifact(tmp_path: Path) -> None:
     artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
     with artifacts.sink("python") as sink:
         sink.write("one\n")
@@ -31,7 +31,7 @@ def test_a_short_output_is_no_artifact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("on_disk", [True, False])
-def test_a_long_output_is_kept_while_it_comes_and_its_end_is_shown(
+def test_a_long_output_is_stored_as_an_artifact_and_its_end_is_shown(
     tmp_path: Path, on_disk: bool
 ) -> None:
     artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path if on_disk else None)))

@@ -28,7 +28,7 @@ async def talk(hosted: ExtensionFixture) -> None:
         await hosted.session.prompt("say something " * 20)
 
 
-async def test_a_compaction_may_come_from_an_extension(tmp_path: Path) -> None:
+async def test_an_extension_can_provide_the_compaction(tmp_path: Path) -> None:
     received: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:

@@ -85,7 +85,7 @@ def test_bundled_commands_yield_to_templates_and_other_commands_do_not() -> None
 
 
 @pytest.mark.behaviour("command-name-conflicts")
-def test_built_in_commands_win() -> None:
+def test_built_in_commands_take_precedence_over_extensions() -> None:
     commands = registered(("model", "explicit"), ("hi", "user"))
 
     assert commands.find("/model x") is None
@@ -93,7 +93,7 @@ def test_built_in_commands_win() -> None:
     assert [(name, owner.path) for name, owner in commands.hidden()] == [("model", "/0.py")]
 
 
-def test_every_command_of_the_screen_wins_or_yields() -> None:
+def test_built_in_commands_are_the_screen_commands_that_do_not_yield() -> None:
     assert {row.name for row in SCREEN_COMMANDS if not row.yields} == BUILT_IN
 
 
@@ -107,7 +107,7 @@ def test_every_command_of_the_screen_wins_or_yields() -> None:
         ("/ hi", ("", "hi")),
     ],
 )
-def test_a_text_is_a_name_and_what_follows_it(text: str, split: tuple[str, str]) -> None:
+def test_a_command_line_is_split_into_name_and_arguments(text: str, split: tuple[str, str]) -> None:
     assert split_command(text) == split
 
 

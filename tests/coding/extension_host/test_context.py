@@ -59,7 +59,7 @@ async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         await hosted.fixture.clock.advance(2)
         await hosted.session.prompt("hello")
-        await hosted.session.sessions.reload()  # the session goes on
+        await hosted.session.sessions.reload()  # a reload keeps the session
         ctx = apis[-1].context
         stats, milliseconds = ctx.get_session_stats(), ctx.since_session_ms()
         counted = hosted.session.info.stats()
@@ -70,7 +70,7 @@ async def test_a_context_reports_duration_and_cost_of_the_session(tmp_path: Path
         assert apis[-1].context.since_session_ms() == 0
 
 
-async def test_a_command_may_replace_the_session_and_go_on_in_the_new_one(
+async def test_a_command_can_replace_the_session_and_continue_in_the_new_one(
     tmp_path: Path,
 ) -> None:
     story: list[str] = []
@@ -165,7 +165,7 @@ async def test_inside_a_run_the_session_cannot_be_replaced(tmp_path: Path) -> No
     assert len(problems) == 3
 
 
-async def test_bytes_are_kept_under_the_hash_of_what_they_are(tmp_path: Path) -> None:
+async def test_bytes_are_stored_under_their_hash(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append):
         blobs = apis[0].context.blobs

@@ -9,7 +9,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_policies_of_extensions_surround_those_of_pi(tmp_path: Path) -> None:
+async def test_policies_of_extensions_run_in_the_order_of_their_position(tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Noting(Policy):
@@ -37,7 +37,7 @@ async def test_policies_of_extensions_surround_those_of_pi(tmp_path: Path) -> No
     assert names[3] == "CompactionPolicy"
 
 
-async def test_a_section_of_the_prompt_is_stable_and_may_fail(tmp_path: Path) -> None:
+async def test_empty_and_failing_prompt_sections_are_left_out(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_section("house", "Be kind.")
         pi.add_section("empty", lambda: None)

@@ -40,7 +40,7 @@ def forbidding(name: str) -> str:
     raise AuthUnavailable("The vault is closed.", hint="Open it.")
 
 
-async def test_the_first_key_of_a_source_wins() -> None:
+async def test_the_first_source_with_a_key_is_used() -> None:
     found, failures = sources(lambda name: None, broken, later, lambda name: "other")
 
     assert await found.find("acme") == Access(api_key="key of acme", kind="api_key")
@@ -67,7 +67,7 @@ async def test_a_key_of_the_command_line_precedes_all_sources() -> None:
     assert await found.access(ACME, None, StreamOptions(api_key="mine"), SERVICES) is None
 
 
-async def test_only_declared_names_are_configured() -> None:
+async def test_a_source_is_configured_only_for_declared_names() -> None:
     undeclared, _ = sources(later)
     named, _ = sources(later, names=frozenset({"other"}))
 

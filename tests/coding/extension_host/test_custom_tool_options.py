@@ -48,7 +48,7 @@ def results(hosted: ExtensionFixture) -> list[str]:
 # The session of a tool ---------------------------------------------------------------------------
 
 
-async def test_a_tool_reaches_the_session_the_model_and_abort(tmp_path: Path) -> None:
+async def test_a_tool_context_has_the_session_the_model_and_abort(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     @tool
@@ -77,7 +77,7 @@ async def test_a_tool_reaches_the_session_the_model_and_abort(tmp_path: Path) ->
         assert hosted.session.runs.idle
 
 
-async def test_on_session_gets_the_life_of_the_session_until_the_tool_is_removed(
+async def test_on_session_gets_session_events_until_the_tool_is_removed(
     tmp_path: Path,
 ) -> None:
     reasons: list[str] = []
@@ -114,7 +114,7 @@ async def test_on_session_gets_the_life_of_the_session_until_the_tool_is_removed
         assert reasons == [*first_session, "switch", "start", "switch", "start"]
 
 
-async def test_a_failing_on_session_is_reported_and_harms_nothing(tmp_path: Path) -> None:
+async def test_a_failing_on_session_is_reported_and_the_run_continues(tmp_path: Path) -> None:
     def fail(event: ToolSessionEvent, ctx: Any) -> None:
         raise RuntimeError("no state")
 
@@ -166,7 +166,7 @@ def deploying(pi: ExtensionAPI) -> None:
 
 
 class ReadOnly(Policy):
-    """A permission guard that knows no tool by name."""
+    """A permission guard that does not depend on names of tools."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -178,7 +178,7 @@ class ReadOnly(Policy):
         return call
 
 
-async def test_a_guard_sees_what_a_call_may_do_in_policies_and_in_tool_call(tmp_path: Path) -> None:
+async def test_policies_and_tool_call_handlers_get_the_approval_of_a_call(tmp_path: Path) -> None:
     events: list[tuple[str, str, bool, tuple[str, ...]]] = []
 
     def guarding(pi: ExtensionAPI) -> None:
@@ -222,7 +222,7 @@ async def test_a_guard_sees_what_a_call_may_do_in_policies_and_in_tool_call(tmp_
     [None, lambda arguments: "harmless", lambda arguments: arguments["missing"]],
     ids=["none", "unknown", "failed"],
 )
-async def test_what_a_call_may_do_is_anything_unless_it_is_known(
+async def test_a_call_without_a_valid_approval_has_the_exec_tier(
     tmp_path: Path, approval: Any
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
@@ -266,7 +266,7 @@ async def test_a_wrap_with_other_parameters_keeps_the_approval(tmp_path: Path) -
 # Calls of extensions -----------------------------------------------------------------------------
 
 
-async def test_a_call_by_name_passes_policies_wraps_and_file_layers(tmp_path: Path) -> None:
+async def test_call_tool_passes_through_policies_wraps_and_file_layers(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     seen: list[str] = []
 
@@ -309,7 +309,7 @@ async def test_a_call_by_name_passes_policies_wraps_and_file_layers(tmp_path: Pa
         assert list(hosted.session.info.messages()) == []
 
 
-async def test_a_call_reaches_inactive_tools_but_not_forbidden_ones(tmp_path: Path) -> None:
+async def test_call_tool_can_call_inactive_tools_but_not_forbidden_ones(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
@@ -327,7 +327,7 @@ async def test_a_call_reaches_inactive_tools_but_not_forbidden_ones(tmp_path: Pa
         assert "rare" not in hosted.session.active_tools
 
 
-async def test_a_guard_that_stops_the_run_stops_the_caller(tmp_path: Path) -> None:
+async def test_a_stop_run_of_a_guard_is_raised_to_the_caller(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     class Budget(Policy):
@@ -342,7 +342,7 @@ async def test_a_guard_that_stops_the_run_stops_the_caller(tmp_path: Path) -> No
             await apis[0].call_tool("read", {"path": "a"})
 
 
-async def test_a_handler_that_calls_tools_for_its_own_calls_ends(tmp_path: Path) -> None:
+async def test_recursive_tool_calls_of_a_handler_are_limited(tmp_path: Path) -> None:
     depth: list[str] = []
     answers: list[str] = []
 

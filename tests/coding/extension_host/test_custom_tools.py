@@ -28,7 +28,7 @@ from pi.extension import tool
 """
 
 
-async def test_a_function_in_a_file_of_tools_is_a_tool(tmp_path: Path) -> None:
+async def test_a_function_in_a_tool_file_is_registered_as_a_tool(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("count", text="four"), says("four"))
     fixture.write(".pi/agent/tools/count.py", FUNCTION)
     session = await fixture.open()
@@ -43,7 +43,9 @@ async def test_a_function_in_a_file_of_tools_is_a_tool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "result"), [("def", "where"), ("async def", "[where]")])
-async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, result: str) -> None:
+async def test_a_tool_factory_gets_the_extension_api(
+    tmp_path: Path, kind: str, result: str
+) -> None:
     fixture = SessionFixture(tmp_path, calls("where"), says("there"))
     code = FACTORY.format(kind=kind, name="where", result=result)
     fixture.write("project/.pi/tools/where/__init__.py", code)
@@ -68,7 +70,7 @@ async def test_a_factory_gets_what_extensions_get(tmp_path: Path, kind: str, res
         ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
     ],
 )
-async def test_an_unusable_file_is_reported(tmp_path: Path, code: str, problem: str) -> None:
+async def test_an_invalid_tool_file_is_reported(tmp_path: Path, code: str, problem: str) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/tools/bad.py", code)
     session = await fixture.open()
@@ -79,7 +81,7 @@ async def test_an_unusable_file_is_reported(tmp_path: Path, code: str, problem: 
     await session.close()
 
 
-async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
+async def test_other_files_in_the_tools_folder_are_not_loaded(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/tools/notes.md", "# Notes")
     fixture.write(".pi/agent/tools/rg", "a program")
@@ -91,7 +93,7 @@ async def test_other_files_there_are_no_tools(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_of_two_files_with_a_tool_of_one_name_the_first_wins(tmp_path: Path) -> None:
+async def test_of_two_tool_files_with_the_same_tool_name_the_first_is_used(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     first = fixture.write(".pi/agent/tools/a.py", FUNCTION)
     second = fixture.write(".pi/agent/tools/b.py", FUNCTION)

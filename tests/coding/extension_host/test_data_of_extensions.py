@@ -1,4 +1,4 @@
-"""What an extension keeps: keys of its stores; and how far it is behind a feed."""
+"""Keys of the stores of an extension, and unread items of its feeds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_a_store_lists_its_keys(
         assert store.keys() == ("a", "c")
 
 
-async def test_a_feed_knows_how_much_is_unread(tmp_path: Path) -> None:
+async def test_a_feed_counts_its_unread_items(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append):
         feed = apis[0].feed()

@@ -24,7 +24,7 @@ DOZE = candidate("doze", activate=("command:doze", "command:nap"))
 FAR = candidate("far", commands={"far": "elsewhere"}, activate=("command:far",), modes=("rpc",))
 
 
-def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
+def test_commands_of_manifests_are_listed_and_duplicates_are_numbered() -> None:
     sleeping = DormantExtensions({}, "print")
 
     assert sleeping.defer_all(read_manifests([NAP, FAR]))
@@ -38,7 +38,7 @@ def test_commands_are_known_by_manifests_and_numbered_like_others() -> None:
     assert (found[0].name, found[0].source, found[1]) == ("doze", DOZE.source, "well")
 
 
-def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
+def test_a_command_name_in_a_manifest_may_start_with_a_slash() -> None:
     sleeping = DormantExtensions({}, "print")
     sleeping.defer_all(
         read_manifests([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
@@ -59,7 +59,7 @@ def test_the_name_of_a_command_may_be_written_with_its_slash() -> None:
     ],
     ids=lambda each: each.name,
 )
-def test_if_one_cannot_be_deferred_none_is(restless: Candidate) -> None:
+def test_no_extension_is_deferred_if_one_cannot_be(restless: Candidate) -> None:
     sleeping = DormantExtensions({"fast": True}, "print")
 
     assert not sleeping.defer_all(read_manifests([NAP, restless]))
@@ -67,7 +67,7 @@ def test_if_one_cannot_be_deferred_none_is(restless: Candidate) -> None:
     assert sleeping.commands.listed() == []
 
 
-def test_of_duplicates_the_first_is_used() -> None:
+def test_the_first_of_duplicate_candidates_is_used() -> None:
     sleeping = DormantExtensions({}, "print")
     sleeping.defer_all(read_manifests([NAP, replace(NAP, rank="explicit")]))
     sleeping.defer_all(read_manifests([replace(NAP, rank="project")]))

@@ -14,14 +14,14 @@ class Shape(Record):
     corners: tuple[int, ...] = ()
 
 
-def test_a_record_is_described_by_its_fields() -> None:
+def test_a_record_is_created_from_its_fields() -> None:
     made = record_from_fields(Shape, {"name": "line", "corners": [1, 2]}, "A shape")
 
     assert made == Shape(name="line", corners=(1, 2))
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
-def test_unknown_fields_are_refused_with_the_valid_ones(fields: dict[str, Any]) -> None:
+def test_invalid_fields_are_refused_with_the_valid_ones(fields: dict[str, Any]) -> None:
     with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
         record_from_fields(Shape, fields, "A shape")
 

@@ -6,7 +6,7 @@ from pi.coding.port.drawing import GuardedDrawable, make_drawable
 
 
 class Line:
-    """Draws what it was made of."""
+    """Draws its constructor arguments."""
 
     def __init__(self, *given: object) -> None:
         self.given = given
@@ -48,7 +48,7 @@ def test_a_failing_drawable_is_reported_once_and_empty_afterwards() -> None:
     assert reported == ["no rows"]
 
 
-def test_what_does_not_fail_is_drawn_unchanged() -> None:
+def test_a_working_drawable_is_drawn_unchanged() -> None:
     line = Line()
     drawn = GuardedDrawable(line, lambda problem: None)
 

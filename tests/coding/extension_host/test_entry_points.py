@@ -59,7 +59,7 @@ def test_the_index_is_used_until_a_folder_changes(tmp_path: Path) -> None:
 MANIFEST = 'activate = ["command:weather"]\ncommands = { weather = "show the weather" }\n'
 
 
-def test_the_manifest_beside_a_module_is_kept_with_it(tmp_path: Path) -> None:
+def test_the_manifest_beside_a_module_is_found_also_with_the_index(tmp_path: Path) -> None:
     folder = tmp_path / "lib"
     install(folder, points="[pi.extensions]\nweather = kit.weather.adapters.pi:extension\n")
     package = folder / "kit" / "weather"
@@ -94,7 +94,7 @@ def test_a_manifest_that_changes_is_read_again(tmp_path: Path) -> None:
 DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 
 
-def test_a_missing_module_is_reported_when_it_is_loaded(tmp_path: Path) -> None:
+def test_an_entry_point_with_a_missing_module_has_an_empty_manifest(tmp_path: Path) -> None:
     install(tmp_path / "lib")
 
     (found,) = installed(tmp_path, [str(tmp_path / "lib")])
@@ -103,7 +103,7 @@ def test_a_missing_module_is_reported_when_it_is_loaded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"{", b'{"a": "\xff"}', DEEP])
-def test_an_index_that_cannot_be_read_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_index_is_rebuilt(tmp_path: Path, damage: bytes) -> None:
     install(tmp_path / "lib")
     (tmp_path / FILE).write_bytes(damage)
 
@@ -134,7 +134,7 @@ def test_installed_extensions_are_not_searched_in_the_project(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
-def test_a_folder_that_was_removed_and_created_again_is_not_searched(tmp_path: Path) -> None:
+def test_a_replaced_working_directory_is_not_searched(tmp_path: Path) -> None:
     project, other = tmp_path / "project", tmp_path / "other"
     project.mkdir()
     install(other)
@@ -160,7 +160,7 @@ def test_a_folder_that_was_removed_and_created_again_is_not_searched(tmp_path: P
     assert finished.stdout == "[]\n"
 
 
-def test_the_entry_points_are_those_that_the_standard_library_finds(tmp_path: Path) -> None:
+def test_entry_points_match_those_of_importlib_metadata(tmp_path: Path) -> None:
     lib = tmp_path / "lib"
     points = (
         "# written by hand\n[console_scripts]\nkit = weather_kit:main\n\n"

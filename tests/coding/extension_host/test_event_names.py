@@ -27,6 +27,6 @@ def test_every_event_of_the_original_has_a_name_here() -> None:
     }
 
 
-def test_no_two_names_mean_one_event() -> None:
+def test_every_event_type_has_exactly_one_name() -> None:
     assert {NAMES[kind] for kind in EVENTS.values()} == set(EVENTS)
     assert all(kind.__doc__ for kind in EVENTS.values())

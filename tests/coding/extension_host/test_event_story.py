@@ -37,7 +37,7 @@ CACHED = replace(
 PLAIN = replace(FAUX_MODEL, id="plain")
 SETTINGS = {"compaction": {"keepRecentTokens": 10}, "cacheWarming": "idle"}
 QUIET = {"tool_call", "user_bash"}
-"""Failures that are no news: they forbid something."""
+"""Events at which a failure is not reported: it refuses the call or command."""
 QUESTIONS = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 FAILURES = {
     "observes": set[str](),
@@ -45,7 +45,7 @@ FAILURES = {
     "raises": set(EVENTS) - QUIET,
     "hangs": set(EVENTS) - QUIET,
 }
-"""What is reported for handlers that behave in a given way."""
+"""The events with a reported failure, by the behaviour of the handlers."""
 
 
 class Wire(ScriptedProvider):
@@ -67,7 +67,7 @@ def big(reply: Reply) -> Reply:
 
 
 class Handlers:
-    """A handler of every event that behaves in one way."""
+    """Handlers of every event that all behave in the same way."""
 
     def __init__(self, how: str) -> None:
         self._how = how
@@ -113,7 +113,7 @@ class Handlers:
 
 
 async def act(hosted: ExtensionFixture) -> None:
-    """Everything that can happen in a session."""
+    """Cause every event that a session can emit."""
     session, clock = hosted.session, hosted.fixture.clock
     provider = Wire(
         big(Reply(blocks=(call("peek", guarded=True), call("peek")))),
@@ -126,11 +126,11 @@ async def act(hosted: ExtensionFixture) -> None:
     await session.set_thinking_level("low")
     await session.set_model(CACHED)
     await session.prompt("first " * 30)
-    await clock.advance(95)  # the cache is about to be forgotten
+    await clock.advance(95)  # the cache is about to expire
     await session.prompt("second " * 30)
     await session.prompt("/ask")
     await session.prompt("$ 1")
-    with suppress(PiError):  # a guard that failed forbids it
+    with suppress(PiError):  # a failing guard refuses it
         await session.shell.run("true")
     await session.info.rename("a story")
     await session.abort()
@@ -146,7 +146,9 @@ async def act(hosted: ExtensionFixture) -> None:
 
 
 @pytest.mark.parametrize("how", ["observes", "answers nonsense", "raises", "hangs"])
-async def test_every_event_happens_and_no_handler_stops_the_story(tmp_path: Path, how: str) -> None:
+async def test_a_session_with_all_events_survives_any_handler_behaviour(
+    tmp_path: Path, how: str
+) -> None:
     handlers, fixture = Handlers(how), SessionFixture(tmp_path)
     chosen = ExtensionOptions(discover=False, inline=(handlers.extension,))
     passing = asyncio.ensure_future(handlers.time_passes(fixture.clock))

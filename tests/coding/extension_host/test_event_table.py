@@ -22,7 +22,7 @@ from pi.coding.trust import TrustAnswer
 from tests.coding.extension_host.test_hooks import HooksFixture
 
 GUARDS = {"tool_call", "user_bash"}
-"""Events at which a failure forbids what was asked about."""
+"""Events at which a failure refuses the call or command."""
 FINAL = {
     "context_full": {"handled": True},
     "input": {"action": "handled"},
@@ -67,16 +67,16 @@ CHANGES: dict[str, tuple[Any, str, Any]] = {
     ),
     "user_bash": ({"result": {"output": "done"}}, "result", BashResult(output="done")),
 }
-"""At every question: what a handler may give, and what of the question is different then."""
+"""For every query: an answer of a handler, the field that it changes, and the new value."""
 IN_PLACE: dict[str, tuple[str, Any]] = {
     "before_provider_headers": ("headers", {"X-A": "1"}),
     "tool_call": ("input", {"path": "other"}),
 }
-"""What handlers change by hand."""
+"""Fields that handlers change in place."""
 
 
 def sample(name: str) -> Any:
-    """An event with nothing in it."""
+    """An event with empty fields."""
     kind: Any = EVENTS[name]
     if kind is MessageUpdateEvent:
         return MessageUpdateEvent(None, lambda: None)  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ async def dispatch(kit: HooksFixture, name: str, *handlers: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-async def test_every_handler_observes(name: str) -> None:
+async def test_sync_and_async_handlers_get_every_event(name: str) -> None:
     seen: list[Any] = []
 
     async def later(event: Any, ctx: Any) -> None:
@@ -130,7 +130,7 @@ async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str)
 
 
 @pytest.mark.parametrize("name", FINAL)
-async def test_a_final_answer_ends_the_question(name: str) -> None:
+async def test_a_final_answer_settles_the_query(name: str) -> None:
     seen: list[str] = []
     asked = await dispatch(
         HooksFixture(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
@@ -139,7 +139,7 @@ async def test_a_final_answer_ends_the_question(name: str) -> None:
     assert (asked.is_settled, seen) == (True, [])
 
 
-def test_every_question_and_nothing_else_can_be_answered() -> None:
+def test_the_table_of_answers_covers_exactly_the_queries() -> None:
     questions = {name for name, kind in EVENTS.items() if issubclass(kind, Query)}
 
     assert set(CHANGES) == questions
@@ -147,7 +147,7 @@ def test_every_question_and_nothing_else_can_be_answered() -> None:
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("how", ["at once", "later"])
-async def test_an_answer_changes_what_was_asked(name: str, how: str) -> None:
+async def test_an_answer_changes_the_query(name: str, how: str) -> None:
     answer, field, value = CHANGES[name]
     kit = HooksFixture()
 
@@ -163,7 +163,7 @@ async def test_an_answer_changes_what_was_asked(name: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str) -> None:
+async def test_an_invalid_answer_is_reported_or_settles_a_guard(name: str) -> None:
     kit = HooksFixture()
 
     asked = await dispatch(kit, name, lambda event, ctx: 7)
@@ -176,7 +176,7 @@ async def test_an_answer_that_is_none_is_reported_and_changes_nothing(name: str)
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])
-async def test_plain_events_take_no_answer(name: str) -> None:
+async def test_answers_to_plain_events_are_ignored(name: str) -> None:
     kit = HooksFixture()
     seen: list[str] = []
 

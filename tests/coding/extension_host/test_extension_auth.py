@@ -29,7 +29,7 @@ from tests.ai.auth.scripted_ui import ScriptedUI, never, obedient_browser
 from tests.coding.extension_host.extension_session import FakeUI, extension_session
 
 
-async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path: Path) -> None:
+async def test_a_stored_key_takes_precedence_over_the_environment(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append):
@@ -43,7 +43,7 @@ async def test_a_key_comes_from_the_store_and_then_from_the_environment(tmp_path
         assert await pi.auth.get("search") == "literal"
 
 
-async def test_a_source_is_asked_before_the_store_until_it_is_removed(tmp_path: Path) -> None:
+async def test_a_source_takes_precedence_over_the_store_until_it_is_removed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append):
@@ -67,7 +67,7 @@ async def test_a_source_makes_models_available_before_one_is_chosen(tmp_path: Pa
         assert access.api_key == "k"
         assert hosted.session.model is not None
         assert hosted.fixture.registry.has_auth("anthropic")
-    assert not hosted.fixture.registry.has_auth("anthropic")  # it ended with its session
+    assert not hosted.fixture.registry.has_auth("anthropic")  # the source ended with its session
 
 
 async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_an_unavailable_exclusive_source_stops_a_request(tmp_path: Path) -
         assert answer.error_message == "The vault is closed."
 
 
-async def test_one_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None:
+async def test_a_user_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None:
     def search(pi: ExtensionAPI) -> None:
         pi.auth.add_login("tavily", label="Tavily")
 
@@ -102,7 +102,7 @@ async def test_one_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None:
             await accounts.store_key("tavily", ScriptedUI("k2"))
 
 
-async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> None:
+async def test_a_login_to_a_service_is_renewed_before_it_expires(tmp_path: Path) -> None:
     renewed: list[str] = []
 
     def service(pi: ExtensionAPI) -> None:
@@ -130,7 +130,7 @@ async def test_a_login_to_a_service_is_renewed_when_it_ends(tmp_path: Path) -> N
     assert renewed == ["first"]
 
 
-async def test_what_is_stored_can_be_listed_and_removed(tmp_path: Path) -> None:
+async def test_stored_credentials_can_be_listed_and_removed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append) as hosted:
@@ -165,7 +165,7 @@ async def test_an_expired_token_without_a_login_is_not_used(tmp_path: Path) -> N
         assert await auth.refresh("x") is None
 
 
-async def test_a_login_lasts_as_long_as_it_is_needed(tmp_path: Path) -> None:
+async def test_a_token_is_renewed_if_it_expires_too_early_or_on_request(tmp_path: Path) -> None:
     """``min_expiry`` renews early, ``refresh`` always; a second process does not renew twice."""
     made = 0
 
@@ -212,7 +212,7 @@ class SecretStore:
         return self.helps
 
 
-async def test_a_source_returns_headers_and_replaces_what_a_server_refused(tmp_path: Path) -> None:
+async def test_a_source_returns_headers_and_replaces_a_rejected_token(tmp_path: Path) -> None:
     vault = SecretStore("old", "new")
     apis: list[ExtensionAPI] = []
 
@@ -269,7 +269,7 @@ async def test_a_refused_request_is_repeated_once_with_new_credentials(
 
 
 class LoginDialogs(FakeUI):
-    """A user who answers dialogs from a script, and whose browser goes where it is sent."""
+    """A user who answers dialogs from a script, and whose browser opens every URL."""
 
     def __init__(self, *answers: str | None) -> None:
         super().__init__()
@@ -292,7 +292,7 @@ class LoginDialogs(FakeUI):
             await obedient_browser(http)(url)
 
 
-async def test_a_login_asks_for_a_key_in_dialogs(tmp_path: Path) -> None:
+async def test_a_login_requests_the_key_in_a_dialog(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     ui = LoginDialogs(" k1 ", None)
 
@@ -311,7 +311,7 @@ async def test_a_login_asks_for_a_key_in_dialogs(tmp_path: Path) -> None:
             await auth.login("nothing")
 
 
-async def test_without_a_user_a_login_explains_what_to_do(tmp_path: Path) -> None:
+async def test_without_a_user_a_login_raises_an_error_with_a_hint(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append):
@@ -321,10 +321,10 @@ async def test_without_a_user_a_login_explains_what_to_do(tmp_path: Path) -> Non
     assert "/login anthropic" in error.value.hint
 
 
-async def test_a_login_in_the_browser_registers_proves_itself_and_is_renewed(
+async def test_a_browser_login_registers_a_client_and_is_renewed(
     tmp_path: Path,
 ) -> None:
-    """As MCP does it: PKCE, a registered client, ``resource``, a loopback callback."""
+    """As for MCP: PKCE, a registered client, ``resource``, a loopback callback."""
     apis: list[ExtensionAPI] = []
     redirects: list[str] = []
     ui = LoginDialogs()
@@ -380,7 +380,9 @@ async def test_a_login_in_the_browser_registers_proves_itself_and_is_renewed(
     assert any(ui.pages[0] in title for kind, title in ui.seen if kind == "input")
 
 
-async def test_credentials_of_another_store(tmp_path: Path) -> None:
+async def test_credentials_of_another_store_are_used_and_renewed_but_not_stored(
+    tmp_path: Path,
+) -> None:
     apis: list[ExtensionAPI] = []
     async with (
         authorization_server() as server,
@@ -406,7 +408,7 @@ async def test_credentials_of_another_store(tmp_path: Path) -> None:
         assert literal.api_key == "!echo $HOME"
         service = await auth.access_of("unknown", ApiKeyCredential(key="k"))
         assert service == Access(api_key="k", kind="api_key")
-        assert await store.list() == {}  # nothing of it is stored
+        assert await store.list() == {}  # no credential is stored
 
         await auth.set("groq", "mine")
         assert await auth.stored("groq") == ApiKeyCredential(key="mine")

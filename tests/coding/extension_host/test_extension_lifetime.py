@@ -6,7 +6,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_what_an_instance_keeps_ends_with_its_session(tmp_path: Path) -> None:
+async def test_cleanups_of_an_instance_run_when_its_session_ends(tmp_path: Path) -> None:
     ended: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:

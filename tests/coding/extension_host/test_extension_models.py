@@ -66,7 +66,7 @@ async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
         assert second.id == "faux"
 
 
-async def test_the_next_request_can_be_asked_beside_the_conversation(tmp_path: Path) -> None:
+async def test_the_next_request_can_be_sent_outside_of_the_conversation(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(
@@ -126,7 +126,7 @@ async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_p
         assert again.session.info.stats().tokens.input == 30
 
 
-async def test_a_request_that_was_cancelled_is_recorded_with_what_it_used(tmp_path: Path) -> None:
+async def test_the_usage_of_a_cancelled_request_is_recorded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     long = says("word " * 1000)
     async with extension_session(tmp_path, apis.append, steps=(long,)) as hosted:

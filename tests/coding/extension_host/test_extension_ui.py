@@ -13,7 +13,9 @@ from pi.coding.port.drawing import NoRows
 from tests.coding.extension_host.extension_session import FakeUI, extension_session
 
 
-async def test_dialogs_are_emitted_and_what_is_shown_is_removed(tmp_path: Path) -> None:
+async def test_dialogs_emit_events_and_statuses_are_removed_with_the_session(
+    tmp_path: Path,
+) -> None:
     received: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -89,7 +91,7 @@ class Screen(FakeUI):
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_nothing_of_an_extension_stays_on_the_screen_after_it(tmp_path: Path) -> None:
+async def test_everything_shown_by_an_extension_is_removed_with_its_session(tmp_path: Path) -> None:
     ui = Screen()
 
     class Row:
@@ -169,7 +171,7 @@ async def test_facts_are_shared_and_removed_with_their_extension(tmp_path: Path)
     assert seen == [{"sandbox": "strict"}, {"sandbox": "strict"}, {}]
 
 
-async def test_a_failing_drawing_is_reported_with_the_name_of_its_extension(tmp_path: Path) -> None:
+async def test_a_failing_widget_is_reported_once(tmp_path: Path) -> None:
     drawn: list[Any] = []
 
     class Showing(FakeUI):
@@ -195,7 +197,7 @@ async def test_a_failing_drawing_is_reported_with_the_name_of_its_extension(tmp_
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_the_ui_of_an_ended_session_shows_nothing(tmp_path: Path) -> None:
+async def test_the_ui_of_an_ended_session_cancels_dialogs_and_is_stale(tmp_path: Path) -> None:
     answers: list[Any] = []
     opened = asyncio.Event()
     kept: list[Any] = []
@@ -226,7 +228,7 @@ async def test_the_ui_of_an_ended_session_shows_nothing(tmp_path: Path) -> None:
             kept[0].ui.set_fact("late", "x")
 
 
-async def test_only_documented_attributes_exist(tmp_path: Path) -> None:
+async def test_the_ui_has_only_documented_attributes(tmp_path: Path) -> None:
     failed: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -241,7 +243,7 @@ async def test_only_documented_attributes_exist(tmp_path: Path) -> None:
         assert (hosted.failures, failed) == ([], [])
 
 
-async def test_rows_below_the_footer_are_painted_when_a_fact_changes(tmp_path: Path) -> None:
+async def test_rows_below_the_footer_are_redrawn_when_a_fact_changes(tmp_path: Path) -> None:
     painted: list[str] = []
 
     class Footer(FakeUI):

@@ -33,7 +33,7 @@ def test_the_last_text_of_a_name_is_used_until_it_is_removed() -> None:
     assert [*reported, facts.texts] == [{"sandbox": "strict"}, {"sandbox": "on"}]
 
 
-def test_rows_are_painted_at_every_change_as_long_as_they_are_there() -> None:
+def test_rows_are_redrawn_at_every_change_until_they_are_removed() -> None:
     facts, replaced, rows = Facts(), Painted(), Painted()
     facts.show_in("status", replaced)
     remove = facts.show_in("status", rows)

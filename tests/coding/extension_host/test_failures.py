@@ -80,13 +80,13 @@ class OwnKind(BaseException):
         (awaiting_a_cancelled_task, HandlerCancelled),
     ],
 )
-async def test_whatever_a_handler_raises_is_an_ordinary_exception_for_its_caller(
+async def test_any_exception_of_a_handler_is_raised_as_an_ordinary_exception(
     call: Callable[[], Any], expected: type[Exception]
 ) -> None:
     with pytest.raises(expected):
         await contained(call)
 
-    await asyncio.sleep(0)  # no cancellation is left for later
+    await asyncio.sleep(0)  # no cancellation is pending
     task = asyncio.current_task()
     assert task is not None and task.cancelling() == 0
 
@@ -140,7 +140,7 @@ async def test_closing_a_task_closes_the_handler() -> None:
     assert seen == ["closed"]
 
 
-def test_a_failure_has_the_form_of_the_protocol() -> None:
+def test_a_failure_is_encoded_as_in_the_rpc_protocol() -> None:
     failed = ExtensionFailed(extension_path="/x.py", event="input", error="no")
 
     assert msgspec.json.encode(failed) == (

@@ -15,7 +15,9 @@ async def taken(feed: Feed) -> list[FeedItem]:
     return [item async for item in feed]
 
 
-async def test_a_feed_has_the_session_as_ordered_data(tmp_path: Path) -> None:
+async def test_a_feed_yields_a_snapshot_and_then_entries_and_events_in_order(
+    tmp_path: Path,
+) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:

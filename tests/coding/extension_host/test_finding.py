@@ -37,7 +37,7 @@ def test_files_and_packages_of_a_folder_are_extensions(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_may_name_its_extensions(tmp_path: Path) -> None:
+def test_the_manifest_of_a_folder_can_list_its_extensions(tmp_path: Path) -> None:
     write(tmp_path, "kit/src/one.py", "kit/src/two.py", "kit/other.py")
     (tmp_path / "kit" / "pi.toml").write_text('extensions = ["src/*.py"]')
 
@@ -46,7 +46,7 @@ def test_a_folder_may_name_its_extensions(tmp_path: Path) -> None:
     assert [candidate.name for candidate in found.candidates] == ["one", "two"]
 
 
-def test_extensions_of_the_original_are_counted_and_no_error(tmp_path: Path) -> None:
+def test_extensions_for_the_original_pi_are_listed_without_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "old.ts", "older/index.js", "new.py")
 
     found = find_candidates([Place(path=tmp_path)], "user", no_warning)
@@ -78,7 +78,7 @@ def test_a_named_extension_that_is_missing_causes_a_warning(tmp_path: Path) -> N
     assert warnings == [f"Extension {tmp_path / 'nope.py'} does not exist."]
 
 
-def test_a_list_may_leave_some_out(tmp_path: Path) -> None:
+def test_a_pattern_can_exclude_extensions(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "b.py", "b.ts")
     listed = Selection.of(["!b*"], tmp_path)
 
@@ -88,7 +88,7 @@ def test_a_list_may_leave_some_out(tmp_path: Path) -> None:
     assert found.foreign == ()
 
 
-def test_functions_of_a_program_have_names_that_differ() -> None:
+def test_inline_extensions_have_distinct_names() -> None:
     def mine(pi: object) -> None: ...
 
     found = list(inline([mine, mine]))
@@ -121,7 +121,7 @@ def test_a_folder_with_a_broken_manifest_is_reported_and_skipped(tmp_path: Path)
     ]
 
 
-def test_what_a_folder_of_the_original_names_is_counted(tmp_path: Path) -> None:
+def test_extensions_in_a_package_json_are_listed_as_foreign(tmp_path: Path) -> None:
     write(tmp_path, "kit/src/main.ts", "kit/package.json")
     (tmp_path / "kit" / "package.json").write_text('{"pi": {"extensions": ["./src/main.ts"]}}')
 
@@ -130,7 +130,7 @@ def test_what_a_folder_of_the_original_names_is_counted(tmp_path: Path) -> None:
     assert found == FoundExtensions(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
 
 
-def test_a_locked_folder_hides_no_other_extension() -> None:
+def test_an_unreadable_folder_does_not_hide_other_extensions() -> None:
     with locked_folder() as locked:
         write(locked.parent, "open.py")
 

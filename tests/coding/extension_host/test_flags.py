@@ -25,7 +25,7 @@ def test_a_default_of_the_wrong_type_is_refused(flag: ExtensionFlag) -> None:
         check_flag(flag)
 
 
-def test_the_command_line_beats_the_default() -> None:
+def test_a_flag_of_the_command_line_overrides_the_default() -> None:
     switch = check_flag(ExtensionFlag(name="fast", kind="boolean", default=False))
     text = check_flag(ExtensionFlag(name="who", kind="string", default="me"))
 
@@ -34,7 +34,7 @@ def test_the_command_line_beats_the_default() -> None:
     assert [flag_value(text, {"who": "you"}), flag_value(text, {"who": True})] == ["you", None]
 
 
-def test_a_word_that_follows_is_the_value_of_a_flag_that_has_one() -> None:
+def test_a_following_word_is_the_value_of_a_string_flag_only() -> None:
     switch = ExtensionFlag(name="x", kind="boolean")
     text = ExtensionFlag(name="x", kind="string")
     given = {"x": FollowingWord("no")}

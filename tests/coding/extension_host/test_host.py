@@ -63,7 +63,7 @@ async def test_extensions_load_once_at_the_start_and_get_session_start(
     assert reported == ["loaded", "started print"]
 
 
-async def test_an_extension_that_is_replaced_while_it_has_a_task_leaves_no_task(
+async def test_tasks_of_an_extension_are_cancelled_when_the_session_is_replaced(
     tmp_path: Path,
 ) -> None:
     ended: list[str] = []

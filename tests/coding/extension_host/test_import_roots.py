@@ -36,7 +36,7 @@ def installed(root: Path, **versions: str) -> Path:
     return root
 
 
-def test_packages_may_need_the_same_thing(tmp_path: Path) -> None:
+def test_packages_can_depend_on_the_same_version_of_a_module(tmp_path: Path) -> None:
     first = installed(tmp_path / "a", pi_tips_one="1", pi_tips_same="1")
     second = installed(tmp_path / "b", pi_tips_two="1", pi_tips_same="1")
 
@@ -60,7 +60,7 @@ def test_a_package_that_needs_another_version_is_refused(tmp_path: Path) -> None
     assert sys.path[-1] == str(first)
 
 
-def test_modules_of_pi_are_used_instead_of_another_version(tmp_path: Path) -> None:
+def test_a_package_with_another_version_of_a_module_of_pi_is_accepted(tmp_path: Path) -> None:
     root = installed(tmp_path / "a", msgspec="0.1")
 
     add_import_root(root)

@@ -6,7 +6,7 @@ from pi.coding.extension_host.events.session import InputAnswer, InputEvent
 PICTURE = Image(data="aGk=", mime_type="image/png")
 
 
-def test_changes_of_the_text_keep_the_pictures_unless_there_are_others() -> None:
+def test_a_text_change_keeps_the_images_unless_they_are_replaced() -> None:
     event = InputEvent(text="a", images=(PICTURE,))
 
     assert event.with_answer(InputAnswer(action="transform", text="b")) == InputEvent(

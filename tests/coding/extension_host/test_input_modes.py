@@ -29,7 +29,7 @@ def owned(prefix: str) -> RegisteredInputMode:
     return RegisteredInputMode(prefix=prefix, mode=mode, context=None, owner=OWNER)
 
 
-def test_the_longest_prefix_takes_a_text() -> None:
+def test_the_mode_with_the_longest_matching_prefix_is_selected() -> None:
     modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
     for prefix in ("$", "$$"):
         modes.add(prefix, owned(prefix), OWNER)
@@ -53,7 +53,9 @@ def test_other_characters_are_valid_prefixes() -> None:
     assert check_prefix("$") == "$"
 
 
-async def test_a_prefix_applies_to_every_source_of_input(tmp_path: Path) -> None:
+async def test_a_prefix_applies_to_user_input_but_not_to_messages_of_extensions(
+    tmp_path: Path,
+) -> None:
     story: list[str] = []
     received: list[str] = []
     apis: list[ExtensionAPI] = []
@@ -97,7 +99,7 @@ async def test_a_prefix_applies_in_a_view_of_a_remote_session(tmp_path: Path) ->
     assert (story, remote.asked) == (["1"], ["hello None"])
 
 
-async def test_extensions_see_begin_and_end_of_commands_and_cells_of_the_user(
+async def test_events_are_emitted_before_and_after_user_commands(
     tmp_path: Path,
 ) -> None:
     story: list[tuple[str, ...]] = []

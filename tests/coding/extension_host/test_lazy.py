@@ -58,7 +58,7 @@ async def test_an_extension_is_not_imported_before_its_command_is_used(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["bad name", "", "a\\u001b[31m"])
-async def test_an_invalid_command_name_is_reported_once_and_other_extensions_go_on(
+async def test_an_invalid_command_name_is_reported_once_and_other_extensions_load(
     tmp_path: Path, name: str
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -79,7 +79,7 @@ async def test_an_invalid_command_name_is_reported_once_and_other_extensions_go_
     await session.close()
 
 
-async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Path) -> None:
+async def test_a_declared_event_loads_the_extension_and_is_handled_by_it(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     fixture.write(".pi/agent/extensions/weather.py", LAZY)
     session = await fixture.open()
@@ -90,7 +90,7 @@ async def test_an_event_that_it_waits_for_loads_it_and_is_answered(tmp_path: Pat
     await session.close()
 
 
-async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
+async def test_a_load_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/extensions/weather.py", LAZY.replace("def extension", "def other"))
     session = await fixture.open()
@@ -104,7 +104,7 @@ async def test_a_failure_at_the_first_use_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("failed-factory-leaves-nothing")
-async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_manifest_with_an_unknown_event_registers_nothing(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/extensions/weather.py", LAZY.replace("event:input", "event:inpt"))
     session = await fixture.open()
@@ -134,7 +134,7 @@ async def test_a_manifest_with_an_unknown_event_leaves_nothing(tmp_path: Path) -
         ("event:session_start", "{}", ["startup"]),
     ],
 )
-async def test_the_state_at_session_start_can_load_it(
+async def test_settings_entries_flags_modes_and_events_load_an_extension_at_the_start(
     tmp_path: Path, trigger: str, settings: str, reported: list[str]
 ) -> None:
     def with_entry(location: SessionLocation) -> SessionLog:
@@ -175,7 +175,9 @@ def weather(place: str) -> str:
 """
 
 
-async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
+async def test_a_tool_of_a_manifest_is_registered_before_its_extension_is_loaded(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, calls("weather", place="Turin"), says("sunny"))
     path = kit(fixture, f'activate = ["tool:weather"]\n{TOOL}', WEATHER)
     session = await fixture.open()
@@ -188,7 +190,7 @@ async def test_a_tool_is_offered_before_it_is_loaded(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_call_of_another_tool_can_load_it(tmp_path: Path) -> None:
+async def test_a_call_of_another_tool_can_load_an_extension(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path,
         calls("ls", path="."),
@@ -211,7 +213,7 @@ def note(event, ctx):
     await session.close()
 
 
-async def test_typing_the_arguments_of_its_command_loads_it(tmp_path: Path) -> None:
+async def test_completing_the_arguments_of_a_command_loads_its_extension(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     body = """\
 async def weather(args, ctx): ...
@@ -231,7 +233,7 @@ prefixes = { "$" = "python" }
 """
 
 
-async def test_its_key_loads_it_and_is_pressed(tmp_path: Path) -> None:
+async def test_a_shortcut_loads_its_extension_and_is_executed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     body = """\
 @pi.shortcut("ctrl+g")
@@ -249,7 +251,9 @@ async def greet(ctx):
     await session.close()
 
 
-async def test_a_text_with_its_prefix_loads_it_and_is_taken(tmp_path: Path) -> None:
+async def test_a_text_with_a_declared_prefix_loads_its_extension_and_is_handled(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     body = """\
 from pi.extension import InputMode
@@ -279,7 +283,7 @@ pi.add_input_mode("$", InputMode(label="python", run=run))
         (lambda extensions: extensions.handle_input("$ x"), "takes no text that begins with $."),
     ],
 )
-async def test_a_manifest_that_declares_too_much_is_reported(
+async def test_a_declared_shortcut_or_prefix_without_a_handler_is_reported(
     tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
 ) -> None:
     fixture = SessionFixture(tmp_path)

@@ -40,7 +40,7 @@ def extension(pi):
     await session.close()
 
 
-async def test_two_uses_at_once_load_it_once(tmp_path: Path) -> None:
+async def test_two_concurrent_uses_load_an_extension_once(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     body = """\
 import asyncio
@@ -113,7 +113,7 @@ async def test_a_first_use_that_outlives_its_session_can_be_cancelled(tmp_path: 
     assert given_up.cancelled()
 
 
-async def test_a_resumed_session_can_contain_a_trigger(tmp_path: Path) -> None:
+async def test_an_entry_of_a_resumed_session_loads_its_extension(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     body = f"""\
 @pi.command("mark")

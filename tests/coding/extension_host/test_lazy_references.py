@@ -20,7 +20,7 @@ pi.add_scheme("note", Notes())
 """
 
 
-async def test_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
+async def test_reading_a_reference_loads_the_extension_of_its_scheme(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path,
         calls("read", path="note://one"),
@@ -54,7 +54,7 @@ pi.add_scheme("note", Notes())
 """
 
 
-async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
+async def test_listing_references_loads_the_extension_of_their_scheme(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("ls", path="note://"), says("done"))
     path = kit(fixture, 'activate = ["scheme:note"]', LISTED)
     session = await fixture.open(tools=ToolFilter(only=("ls",)))
@@ -66,7 +66,7 @@ async def test_a_list_of_its_references_loads_it(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_typing_a_reference_of_its_scheme_loads_it(tmp_path: Path) -> None:
+async def test_completing_a_reference_loads_the_extension_of_its_scheme(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     path = kit(fixture, 'activate = ["scheme:note"]', LISTED)
     session = await fixture.open()

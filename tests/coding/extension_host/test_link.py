@@ -10,7 +10,7 @@ from pi.coding.extension_host.scope import HostConnection, Scope, SessionLink
 from pi.testing import FakeClock
 
 
-async def test_a_link_has_a_session_between_start_and_end() -> None:
+async def test_a_link_raises_before_its_session_starts_and_after_it_ends() -> None:
     scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
     session: Any = object()
     start = Path("/home/ada/project")

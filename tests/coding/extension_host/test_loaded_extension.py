@@ -7,7 +7,9 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_handlers_and_commands_of_an_extension_reach_the_same_things(tmp_path: Path) -> None:
+async def test_handlers_and_commands_of_an_extension_share_ui_resources_and_models(
+    tmp_path: Path,
+) -> None:
     given: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -25,7 +27,7 @@ async def test_handlers_and_commands_of_an_extension_reach_the_same_things(tmp_p
             assert getattr(commands, name) is getattr(own, name)
 
 
-async def test_extensions_are_numbered_as_they_were_found(tmp_path: Path) -> None:
+async def test_extensions_are_numbered_in_the_order_of_discovery(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, apis.append):
         first, second = (pi._instance.owner for pi in apis)

@@ -76,7 +76,7 @@ async def test_a_broken_extension_is_reported_and_the_others_load(
 
 
 @pytest.mark.behaviour("slow-extension-does-not-delay")
-async def test_how_long_each_extension_took_is_known(tmp_path: Path) -> None:
+async def test_the_load_time_of_each_extension_is_recorded(tmp_path: Path) -> None:
     def slow(pi: ExtensionAPI) -> None: ...
 
     async with extension_session(tmp_path, slow) as hosted:
@@ -179,7 +179,7 @@ async def test_nothing_of_a_project_is_run_before_it_is_trusted(
 
 
 @pytest.mark.behaviour("resource-precedence")
-async def test_of_two_tools_with_one_name_that_of_the_command_line_wins(tmp_path: Path) -> None:
+async def test_a_tool_of_the_command_line_overrides_tools_of_the_same_name(tmp_path: Path) -> None:
     def code(answer: str) -> str:
         tool = f"    @pi.tool\n    async def who() -> str:\n        return {answer!r}\n"
         return f"def extension(pi):\n{tool}"
@@ -203,7 +203,7 @@ def _hidden(host: Any) -> Any:
     return host.registries.hidden_names()
 
 
-async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -> None:
+async def test_an_async_factory_is_awaited_and_a_hanging_one_times_out(tmp_path: Path) -> None:
     async def good(pi: ExtensionAPI) -> None:
         await asyncio.sleep(0)
         pi.command("good")(lambda args, ctx: None)
@@ -225,7 +225,7 @@ async def test_a_factory_may_be_asynchronous_and_must_not_hang(tmp_path: Path) -
     await session.close()
 
 
-async def test_the_owner_of_a_module_is_known(tmp_path: Path) -> None:
+async def test_owner_of_returns_the_extension_of_a_module(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     path = fixture.write(".pi/agent/extensions/zz.py", HELLO)
     session = await fixture.open()

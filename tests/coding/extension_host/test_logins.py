@@ -33,7 +33,7 @@ def config(**changes: Any) -> OAuthConfig:
     return OAuthConfig(**{"name": "Acme", "login": give, "refresh_token": give, **changes})
 
 
-async def test_a_login_asks_and_shows_what_it_wants() -> None:
+async def test_login_callbacks_show_notices_and_prompts() -> None:
     ui = ScriptedUI("Ada", "secret", "code")
 
     async def login(callbacks: LoginCallbacks) -> dict[str, Any]:
@@ -59,7 +59,7 @@ async def test_a_login_asks_and_shows_what_it_wants() -> None:
     ]
 
 
-async def test_tokens_are_kept_with_everything_that_came_with_them() -> None:
+async def test_extra_fields_of_tokens_are_kept() -> None:
     login = ExtensionLogin(config())
 
     assert await login.login(ScriptedUI(), HTTP, FakeClock(), LoginSettings()) == CREDENTIAL
@@ -73,7 +73,7 @@ async def test_the_api_key_of_requests_can_be_derived() -> None:
     assert login.access(CREDENTIAL, LoginSettings()).api_key == "blue"
 
 
-async def test_a_failed_login_is_explained_and_a_cancelled_one_is_not() -> None:
+async def test_a_failed_login_raises_an_extension_error_and_a_cancellation_propagates() -> None:
     async def fail(_: Any) -> dict[str, Any]:
         raise ValueError("no such team")
 
@@ -101,7 +101,7 @@ async def test_a_failed_login_is_explained_and_a_cancelled_one_is_not() -> None:
         (AuthenticationFailed("gone"), AuthenticationFailed),
     ],
 )
-async def test_only_a_refusal_requires_a_new_login(
+async def test_only_a_rejected_refresh_requires_a_new_login(
     raised: Exception, seen: type[Exception]
 ) -> None:
     async def refresh(_: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ deltas = st.builds(
 
 
 @given(st.lists(deltas, max_size=20))
-def test_merging_loses_nothing_and_leaves_no_two_of_a_kind_side_by_side(
+def test_merging_keeps_all_text_and_joins_adjacent_deltas_of_a_block(
     events: list[Any],
 ) -> None:
     waiting: list[BlockEvent] = []

@@ -26,7 +26,7 @@ raise RuntimeError("a manifest is read, never run")
 """
 
 
-def test_a_file_has_its_manifest_in_a_comment(tmp_path: Path) -> None:
+def test_the_manifest_of_a_file_is_read_from_a_comment(tmp_path: Path) -> None:
     path = tmp_path / "weather.py"
     path.write_text(BLOCK)
 
@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
         read_manifest(tmp_path / "gone.py")
 
 
-def test_a_command_keeps_its_description_however_its_slash_is_written() -> None:
+def test_a_command_name_with_a_slash_keeps_its_description() -> None:
     manifest = Manifest(commands={"nap": "rest"}, activate=("command:/nap", "command:doze"))
 
     assert manifest.declared_commands() == {"nap": "rest", "doze": ""}
@@ -59,13 +59,15 @@ def test_a_command_keeps_its_description_however_its_slash_is_written() -> None:
         ("pyproject.toml", '[tool.pi]\nactivate = ["event:input"]'),
     ],
 )
-def test_a_folder_has_its_manifest_in_a_file(tmp_path: Path, name: str, text: str) -> None:
+def test_the_manifest_of_a_folder_is_read_from_a_toml_file(
+    tmp_path: Path, name: str, text: str
+) -> None:
     (tmp_path / name).write_text(text)
 
     assert read_manifest(tmp_path) == Manifest(activate=("event:input",))
 
 
-def test_without_a_manifest_an_extension_is_loaded_with_every_session(tmp_path: Path) -> None:
+def test_without_a_manifest_the_default_manifest_is_returned(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text("def extension(pi): ...\n")
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
@@ -95,7 +97,7 @@ def test_a_broken_manifest_is_reported(tmp_path: Path, text: str, problem: str) 
     assert str(tmp_path) in failed.value.message
 
 
-def test_tools_can_be_described_before_they_are_there(tmp_path: Path) -> None:
+def test_a_manifest_can_describe_tools(tmp_path: Path) -> None:
     (tmp_path / "pi.toml").write_text(
         'activate = ["tool:weather"]\nsub_sessions = true\n'
         '[tools.weather]\ndescription = "Show the weather."\n'
@@ -115,7 +117,7 @@ def test_tools_can_be_described_before_they_are_there(tmp_path: Path) -> None:
     )
 
 
-def test_another_version_of_the_api_is_explained() -> None:
+def test_an_unsupported_api_version_is_explained() -> None:
     newer = unsupported_api(Manifest(api="1.99"), "x")
     older = unsupported_api(Manifest(api=0), "x")
 
@@ -128,7 +130,7 @@ def test_another_version_of_the_api_is_explained() -> None:
 
 
 @pytest.mark.parametrize("api", ["9" * 6000, f"1.{'9' * 6000}", "x", "1.2.3"])
-def test_an_invalid_version_of_the_api_is_a_short_message(api: str) -> None:
+def test_an_invalid_api_version_is_reported_with_a_short_message(api: str) -> None:
     message = unsupported_api(Manifest(api=api), "x").message
 
     assert message.startswith("Invalid version of the extension API")

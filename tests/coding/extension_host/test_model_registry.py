@@ -11,7 +11,7 @@ from tests.coding.extension_host.extension_session import extension_session, not
 QUESTION = Context(messages=(UserMessage(content="2 + 2?"),))
 
 
-async def test_models_are_found_and_asked_through_the_wraps_of_the_session(tmp_path: Path) -> None:
+async def test_requests_of_the_model_registry_pass_through_the_wraps(tmp_path: Path) -> None:
     seen: list[Any] = []
     purposes: list[str] = []
 
@@ -41,7 +41,7 @@ async def test_models_are_found_and_asked_through_the_wraps_of_the_session(tmp_p
     assert purposes == ["extension"] * 3
 
 
-async def test_a_provider_can_be_registered_with_it(tmp_path: Path) -> None:
+async def test_a_provider_can_be_registered_with_the_model_registry(tmp_path: Path) -> None:
     model = {"id": "m", "name": "M", "context_window": 1000, "max_tokens": 100}
 
     def extension(pi: ExtensionAPI) -> None:

@@ -56,7 +56,7 @@ def _empty() -> Any:
     return Context()
 
 
-async def test_a_failure_keeps_its_type() -> None:
+async def test_a_provider_failure_keeps_its_type_through_a_wrap() -> None:
     stream = through([plain], ScriptedStream(RateLimited("busy", retry_after=3)))
     message = await stream.result()
 
@@ -64,7 +64,7 @@ async def test_a_failure_keeps_its_type() -> None:
     assert isinstance(stream.failure, RateLimited)
 
 
-async def test_a_wrap_that_fails_or_never_ends_an_answer_makes_it_fail() -> None:
+async def test_a_wrap_that_raises_or_ends_early_makes_the_answer_fail() -> None:
     async def broken(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
         yield Start()
         raise ValueError("broken")

@@ -70,7 +70,7 @@ def test_a_module_that_cannot_be_imported_leaves_nothing_behind(tmp_path: Path, 
     assert module_name(path) not in sys.modules
 
 
-def test_a_file_without_the_function_is_explained(tmp_path: Path) -> None:
+def test_a_file_without_an_extension_function_is_refused_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "x.py"
     path.write_text("extension = 3\n")
 
@@ -83,7 +83,7 @@ def test_a_file_without_the_function_is_explained(tmp_path: Path) -> None:
     forget_modules(candidate(path))
 
 
-def test_an_installed_one_is_found_by_its_name() -> None:
+def test_an_installed_extension_is_imported_by_its_entry_point() -> None:
     source = SourceInfo(path="<x>")
     one = Candidate(name="x", rank="package", source=source, target="json:dumps")
 
@@ -92,7 +92,7 @@ def test_an_installed_one_is_found_by_its_name() -> None:
     assert "json" in sys.modules
 
 
-def test_it_is_known_what_the_module_of_an_extension_is_called(tmp_path: Path) -> None:
+def test_module_of_returns_the_module_name_of_an_extension(tmp_path: Path) -> None:
     source = SourceInfo(path="x")
     path = tmp_path / "kit/weather/forecast.py"
     made = [

@@ -8,7 +8,7 @@ from pi.coding.extension_host.open_dialogs import OpenDialogs
 
 
 class FakeUser:
-    """Answers on request."""
+    """A user whose answer the test sets."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()

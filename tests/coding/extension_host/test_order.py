@@ -7,7 +7,7 @@ def owner(name: str, rank: Rank = "user", number: int = 0) -> Owner:
     return Owner(name=name, path=name, rank=rank, number=number)
 
 
-def test_at_comes_before_rank_before_loading_before_registration() -> None:
+def test_rows_are_ordered_by_position_rank_load_order_and_registration() -> None:
     rows: OrderedList[str] = OrderedList()
     rows.add("last", owner("a", "bundled"), "last")
     rows.add("explicit", owner("b", "explicit"))
@@ -28,7 +28,7 @@ def test_at_comes_before_rank_before_loading_before_registration() -> None:
     )
 
 
-def test_a_removed_row_is_gone_and_reported() -> None:
+def test_adding_and_removing_a_row_report_a_change() -> None:
     changes: list[int] = []
     rows: OrderedList[str] = OrderedList(lambda: changes.append(1))
 
@@ -38,7 +38,7 @@ def test_a_removed_row_is_gone_and_reported() -> None:
     assert (rows.values, len(rows), len(changes)) == ((), 0, 2)
 
 
-def test_of_two_with_one_name_the_later_rank_wins_and_the_other_is_listed() -> None:
+def test_of_two_rows_with_the_same_name_the_higher_rank_wins_and_the_other_is_listed() -> None:
     names: NamedRegistry[int] = NamedRegistry()
     user, bundled = owner("u", "user"), owner("b", "bundled")
     remove = names.add("x", 1, user)

@@ -84,7 +84,7 @@ async def test_another_extension_answers_a_dialog_by_its_id(tmp_path: Path) -> N
             answers.append(await ctx.ui.editor("Text", "draft"))
 
     def guest(pi: ExtensionAPI) -> None:
-        """Answers from elsewhere, as a host of a shared session does."""
+        """Answers dialogs of the other extension, as a host of a shared session does."""
         given = {"One": "b", "Many": ["b"], "Sure?": True, "Text": None}
 
         async def answer(prompt: Any, ctx: Any) -> None:

@@ -29,7 +29,7 @@ def words(message: Any) -> str:
 
 
 @pytest.mark.behaviour("tool-hooks-chain")
-async def test_changed_input_is_what_runs_and_what_was_asked_is_what_is_kept(
+async def test_a_changed_tool_input_is_executed_and_the_original_call_is_stored(
     tmp_path: Path,
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
@@ -68,7 +68,7 @@ async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason(
 
 
 @pytest.mark.behaviour("tool-hooks-chain")
-async def test_handlers_change_a_result_one_after_another_and_see_errors(tmp_path: Path) -> None:
+async def test_tool_result_handlers_are_chained_and_get_the_error_flag(tmp_path: Path) -> None:
     seen: list[bool] = []
 
     def first(pi: ExtensionAPI) -> None:
@@ -113,7 +113,7 @@ async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_pa
     assert kept.count("UserMessage") == 2
 
 
-async def test_an_answer_is_changed_before_it_is_kept(tmp_path: Path) -> None:
+async def test_an_answer_can_be_changed_before_it_is_stored(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("message_end")
         def reword(event: Any, ctx: Any) -> Any:
@@ -128,7 +128,7 @@ async def test_an_answer_is_changed_before_it_is_kept(tmp_path: Path) -> None:
     assert words(answer) == "better"
 
 
-async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path) -> None:
+async def test_a_turn_end_handler_can_add_entries_and_another_turn(tmp_path: Path) -> None:
     turns: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -155,7 +155,7 @@ async def test_a_turn_may_be_followed_by_entries_and_another_turn(tmp_path: Path
     assert turns[0].message_entry_id in ids
 
 
-async def test_a_run_may_be_followed_by_another_before_the_agent_rests(tmp_path: Path) -> None:
+async def test_a_handler_can_start_another_run_before_the_agent_settles(tmp_path: Path) -> None:
     settled: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -172,7 +172,7 @@ async def test_a_run_may_be_followed_by_another_before_the_agent_rests(tmp_path:
     assert settled == ["one", "two"]
 
 
-async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) -> None:
+async def test_a_replaced_system_prompt_applies_to_one_run(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("before_agent_start")
         def force(event: Any, ctx: Any) -> Any:
@@ -189,7 +189,7 @@ async def test_another_prompt_holds_for_the_requests_of_one_run(tmp_path: Path) 
     assert (prompts[1].content, kept[0].content) == ("", "")
 
 
-async def test_a_prompt_that_extends_the_given_one_keeps_changes_of_other_handlers(
+async def test_an_extended_system_prompt_keeps_changes_of_other_handlers(
     tmp_path: Path,
 ) -> None:
     def warning(pi: ExtensionAPI) -> None:

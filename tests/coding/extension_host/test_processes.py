@@ -11,7 +11,9 @@ from tests.coding.extension_host.extension_session import extension_session
 ECHO = "import sys, os; print(sys.stdin.read() + os.environ.get('MINE', ''), os.getcwd())"
 
 
-async def test_a_program_runs_to_its_end_with_what_it_is_given(tmp_path: Path) -> None:
+async def test_exec_runs_a_program_with_stdin_and_environment_and_returns_its_result(
+    tmp_path: Path,
+) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append) as hosted:
@@ -46,7 +48,7 @@ async def test_a_spawned_child_ends_with_the_session(tmp_path: Path) -> None:
     assert not ended.ok
 
 
-async def test_a_detached_child_outlives_pi_without_pipes(tmp_path: Path) -> None:
+async def test_a_detached_child_outlives_the_session_and_has_no_pipes(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     reported = tmp_path / "reported"
     script = (

@@ -45,7 +45,7 @@ async def test_headers_are_changed_in_place_and_payloads_replaced() -> None:
     assert reported == ["headers", "payload", "200"]
 
 
-async def test_the_callbacks_of_the_caller_come_first() -> None:
+async def test_callbacks_of_the_caller_are_called_before_handlers() -> None:
     bus, reported = EventBus(), []
 
     async def on_payload(payload: Any, model: Any) -> Any:

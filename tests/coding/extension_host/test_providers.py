@@ -24,7 +24,7 @@ ME = Owner(name="me", path="/me.py")
 MODEL = {"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}
 
 
-async def test_an_extension_may_answer_as_a_model_itself(tmp_path: Path) -> None:
+async def test_a_provider_of_an_extension_can_answer_requests_itself(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         async def answer(call: Any, builder: Any, flush: Any) -> None:
             builder.start()
@@ -63,14 +63,14 @@ def test_a_configured_provider_has_its_models_and_headers() -> None:
     assert provider.row.secrets == ("$KEY", "1")
 
 
-def test_without_models_a_provider_that_there_is_is_changed() -> None:
+def test_without_models_an_existing_provider_is_reconfigured() -> None:
     provider = provider_from("anthropic", {"base_url": "http://127.0.0.1:9"}, {})
 
     assert {model.base_url for model in provider.models()} == {"http://127.0.0.1:9"}
     assert isinstance(provider, ConfiguredProvider)
 
 
-def test_an_invalid_description_is_explained() -> None:
+def test_an_invalid_provider_configuration_is_refused() -> None:
     with pytest.raises(ExtensionError, match="has no configuration"):
         provider_from("x", None, {})
     with pytest.raises(ExtensionError, match="baseUrl"):
@@ -93,7 +93,7 @@ class Collection:
         self.known.pop(name, None)
 
 
-def test_providers_are_queued_and_restore_what_they_replaced() -> None:
+def test_a_removed_provider_restores_the_one_that_it_replaced() -> None:
     original = FauxProvider(says("a"))
     mine, yours = FauxProvider(says("b")), FauxProvider(says("c"))
     providers, models = Providers(), Collection(original)
@@ -110,7 +110,9 @@ def test_providers_are_queued_and_restore_what_they_replaced() -> None:
     assert FAUX_MODEL in original.models()
 
 
-async def test_a_failing_model_list_does_not_affect_other_providers(tmp_path: Path) -> None:
+async def test_a_failing_model_list_is_reported_and_keeps_the_previous_models(
+    tmp_path: Path,
+) -> None:
     lists = [[{**MODEL, "id": "new"}]]
 
     async def listed(access: Any) -> list[dict[str, Any]]:

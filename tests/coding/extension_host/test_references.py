@@ -31,7 +31,7 @@ class Rules:
         return Resource(text="one\ntwo\nthree")
 
 
-async def test_a_scheme_is_read_like_a_file_and_only_read(tmp_path: Path) -> None:
+async def test_a_reference_is_read_like_a_file_and_writing_it_is_refused(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_scheme("rule", Rules())
 
@@ -52,7 +52,7 @@ async def test_a_scheme_is_read_like_a_file_and_only_read(tmp_path: Path) -> Non
     ]
 
 
-async def test_a_note_stands_before_every_part(tmp_path: Path) -> None:
+async def test_a_note_is_shown_before_every_part_of_a_resource(tmp_path: Path) -> None:
     class Pages:
         async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
             return Resource(text="one\ntwo", note="[From a server.]")
@@ -99,7 +99,7 @@ async def test_a_path_form_can_be_written(tmp_path: Path) -> None:
     assert [text for text, _ in reported] == ["Successfully wrote to x.db:key\n1 row", "value"]
 
 
-async def test_layers_of_files_remark_on_what_tools_write(tmp_path: Path) -> None:
+async def test_file_layers_can_add_notes_to_tool_results(tmp_path: Path) -> None:
     changes: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -124,7 +124,7 @@ async def test_layers_of_files_remark_on_what_tools_write(tmp_path: Path) -> Non
     assert changes == [("a.py", None, True), ("a.py", b"x = 1", True)]
 
 
-async def test_a_path_may_be_guarded_whatever_tool_writes_it(tmp_path: Path) -> None:
+async def test_a_file_layer_can_refuse_writes(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         async def guard(change: FileChange, write: FileWrite) -> FileWritten:
             raise ToolFailed("The plan is not approved yet: nothing is written.")
@@ -137,7 +137,7 @@ async def test_a_path_may_be_guarded_whatever_tool_writes_it(tmp_path: Path) -> 
     assert not (tmp_path / "home/project/a.py").exists()
 
 
-async def test_a_reference_is_listed_if_the_handler_can(tmp_path: Path) -> None:
+async def test_a_reference_is_listed_if_its_handler_supports_it(tmp_path: Path) -> None:
     class Listing(Rules):
         def list(self, ref: ResourceRef) -> list[str]:
             return [] if ref.rest else ["style", "tests"]

@@ -12,7 +12,7 @@ from pi.coding.extension_host.errors import ExtensionError
 from tests.coding.extension_host.extension_session import extension_session
 
 
-def test_a_docstring_is_the_description() -> None:
+def test_the_first_line_of_a_docstring_is_the_description() -> None:
     def documented() -> None:
         """Do it.
 
@@ -25,7 +25,7 @@ def test_a_docstring_is_the_description() -> None:
     assert seen == ["Do it", ""]
 
 
-async def test_a_command_that_cannot_be_called_is_refused(tmp_path: Path) -> None:
+async def test_a_command_with_an_invalid_name_or_signature_is_refused(tmp_path: Path) -> None:
     problems: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -64,7 +64,7 @@ async def test_a_command_completes_its_arguments(tmp_path: Path) -> None:
         assert listed == {"go": "Go there", "stay": UNSET}
 
 
-async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
+async def test_removed_registrations_no_longer_apply(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append) as hosted:
@@ -88,7 +88,7 @@ async def test_what_is_taken_back_no_longer_counts(tmp_path: Path) -> None:
         )
 
 
-async def test_shared_objects_report_under_the_name_of_the_extension(tmp_path: Path) -> None:
+async def test_shared_returns_the_created_object(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.coding.extension_host.scope import Registration
 
 
-def test_a_registration_ends_once() -> None:
+def test_a_registration_is_removed_once() -> None:
     ended: list[int] = []
     registration = Registration(lambda: ended.append(1))
 
@@ -14,7 +14,7 @@ def test_a_registration_ends_once() -> None:
     assert (ended, registration.active) == ([1], False)
 
 
-def test_a_forgotten_registration_ends_nothing() -> None:
+def test_removing_a_forgotten_registration_has_no_effect() -> None:
     ended: list[int] = []
     registration = Registration(lambda: ended.append(1))
 

@@ -21,7 +21,7 @@ def test_policies_are_listed_by_position_and_changes_are_reported() -> None:
     assert changes == ["policies", "policies"]
 
 
-def test_names_that_are_used_twice_are_known() -> None:
+def test_names_that_are_registered_twice_are_listed() -> None:
     registries = Registries(tools_changed=lambda: None, policies_changed=lambda: None)
     one = Owner(name="a", path="/a.py", rank="user")
     two = Owner(name="b", path="/b.py", rank="explicit")

@@ -16,7 +16,7 @@ from tests.coding.runtime.test_remote_session import FakeRemote
 HEADER = {"id": "far-away", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/somewhere"}
 
 
-async def test_a_command_joins_a_session_and_another_one_leaves_it(tmp_path: Path) -> None:
+async def test_commands_can_open_and_leave_a_replica(tmp_path: Path) -> None:
     replicas: list[Replica | None] = []
     remote: Remote = FakeRemote()
 
@@ -63,7 +63,7 @@ async def joined(hosted: Any, file: Path, *items: dict[str, Any]) -> Replica | N
     return replica
 
 
-async def test_a_replica_with_a_file_keeps_what_arrives_and_joining_again_continues_it(
+async def test_a_replica_stores_entries_in_its_file_and_continues_it_when_reopened(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "collab" / "room.jsonl"
@@ -79,7 +79,7 @@ async def test_a_replica_with_a_file_keeps_what_arrives_and_joining_again_contin
         await joined(hosted, file, {"kind": "snapshot", "data": again})
 
         assert (lines[0]["id"], lines[0]["cwd"]) == ("far-away", "/somewhere")
-        assert lines[1:] == [first, second]  # also what this version does not know
+        assert lines[1:] == [first, second]  # with unknown fields
         assert len(file.read_text().splitlines()) == 4
         assert hosted.session.entries.log.file == file
         assert file.stat().st_mode & 0o777 == 0o600
@@ -115,7 +115,7 @@ async def test_an_entry_that_is_not_one_line_is_refused(tmp_path: Path) -> None:
         assert not file.exists()
 
 
-async def test_no_tool_runs_here_for_a_remote_session(tmp_path: Path) -> None:
+async def test_tools_cannot_be_called_in_a_replica(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         await joined(hosted, tmp_path / "room.jsonl")
         with pytest.raises(RemoteSessionError, match="Cannot call a tool"):

@@ -19,7 +19,7 @@ async def test_rules_are_found_without_registration(tmp_path: Path) -> None:
         assert (rule.key, rule.source, rule.scope) == ("tabs", "cursor", "project")
 
 
-async def test_extensions_of_an_untrusted_project_are_not_loaded(tmp_path: Path) -> None:
+async def test_rules_of_an_untrusted_project_are_not_loaded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, approve=False) as hosted:
         hosted.fixture.write("project/.cursor/rules/tabs.mdc", "Use tabs.")
@@ -28,7 +28,9 @@ async def test_extensions_of_an_untrusted_project_are_not_loaded(tmp_path: Path)
         assert apis[0].context.resources.load("rules") == ()
 
 
-async def test_extensions_bring_kinds_and_sources_that_end_with_them(tmp_path: Path) -> None:
+async def test_resource_kinds_and_sources_of_extensions_can_be_added_and_removed(
+    tmp_path: Path,
+) -> None:
     seen: list[Any] = []
 
     def kinds(pi: ExtensionAPI) -> None:
@@ -62,7 +64,7 @@ async def test_an_unknown_kind_is_reported(tmp_path: Path) -> None:
             apis[0].context.resources.load("songs")
 
 
-async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> None:
+async def test_skills_and_templates_of_the_session_are_loaded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     agent = tmp_path / "home" / ".pi" / "agent"
     for name, text in {
@@ -80,7 +82,7 @@ async def test_skills_and_templates_are_those_of_the_session(tmp_path: Path) -> 
         assert (prompt.key, prompt.path) == ("hi", agent / "prompts/hi.md")
 
 
-async def test_those_of_accepted_agents_are_among_those_of_the_session(tmp_path: Path) -> None:
+async def test_skills_of_accepted_agents_are_loaded(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     skill = "---\nname: tidy\ndescription: Tidy up.\n---\nTidy."
     for name in (".pi/agent/skills", ".claude/skills", ".codex/skills"):

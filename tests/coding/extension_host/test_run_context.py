@@ -29,7 +29,7 @@ async def test_compaction_waits_until_idle_and_reports_its_result(tmp_path: Path
     assert problems[0] == "Nothing to compact (session too small)"
 
 
-async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
+async def test_a_handler_can_request_abort_and_shutdown(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         def stop(event: Any, ctx: Any) -> None:
@@ -45,7 +45,7 @@ async def test_abort_and_shutdown_are_requested(tmp_path: Path) -> None:
     assert answer.stop_reason == "error"
 
 
-async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
+async def test_tasks_of_the_run_scope_end_with_the_run(tmp_path: Path) -> None:
     story: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -78,7 +78,7 @@ async def test_what_is_started_in_a_run_ends_with_it(tmp_path: Path) -> None:
             _ = apis[0].context.run_scope
 
 
-async def test_the_interrupting_extension_is_named(tmp_path: Path) -> None:
+async def test_an_interrupt_records_the_name_of_the_extension(tmp_path: Path) -> None:
     def rude(pi: ExtensionAPI) -> None:
         @pi.on("message_update")
         def cut(event: Any, ctx: Any) -> None:

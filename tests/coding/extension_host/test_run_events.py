@@ -39,7 +39,7 @@ def test_input_is_changed_until_it_is_handled() -> None:
     assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
-def test_messages_of_all_handlers_are_added_and_the_last_prompt_counts() -> None:
+def test_messages_of_all_handlers_are_added_and_the_last_prompt_is_used() -> None:
     event = BeforeAgentStartEvent(
         prompt="x",
         images=(),
@@ -73,7 +73,7 @@ def test_the_first_block_of_a_call_wins() -> None:
     assert call.with_answer(Block(reason="no")).is_settled
 
 
-def test_changes_of_a_result_add_up() -> None:
+def test_changes_of_a_tool_result_are_combined() -> None:
     result = ToolResultEvent(tool_name="x", tool_call_id="1", input={}, content=())
     result = result.with_answer(ToolResultAnswer(content=(Text(text="a"),)))
     result = result.with_answer(ToolResultAnswer(is_error=True, details=None))
@@ -101,12 +101,12 @@ def test_a_message_can_be_replaced_by_one_of_its_role(message: Any) -> None:
         (SystemMessage(content="a"), SystemMessage(content="b")),
     ],
 )
-def test_nothing_else_takes_the_place_of_a_message(old: Any, new: Any) -> None:
+def test_an_invalid_replacement_of_a_message_is_refused(old: Any, new: Any) -> None:
     with pytest.raises(TypeError):
         MessageEndEvent(message=old).with_answer(MessageEndAnswer(message=new))
 
 
-def test_a_payload_is_replaced_only_by_a_payload() -> None:
+def test_a_payload_can_only_be_replaced_by_a_dict() -> None:
     event = BeforeProviderRequestEvent(payload={})
 
     assert event.with_answer({"a": 1}).payload == {"a": 1}
@@ -122,7 +122,7 @@ def test_the_last_list_of_messages_wins() -> None:
     )
 
 
-def test_what_is_expensive_is_computed_when_it_is_read() -> None:
+def test_expensive_event_fields_are_computed_on_access() -> None:
     read: list[str] = []
 
     def reading(name: str, value: object) -> object:
@@ -142,4 +142,4 @@ def test_what_is_expensive_is_computed_when_it_is_read() -> None:
     assert (context.context_messages, context.llm_messages) == ((), [])
     assert update.message is ANSWER
     assert read == ["entries", "messages", "messages", "partial"]
-    assert context.can_continue  # something waits
+    assert context.can_continue  # a message is pending

@@ -12,7 +12,7 @@ def new_scope(clock: FakeClock, problems: list[str]) -> Scope:
     return Scope(clock, name="x", report=lambda what, error: problems.append(f"{what}: {error}"))
 
 
-async def test_everything_that_a_scope_has_ends_with_it() -> None:
+async def test_closing_a_scope_ends_registrations_tasks_and_closers_in_order() -> None:
     problems: list[str] = []
     ended: list[str] = []
     scope = new_scope(FakeClock(), problems)

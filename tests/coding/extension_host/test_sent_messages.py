@@ -34,7 +34,7 @@ def speaker(*sent: Any, **how: Any) -> Any:
 
 
 @pytest.mark.behaviour("recorded-message-starts-nothing")
-async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
+async def test_a_message_without_trigger_turn_starts_no_run(tmp_path: Path) -> None:
     async with extension_session(tmp_path, speaker()) as hosted:
         await hosted.session.prompt("/say noted")
 
@@ -43,7 +43,9 @@ async def test_what_is_only_recorded_starts_no_run(tmp_path: Path) -> None:
         assert hosted.fixture.provider.requests == []
 
 
-async def test_a_message_may_begin_a_run_that_the_prompt_waits_for(tmp_path: Path) -> None:
+async def test_a_message_with_trigger_turn_starts_a_run_that_the_prompt_awaits(
+    tmp_path: Path,
+) -> None:
     async with extension_session(
         tmp_path, speaker(trigger_turn=True), steps=(says("fine"),)
     ) as hosted:
@@ -63,7 +65,9 @@ async def test_a_message_for_the_next_turn_follows_the_next_prompt(tmp_path: Pat
 
 
 @pytest.mark.parametrize("deliver_as", ["steer", "follow_up", None])
-async def test_during_a_run_a_message_waits_for_its_turn(tmp_path: Path, deliver_as: Any) -> None:
+async def test_a_message_during_a_run_is_delivered_as_requested(
+    tmp_path: Path, deliver_as: Any
+) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         async def remark(event: Any, ctx: Any) -> None:

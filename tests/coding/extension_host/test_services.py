@@ -33,7 +33,7 @@ async def test_a_setting_has_its_declared_kind_and_default(tmp_path: Path) -> No
     assert changes == [1]
 
 
-async def test_a_setting_is_stored_where_the_extension_wants(tmp_path: Path) -> None:
+async def test_a_setting_is_stored_in_the_requested_place(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     changes: list[Any] = []
 
@@ -60,7 +60,7 @@ async def test_a_setting_is_stored_where_the_extension_wants(tmp_path: Path) -> 
     assert project == {"roles": {"default": "mine"}}
 
 
-async def test_the_network_is_reached_through_the_clients_own_settings(tmp_path: Path) -> None:
+async def test_an_extension_can_send_and_stream_http_requests(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async def answer(reader: Any, writer: asyncio.StreamWriter) -> None:

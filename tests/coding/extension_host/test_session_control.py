@@ -10,7 +10,7 @@ from tests.coding.extension_host.extension_session import extension_session
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_sessions_are_replaced_and_come_back(tmp_path: Path) -> None:
+async def test_a_session_can_be_replaced_and_resumed(tmp_path: Path) -> None:
     async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
         await hosted.session.prompt("hello")
         control: SessionControl = SessionControl(hosted.session)

@@ -30,7 +30,7 @@ def test_the_first_trust_decision_wins() -> None:
     assert event.with_answer(TrustAnswer(trusted="no")).is_settled
 
 
-def test_paths_of_resources_add_up() -> None:
+def test_resource_paths_of_all_handlers_are_combined() -> None:
     event = ResourcesDiscoverEvent(cwd="/", reason="startup")
     event = event.with_answer(ResourcesAnswer(skill_paths=("a",)))
     event = event.with_answer(ResourcesAnswer(skill_paths=("b",), prompt_paths=("c",)))
@@ -63,7 +63,7 @@ def test_a_compaction_can_be_cancelled_and_its_prompt_extended() -> None:
     )
 
 
-def test_answers_to_a_move_add_up() -> None:
+def test_answers_to_a_move_in_the_tree_are_combined() -> None:
     event = SessionBeforeTreeEvent(preparation=MOVE)
     event = event.with_answer(TreeDecision(label="l", summary={"summary": "s"}))  # type: ignore[arg-type]
     event = event.with_answer(TreeDecision(custom_instructions="i"))
@@ -74,7 +74,7 @@ def test_answers_to_a_move_add_up() -> None:
     assert event.with_answer(TreeDecision(cancel=True)).is_settled
 
 
-def test_the_first_answer_runs_or_refuses_a_shell_command_of_the_user() -> None:
+def test_an_answer_or_a_failure_decides_about_a_shell_command_of_the_user() -> None:
     event = UserBashEvent(command="ls", exclude_from_context=False, cwd="/")
     result = BashResult(output="x", exit_code=0)
 
@@ -85,7 +85,7 @@ def test_the_first_answer_runs_or_refuses_a_shell_command_of_the_user() -> None:
     assert event.after_failure(ValueError()).is_settled
 
 
-def test_the_last_answer_about_warming_wins() -> None:
+def test_an_answer_replaces_the_cache_warming_decision() -> None:
     event = CacheWarmingDecisionEvent(
         warm_cost=1, miss_cost=2, continuation_probability=0.5, action="warm"
     )

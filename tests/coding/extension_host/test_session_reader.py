@@ -7,7 +7,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_a_session_can_be_read_under_the_names_of_its_manager(tmp_path: Path) -> None:
+async def test_the_session_manager_of_a_context_reads_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
@@ -31,7 +31,7 @@ async def test_a_session_can_be_read_under_the_names_of_its_manager(tmp_path: Pa
         assert manager.build_context_entries() == manager.get_branch()
 
 
-async def test_in_memory_there_is_no_file(tmp_path: Path) -> None:
+async def test_an_in_memory_session_has_no_file_and_no_directory(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append, persistent=False):

@@ -33,7 +33,7 @@ class SharedRoom:
         raise AssertionError(what) from problem
 
 
-async def test_something_shared_is_made_once_and_closed_after_its_last_user() -> None:
+async def test_a_shared_object_is_created_once_and_closed_after_its_last_user() -> None:
     room = SharedRoom()
     one, two = room.session(), room.session()
 
@@ -44,7 +44,7 @@ async def test_something_shared_is_made_once_and_closed_after_its_last_user() ->
     assert room.story == ["made", "closed"]
 
 
-async def test_it_may_linger_for_the_next_session() -> None:
+async def test_a_shared_object_can_linger_for_the_next_session() -> None:
     room = SharedRoom()
     one, two = room.session(), room.session()
     await room.take(one, linger=10)
@@ -60,7 +60,7 @@ async def test_it_may_linger_for_the_next_session() -> None:
     assert room.story == ["made", "closed"]
 
 
-async def test_everything_ends_with_the_process() -> None:
+async def test_close_also_closes_lingering_shared_objects() -> None:
     room = SharedRoom()
     session = room.session()
     await room.take(session, linger=10)
@@ -87,7 +87,7 @@ async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
     await session.close()
 
 
-def test_an_object_belongs_to_the_event_loop_that_made_it() -> None:
+def test_a_shared_object_belongs_to_the_event_loop_that_created_it() -> None:
     room = SharedRoom()
 
     async def use() -> Any:
@@ -112,7 +112,7 @@ def test_an_object_belongs_to_the_event_loop_that_made_it() -> None:
         second.close()
 
 
-async def test_an_object_that_does_not_close_delays_the_end_for_a_bounded_time() -> None:
+async def test_a_hanging_shared_object_delays_closing_only_for_the_grace_period() -> None:
     room = SharedRoom()
 
     async def make(scope: Scope) -> None:

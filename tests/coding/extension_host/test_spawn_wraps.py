@@ -80,7 +80,7 @@ async def test_a_wrap_sees_only_its_kinds(tmp_path: Path) -> None:
     assert seen == ["user"]
 
 
-async def test_a_prepared_request_has_passed_the_wraps_and_is_started_as_it_is(
+async def test_a_prepared_spawn_request_passes_the_wraps_only_once(
     tmp_path: Path,
 ) -> None:
     seen: list[str] = []
@@ -109,7 +109,7 @@ async def test_a_prepared_request_has_passed_the_wraps_and_is_started_as_it_is(
     assert (seen, output) == (["echo"], b"wrapped\n")
 
 
-async def test_the_shell_of_the_bash_tool_can_be_asked_for(tmp_path: Path) -> None:
+async def test_shell_setup_describes_the_shell_of_the_bash_tool(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(
         tmp_path, apis.append, settings={"shellCommandPrefix": "true"}
@@ -143,7 +143,9 @@ async def test_a_wrap_refuses_a_command_and_the_model_gets_the_reason(tmp_path: 
 
 
 @pytest.mark.parametrize("fault", [lambda request: None, lambda request: 1 / 0])
-async def test_a_wrap_that_fails_lets_nothing_start(tmp_path: Path, fault: Any) -> None:
+async def test_a_failing_wrap_prevents_the_program_from_starting(
+    tmp_path: Path, fault: Any
+) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.wrap_spawn(fault)
 
@@ -173,7 +175,7 @@ async def test_a_wrap_may_run_programs_itself(tmp_path: Path) -> None:
     assert done.stdout == "found\n"
 
 
-async def test_the_wraps_of_a_session_hold_in_nested_sessions(tmp_path: Path) -> None:
+async def test_spawn_wraps_of_a_session_apply_to_nested_sessions(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     def extension(pi: ExtensionAPI) -> None:

@@ -55,7 +55,7 @@ def watching(
 
 
 def spin() -> None:
-    """Bounded, in case it is not interrupted."""
+    """Busy-wait, bounded in case it is not interrupted."""
     end = time.monotonic() + AGES
     while time.monotonic() < end:
         pass

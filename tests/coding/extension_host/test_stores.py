@@ -13,7 +13,7 @@ from pi.testing import FakeClock
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path) -> None:
+async def test_session_values_follow_the_current_branch(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
@@ -31,7 +31,7 @@ async def test_what_is_stored_in_the_session_follows_its_branches(tmp_path: Path
         assert store.get("n", "gone") == "gone"
 
 
-async def test_values_of_a_project_are_not_visible_in_another(tmp_path: Path) -> None:
+async def test_project_and_global_values_are_separate(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append):

@@ -77,7 +77,7 @@ async def test_a_nested_session_has_the_wraps_layers_and_guards_of_its_parent(
     assert story == ["asked", "wrote a", "asked", "asked"]
 
 
-async def test_a_layer_can_leave_the_writes_of_nested_sessions_to_its_extension_there(
+async def test_a_file_layer_with_nested_false_ignores_writes_of_nested_sessions(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -104,7 +104,7 @@ async def test_a_layer_can_leave_the_writes_of_nested_sessions_to_its_extension_
     assert story == ["layer of session 1 wrote a", "layer of session 0 wrote b"]
 
 
-async def test_several_work_side_by_side_and_can_be_aborted(tmp_path: Path) -> None:
+async def test_several_nested_sessions_run_concurrently_and_can_be_aborted(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     def answer(call: Call) -> Reply:
@@ -138,7 +138,7 @@ async def test_a_nested_session_that_takes_too_long_is_aborted(tmp_path: Path) -
     assert answer.stop_reason == "error"
 
 
-async def test_it_ends_with_the_session_that_began_it(tmp_path: Path) -> None:
+async def test_a_nested_session_ends_with_its_parent(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     steps = (calls("bash", command="sleep 60"), says("never"))
 
@@ -267,7 +267,7 @@ async def test_a_nested_session_has_no_tools_that_the_user_excluded(tmp_path: Pa
     assert [tool.name for tool in declared.tools] == ["read"]
 
 
-async def test_the_policies_of_a_session_guard_those_that_work_for_it_and_shape_nothing_else(
+async def test_policies_of_a_session_get_tool_calls_of_nested_sessions_but_not_requests(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
@@ -375,7 +375,7 @@ async def test_cancelling_the_caller_aborts_the_nested_session(tmp_path: Path) -
         assert len(hosted.fixture.provider.requests) == 2
 
 
-async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_path: Path) -> None:
+async def test_a_background_session_continues_when_the_caller_is_cancelled(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     asked, go_on = asyncio.Event(), asyncio.Event()
 
@@ -403,7 +403,7 @@ async def test_a_background_session_goes_on_when_the_caller_is_cancelled(tmp_pat
         assert answer.text == "done"
 
 
-async def test_a_kept_session_takes_further_prompts_until_it_is_closed(tmp_path: Path) -> None:
+async def test_a_kept_session_accepts_further_prompts_until_it_is_closed(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, steps=(says("one"), says("two"))) as hosted:
         handle = await apis[0].sub_session(SubSession(prompt="first", keep=True))
@@ -474,7 +474,7 @@ async def test_a_nested_session_in_a_file_is_continued_from_it(tmp_path: Path) -
         assert f'"parentSession":"{hosted.session.session_file}"' in file.read_text()
 
 
-async def test_text_is_added_to_the_usual_prompt(tmp_path: Path) -> None:
+async def test_append_system_extends_the_default_or_custom_system_prompt(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         spec = SubSession(prompt="go", append_system="You are a reviewer.")
@@ -491,7 +491,7 @@ async def test_text_is_added_to_the_usual_prompt(tmp_path: Path) -> None:
         assert replaced == str({"preamble": "Be brief.\n\nYou review."})
 
 
-async def test_policies_shape_the_nested_session_only(tmp_path: Path) -> None:
+async def test_policies_passed_to_a_nested_session_apply_only_to_it(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     asked: list[str] = []
 
@@ -534,7 +534,7 @@ async def test_the_thinking_level_of_a_pattern_wins_over_that_of_the_parent(
         assert hosted.fixture.provider.requests[0].options.reasoning == level
 
 
-async def test_an_extension_knows_how_deep_its_session_is_nested(tmp_path: Path) -> None:
+async def test_the_context_has_the_nesting_depth_of_its_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     depths: list[int] = []
 
@@ -554,7 +554,7 @@ def test_the_events_of_a_nested_session_are_exported() -> None:
     assert agent_events.TurnEnd.__struct_config__.tag == "turn_end"
 
 
-async def test_requests_of_its_extensions_and_summaries_count_for_its_usage(
+async def test_the_usage_of_a_nested_session_includes_extensions_and_summaries(
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []

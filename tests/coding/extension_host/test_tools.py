@@ -45,7 +45,7 @@ class Loud(Record):
     loud: bool = False
 
 
-async def test_a_wrap_may_take_other_parameters_and_describe_the_tool_anew() -> None:
+async def test_a_wrap_can_replace_parameters_and_description_of_a_tool() -> None:
     async def around(params: Loud, ctx: ToolContext, inner: Any) -> ToolResult:
         name = params.name.upper() if params.loud else params.name
         result: ToolResult = await inner({"name": name})
@@ -58,7 +58,7 @@ async def test_a_wrap_may_take_other_parameters_and_describe_the_tool_anew() -> 
     assert (made.description, sorted(made.parameters["properties"])) == ("Shout.", ["loud", "name"])
 
 
-async def test_several_wraps_may_add_parameters_and_sentences() -> None:
+async def test_several_wraps_can_extend_parameters_and_description() -> None:
     def adding(parameter: str) -> Wrapping:
         async def around(params: dict[str, Any], ctx: ToolContext, inner: Any) -> ToolResult:
             more = params.pop(parameter, "")
@@ -80,7 +80,7 @@ async def test_several_wraps_may_add_parameters_and_sentences() -> None:
     assert [*greet.parameters["properties"]] == ["name"]
 
 
-async def test_the_schema_of_a_wrap_may_be_raw() -> None:
+async def test_a_wrap_can_declare_its_parameters_as_a_json_schema() -> None:
     async def around(params: dict[str, Any], ctx: ToolContext, inner: Any) -> Any:
         await asyncio.sleep(0)
         return await inner({"name": params["who"]})

@@ -19,7 +19,7 @@ gates = [".mcp.json"]
 
 
 class Asked:
-    """A user who answers questions about trust, and what the questions named."""
+    """A user who answers questions about trust; records the names of the files."""
 
     def __init__(self, *, trusted: bool) -> None:
         self._trusted = trusted
@@ -95,7 +95,7 @@ async def test_a_gate_that_appears_during_a_session_ends_the_trust(tmp_path: Pat
 
 
 @pytest.mark.parametrize("gate", ["/etc/passwd", "../other", ""])
-async def test_a_gate_is_a_name_below_the_project(tmp_path: Path, gate: str) -> None:
+async def test_an_invalid_gate_path_is_reported(tmp_path: Path, gate: str) -> None:
     fixture = SessionFixture(tmp_path)
     kit(fixture, f"gates = [{gate!r}]", "")
     async with await fixture.open():

@@ -63,7 +63,7 @@ async def _refusal(call: Call, pi: ExtensionAPI) -> str:
     return "accepted"
 
 
-async def test_an_unknown_value_is_refused_with_the_one_that_was_probably_meant(
+async def test_an_unknown_value_is_refused_with_a_suggestion(
     tmp_path: Path,
 ) -> None:
     refused: dict[str, str] = {}

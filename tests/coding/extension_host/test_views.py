@@ -50,7 +50,7 @@ def test_a_view_can_return_lines_in_several_forms(given: Any, rows: list[str] | 
     assert render_rows(given, 7) == rows
 
 
-def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
+def test_a_view_gets_the_item_the_options_and_the_theme() -> None:
     seen: list[Any] = []
     registered = RegisteredViews(note=lambda *given: seen.append(given))
 
@@ -63,7 +63,7 @@ def test_a_view_is_given_the_thing_how_to_draw_it_and_the_colours() -> None:
     assert (registered.views.has_any("message"), registered.views.has_any("entry")) == (True, False)
 
 
-def test_a_view_that_is_named_is_imported_when_it_is_drawn() -> None:
+def test_a_view_given_by_name_is_imported() -> None:
     assert resolve_view("textwrap:dedent")("  x") == "x"
 
 
@@ -74,7 +74,7 @@ def test_a_failing_view_is_reported_once_and_skipped() -> None:
     assert registered.reported == [("todo", "view message:note", "No module named 'no'")]
 
 
-def test_a_view_that_follows_one_that_failed_is_drawn() -> None:
+def test_a_view_that_replaces_a_failed_one_is_drawn() -> None:
     registered = RegisteredViews(note=lambda *given: 1 / 0)
     assert registered.rows("note") is None
 
@@ -85,7 +85,7 @@ def test_a_view_that_follows_one_that_failed_is_drawn() -> None:
     assert registered.rows("note") == ["better"]
 
 
-def test_markdown_is_changed_by_all_that_do_not_fail() -> None:
+def test_markdown_is_changed_by_all_transformers_except_failing_ones() -> None:
     registered = RegisteredViews()
     registered.transforms.add(lambda text, about: text + about["message_type"], OWNER)
     registered.transforms.add(lambda text: text, Owner(name="bad", path="bad", number=1))

@@ -22,7 +22,7 @@ async def worker(tmp_path: Path, scenario: Any, function: str = WORK) -> None:
         await scenario(WorkerProcess(apis[0], function))
 
 
-async def test_each_request_has_its_answers(tmp_path: Path) -> None:
+async def test_concurrent_requests_get_their_own_answers(tmp_path: Path) -> None:
     async def scenario(made: WorkerProcess) -> None:
         both = (made.ask({"echo": ["ü", 2]}, seconds=30, answers=2), made.ask({}, seconds=30))
         first, (path,) = await asyncio.gather(*both)
@@ -33,7 +33,7 @@ async def test_each_request_has_its_answers(tmp_path: Path) -> None:
     await worker(tmp_path, scenario)
 
 
-async def test_what_libraries_print_is_dropped(tmp_path: Path) -> None:
+async def test_printed_output_of_libraries_is_discarded(tmp_path: Path) -> None:
     async def scenario(made: WorkerProcess) -> None:
         (one,) = await made.ask({"print": "x" * 200_000}, seconds=30)
         (two,) = await made.ask({"print": "y"}, seconds=30)
@@ -48,7 +48,7 @@ async def test_what_libraries_print_is_dropped(tmp_path: Path) -> None:
     [({"hang": []}, 0.2, []), ({"crash": [1]}, 30, [1])],
     ids=["hangs", "crashes"],
 )
-async def test_answers_that_do_not_come_are_left_out_and_the_process_is_replaced(
+async def test_missing_answers_are_left_out_and_the_process_is_replaced(
     tmp_path: Path, asked: Any, seconds: float, arrived: list[int]
 ) -> None:
     async def scenario(made: WorkerProcess) -> None:

@@ -1,4 +1,4 @@
-"""Commands of bundled extensions yield to what users and projects name the same."""
+"""Commands of bundled extensions yield to commands and templates of the same name."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ async def test_a_command_of_a_user_keeps_its_name_beside_a_bundled_command(tmp_p
         assert ui.seen == [("notify", "mine: x"), ("notify", "bundled: y")]
 
 
-async def test_without_another_of_its_name_a_bundled_command_has_both_names(tmp_path: Path) -> None:
+async def test_a_bundled_command_without_a_conflict_is_available_under_both_names(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     ui = FakeUI()
     async with using(fixture, ui) as session:

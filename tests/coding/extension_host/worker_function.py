@@ -1,4 +1,4 @@
-"""What the tests of worker processes run in the process; it imports little."""
+"""The function that worker processes run in tests; it imports little."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def work(request: dict[str, Any]) -> Iterator[Any]:
-    """What the tests run in the process."""
+    """Answer a request of a test."""
     match request:
         case {"echo": values}:
             yield from values

@@ -57,7 +57,7 @@ class Program:
         )
 
     def project(self) -> None:
-        """Give the project everything that is discovered."""
+        """Add a resource of every discovered kind to the project."""
         put(self.cwd / "AGENTS.md", "Speak French.")
         put(self.cwd / ".pi/skills/dance/SKILL.md", "---\ndescription: how to dance\n---\nJump.")
         put(self.cwd / ".pi/prompts/greet.md", "Say hello to $1.")

@@ -94,14 +94,14 @@ class SessionFixture:
         return built.session
 
     def write(self, name: str, text: str) -> Path:
-        """A file below the home folder."""
+        """Write a file below the home folder."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 
     def seen(self, session: AgentSession, kind: type[Any]) -> asyncio.Event:
-        """Set when the session emits an event of that kind."""
+        """Return an event that is set when the session emits an event of that kind."""
         happened = asyncio.Event()
         session.subscribe(lambda event: happened.set() if isinstance(event, kind) else None)
         return happened
@@ -129,5 +129,5 @@ class Pair(ScriptedProvider):
     """Serves two models, of which the second, ``plain``, does not think."""
 
     def models(self) -> tuple[Model, ...]:
-        """Both."""
+        """Both models."""
         return (FAUX_MODEL, replace(FAUX_MODEL, id="plain", name="Plain", reasoning=False))

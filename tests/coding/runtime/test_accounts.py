@@ -20,7 +20,7 @@ from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
 class FakeUser:
-    """Gives the same answer to every question."""
+    """Returns the same answer to every prompt."""
 
     def __init__(self, answer: str) -> None:
         self._answer = answer
@@ -35,7 +35,7 @@ class FakeUser:
         self.on_notice()
 
 
-async def test_a_key_is_there_for_the_next_request_and_gone_after_a_logout(tmp_path: Path) -> None:
+async def test_a_stored_key_makes_a_provider_usable_until_it_is_removed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, environ={**ENVIRON, "PI_OFFLINE": "1"})
     session = await fixture.open()
 
@@ -65,7 +65,7 @@ async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_an_unknown_provider_is_named_with_a_guess(tmp_path: Path) -> None:
+async def test_an_unknown_provider_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     with pytest.raises(PiError) as problem:
@@ -80,7 +80,7 @@ def _register(fixture: SessionFixture, url: str) -> None:
     fixture.registry.models.register(WireProvider(row, lambda: (model,)))
 
 
-async def test_a_key_that_the_provider_refuses_is_not_stored_and_asked_for_again(
+async def test_a_key_that_the_provider_rejects_is_requested_again_before_it_is_stored(
     tmp_path: Path,
 ) -> None:
     pages: dict[str, Any] = {"/models": (401, {"error": "wrong key"})}

@@ -16,7 +16,7 @@ from tests.files import put
 
 
 class Answering:
-    """A user who gives one answer after another, and writes down the questions."""
+    """A user with scripted answers; records the questions."""
 
     has_ui = True
 
@@ -42,7 +42,7 @@ async def offer(host: Machine, ui: Any, *, reports: bool = True) -> tuple[bool, 
     return accepted, agent_use(host, settings)
 
 
-async def test_each_agent_is_asked_about_once(tmp_path: Path) -> None:
+async def test_the_user_is_asked_once_about_each_agent(tmp_path: Path) -> None:
     host, ui = machine(tmp_path, []), Answering(USE.label, IGNORE.label)
 
     accepted, use = await offer(host, ui)
@@ -59,7 +59,7 @@ async def test_each_agent_is_asked_about_once(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_question_without_an_answer_comes_again(tmp_path: Path) -> None:
+async def test_an_unanswered_question_about_an_agent_is_repeated(tmp_path: Path) -> None:
     host, ui = machine(tmp_path, []), Answering(None, None, USE.label, USE.label)
 
     assert await offer(host, ui) == (False, AgentUse())
@@ -68,7 +68,7 @@ async def test_a_question_without_an_answer_comes_again(tmp_path: Path) -> None:
     assert use.accepted == {"claude", "codex"}
 
 
-async def test_without_a_user_they_are_named_in_one_line(tmp_path: Path) -> None:
+async def test_without_a_user_unused_agents_are_reported_in_one_line(tmp_path: Path) -> None:
     reports: list[str] = []
     host = machine(tmp_path, reports)
 
@@ -92,7 +92,7 @@ async def test_settings_decide_without_a_question(tmp_path: Path) -> None:
     assert use.off == {"codex"}
 
 
-async def test_a_broken_consent_file_accepts_nothing(tmp_path: Path) -> None:
+async def test_with_a_broken_consent_file_no_agent_is_accepted(tmp_path: Path) -> None:
     reports: list[str] = []
     host = machine(tmp_path, reports)
     put(tmp_path / ".pi/agent/consent.json", "{")
@@ -101,7 +101,7 @@ async def test_a_broken_consent_file_accepts_nothing(tmp_path: Path) -> None:
     assert "Cannot read the consent file" in reports[0]
 
 
-async def test_a_broken_consent_file_is_reported_once_and_does_not_end_the_question(
+async def test_a_broken_consent_file_is_reported_once_and_raises_no_error(
     tmp_path: Path,
 ) -> None:
     reports: list[str] = []

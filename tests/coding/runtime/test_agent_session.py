@@ -1,4 +1,4 @@
-"""A session as programs use it that embed pi."""
+"""The session facade for programs that embed pi."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pi.testing import says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
+async def test_prompt_returns_the_last_answer(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("four"))
     async with await fixture.open() as session:
         answer = await session.prompt("2 + 2?")
@@ -19,7 +19,7 @@ async def test_a_prompt_gives_the_last_answer(tmp_path: Path) -> None:
         assert session.session_id == session.entries.log.header.id
 
 
-async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> None:
+async def test_prompt_returns_the_answer_to_the_last_queued_message(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("first"), says("second"))
     async with await fixture.open() as session:
         await session.follow_up("and then?")
@@ -29,7 +29,7 @@ async def test_what_was_queued_gives_no_answer_of_its_own(tmp_path: Path) -> Non
         assert answer.text == "second"
 
 
-async def test_a_new_session_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+async def test_a_session_can_be_replaced_and_opened_again(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     async with await fixture.open() as session:
         await session.prompt("hi")
@@ -42,7 +42,7 @@ async def test_a_new_session_takes_the_place_of_the_old_one(tmp_path: Path) -> N
         assert (session.session_id, session.session_file) == (first, file)
 
 
-async def test_tools_can_be_chosen(tmp_path: Path) -> None:
+async def test_active_tools_are_selected_and_unknown_names_are_ignored(tmp_path: Path) -> None:
     async with await SessionFixture(tmp_path).open() as session:
         session.set_active_tools(["read", "unheard-of"])
 
@@ -50,7 +50,7 @@ async def test_tools_can_be_chosen(tmp_path: Path) -> None:
         assert {"read", "bash", "grep"} <= set(session.all_tools)
 
 
-async def test_a_session_is_written_as_a_page(tmp_path: Path) -> None:
+async def test_a_session_is_exported_as_an_html_page(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("four"))
     async with await fixture.open() as session:
         await session.prompt("2 + 2?")

@@ -1,4 +1,4 @@
-"""From a folder and a few filter to a session that answers."""
+"""Assembling a session from a folder and options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture, kinds
 
 
-async def test_a_new_session_begins_with_its_choices_and_answers(tmp_path: Path) -> None:
+async def test_a_new_session_starts_with_model_and_thinking_level_entries(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("Hello."))
     session = await fixture.open()
     assert kinds(session) == ["model_change", "thinking_level_change"]
@@ -25,7 +25,7 @@ async def test_a_new_session_begins_with_its_choices_and_answers(tmp_path: Path)
     await session.close()
 
 
-async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
+async def test_the_null_prompt_variable_empties_the_system_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("Hello."), environ={**ENVIRON, "NULL_PROMPT": "true"})
     session = await fixture.open()
     await session.prompts.prompt("hi")
@@ -36,7 +36,9 @@ async def test_a_variable_leaves_out_the_whole_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("resume-restores-and-adds-nothing")
-async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path: Path) -> None:
+async def test_resuming_a_session_appends_nothing_and_keeps_its_conversation(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("one"), says("two"))
     session = await fixture.open()
     await session.prompts.prompt("first")
@@ -55,7 +57,7 @@ async def test_a_resumed_session_goes_on_and_opening_it_appends_nothing(tmp_path
     await again.close()
 
 
-async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
+async def test_a_named_session_is_saved_without_any_message(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open(name="my work")
     await session.close()
@@ -64,7 +66,7 @@ async def test_a_name_is_worth_a_file(tmp_path: Path) -> None:
     assert "my work" in session.entries.log.file.read_text()
 
 
-async def test_the_bash_tool_knows_the_session(tmp_path: Path) -> None:
+async def test_the_bash_tool_sets_variables_with_the_session_and_the_model(tmp_path: Path) -> None:
     command = "echo $PI_SESSION_ID $PI_PROVIDER $PI_MODEL $PI_REASONING_LEVEL $PI_SESSION_FILE"
     fixture = SessionFixture(tmp_path, calls("bash", command=command), says("ok"))
     session = await fixture.open(thinking="low")

@@ -1,4 +1,4 @@
-"""What a session stands on, before there is one."""
+"""The preparation of a session: directory, trust, and log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
-async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -> None:
+async def test_resuming_a_session_with_a_missing_directory_raises_an_error(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     gone = fixture.home / "gone"
     gone.mkdir()
@@ -29,7 +29,7 @@ async def test_a_session_whose_directory_is_gone_fails_clearly(tmp_path: Path) -
         await fixture.open(open_log=lambda location: open_session(file, location))
 
 
-async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> None:
+async def test_a_resumed_session_uses_its_own_working_directory(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"), calls("bash", command="pwd"), says("done"))
     other = fixture.home / "other"
     other.mkdir()
@@ -46,7 +46,7 @@ async def test_a_session_of_another_directory_works_there(tmp_path: Path) -> Non
     await again.close()
 
 
-async def test_in_memory_nothing_is_written(tmp_path: Path) -> None:
+async def test_an_in_memory_session_writes_no_session_file(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     session = await fixture.open(persistent=False)
     await session.prompts.prompt("first")
@@ -56,7 +56,7 @@ async def test_in_memory_nothing_is_written(tmp_path: Path) -> None:
     assert not (fixture.agent_dir / "sessions").exists()
 
 
-async def test_what_trust_keeps_closed_is_named_once_with_the_way_to_open_it(
+async def test_untrusted_files_are_reported_once_with_a_hint(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
@@ -80,7 +80,7 @@ async def test_an_approved_project_is_read(tmp_path: Path) -> None:
     assert fixture.reports == []
 
 
-async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path) -> None:
+async def test_the_session_file_is_unlocked_if_the_session_cannot_be_opened(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"))
     session = await fixture.open()
     await session.prompts.prompt("first")
@@ -96,7 +96,7 @@ async def test_when_no_session_comes_of_it_the_file_is_free_again(tmp_path: Path
     await again.close()
 
 
-async def test_sessions_of_very_old_versions_are_found(tmp_path: Path) -> None:
+async def test_session_files_of_very_old_versions_are_moved_to_their_folder(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     async with await fixture.open() as session:
         await session.prompt("hi")

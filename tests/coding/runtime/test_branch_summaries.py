@@ -1,4 +1,4 @@
-"""Notes on a branch that is left."""
+"""Summaries of an abandoned branch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.coding.compaction.compaction_fixture import SMALL
 from tests.coding.compaction.test_measuring import answered, append_user, conversation
 
 
-async def test_only_what_is_left_behind_is_summarised() -> None:
+async def test_only_entries_of_the_abandoned_branch_are_summarised() -> None:
     log = conversation().log
     root = append_user(log, "root")
     append_user(log, "left one")
@@ -55,7 +55,7 @@ async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None
     assert notes.details == {"readFiles": ("a.py",), "modifiedFiles": ()}
 
 
-async def test_instructions_are_added_or_replace_the_task() -> None:
+async def test_custom_instructions_extend_or_replace_the_summary_prompt() -> None:
     log = conversation().log
     root = append_user(log, "root")
     append_user(log, "left")
@@ -74,7 +74,7 @@ async def test_instructions_are_added_or_replace_the_task() -> None:
     assert len(asked[1]) < len(asked[0])
 
 
-async def test_handlers_add_to_a_move_and_may_forbid_it() -> None:
+async def test_handlers_can_change_or_cancel_a_move_in_the_tree() -> None:
     log = conversation().log
     root = append_user(log, "root")
     append_user(log, "left")

@@ -42,7 +42,7 @@ def big(reply: Reply) -> Reply:
     return replace(reply, usage=Usage(input=1000, output=10))
 
 
-async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_cost(
+async def test_the_cache_is_refreshed_while_a_tool_runs_and_its_usage_is_recorded(
     tmp_path: Path,
 ) -> None:
     go_on, begun = asyncio.Event(), asyncio.Event()
@@ -74,7 +74,7 @@ async def test_a_cache_stays_warm_while_a_tool_runs_and_the_log_knows_what_it_co
         assert hosted.fixture.clock.sleeping == 0  # the timer has stopped
 
 
-async def test_an_idle_cache_is_refreshed_only_if_enabled_and_not_for_ever(
+async def test_an_idle_cache_is_refreshed_a_limited_number_of_times_if_enabled(
     tmp_path: Path,
 ) -> None:
     settings = {"cacheWarming": "idle"}
@@ -82,19 +82,21 @@ async def test_an_idle_cache_is_refreshed_only_if_enabled_and_not_for_ever(
         provider = await prompt(hosted, big(says("hi")), *[says("w")] * 9)
         await hosted.fixture.clock.advance(1000)
 
-        assert len(provider.requests) == 4  # each time it is less likely to be of use
+        assert len(provider.requests) == 4  # each time a continuation is less likely
         assert kinds(hosted.session)[-3:] == ["usage"] * 3
 
 
 @pytest.mark.parametrize("settings", [{}, {"cacheWarming": "off"}])
-async def test_otherwise_nothing_is_delayed(tmp_path: Path, settings: dict[str, str]) -> None:
+async def test_no_timer_runs_unless_idle_cache_warming_is_enabled(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
     async with extension_session(tmp_path, settings=settings) as hosted:
         await prompt(hosted, big(says("hi")))
 
         assert hosted.fixture.clock.sleeping == 0
 
 
-async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
+async def test_an_extension_can_stop_cache_warming(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def frugal(pi: ExtensionAPI) -> None:
@@ -113,7 +115,7 @@ async def test_an_extension_has_the_last_word(tmp_path: Path) -> None:
         assert len(provider.requests) == 1
 
 
-async def test_a_session_that_is_left_is_not_warmed(tmp_path: Path) -> None:
+async def test_the_cache_of_a_replaced_session_is_not_refreshed(tmp_path: Path) -> None:
     async with extension_session(tmp_path, settings={"cacheWarming": "idle"}) as hosted:
         provider = await prompt(hosted, big(says("hi")), says("w"))
         await hosted.session.new_session()
@@ -122,14 +124,14 @@ async def test_a_session_that_is_left_is_not_warmed(tmp_path: Path) -> None:
         assert len(provider.requests) == 1
 
 
-def test_only_what_is_likely_enough_pays() -> None:
+def test_the_cache_is_refreshed_only_if_a_continuation_is_likely() -> None:
     likely, unlikely = decision(CACHED, 1000, 1.0), decision(CACHED, 1000, 0.05)
 
     assert (likely.action, unlikely.action) == ("warm", "stop")
     assert (likely.warm_cost, likely.miss_cost) == (0.001, 0.01)
 
 
-def test_who_does_not_say_how_long_a_cache_lives_is_not_asked() -> None:
+def test_the_cache_lifetime_is_none_unless_the_model_declares_it() -> None:
     known = [lifetime(model, long=long) for model in (FAUX_MODEL, CACHED) for long in (False, True)]
 
     assert known == [None, None, 100, None]

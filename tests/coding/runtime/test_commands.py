@@ -8,7 +8,7 @@ from pi.coding.port.results import Command
 from pi.coding.resources.sources import SourceInfo
 
 
-def test_a_command_without_a_description_has_none() -> None:
+def test_a_command_without_a_description_is_encoded_without_the_field() -> None:
     command = Command(name="x", source="prompt", source_info=SourceInfo(path="/x.md"))
 
     assert msgspec.to_builtins(command) == {

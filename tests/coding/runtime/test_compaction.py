@@ -18,7 +18,7 @@ from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
-async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_answer(
+async def test_a_compaction_is_stored_and_the_context_usage_is_unknown_afterwards(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(
@@ -39,7 +39,9 @@ async def test_a_compaction_is_stored_and_the_gauge_is_unknown_until_the_next_an
     await session.close()
 
 
-async def test_nothing_to_compact_is_reported_and_raised(tmp_path: Path) -> None:
+async def test_compacting_an_empty_session_raises_an_error_and_emits_start_and_end(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     with pytest.raises(CompactionFailed, match="Nothing to compact"):
@@ -49,7 +51,7 @@ async def test_nothing_to_compact_is_reported_and_raised(tmp_path: Path) -> None
     await session.close()
 
 
-async def test_whether_it_happens_by_itself_is_said_for_the_session(tmp_path: Path) -> None:
+async def test_automatic_compaction_can_be_disabled_for_one_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     session.compaction.set_automatic(enabled=False)
@@ -61,7 +63,7 @@ async def test_whether_it_happens_by_itself_is_said_for_the_session(tmp_path: Pa
 
 
 @pytest.mark.behaviour("typed-meanwhile-is-delivered")
-async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path) -> None:
+async def test_queued_messages_are_delivered_after_a_failed_compaction(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("answered"))
     session = await fixture.open()
     await session.prompts.steer("while you compact")
@@ -74,7 +76,7 @@ async def test_what_was_queued_meanwhile_is_delivered_afterwards(tmp_path: Path)
 
 
 @pytest.mark.behaviour("escape-stops-compaction")
-async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Path) -> None:
+async def test_a_prompt_sent_during_a_compaction_starts_its_run_afterwards(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path, says("a"), says("b"), says("Notes."), says("Notes."), says("c")
     )
@@ -98,7 +100,9 @@ async def test_what_is_said_meanwhile_begins_a_run_only_afterwards(tmp_path: Pat
     await session.close()
 
 
-async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: Path) -> None:
+async def test_a_prompt_that_waits_for_a_compaction_is_rejected_after_an_abort(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), says("Notes."))
     fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
     session = await fixture.open()
@@ -109,7 +113,7 @@ async def test_what_waits_for_a_compaction_is_not_said_after_an_abort(tmp_path: 
     async def speak_and_abort(event: object) -> None:
         if isinstance(event, CompactionStart):
             prompts.append(asyncio.ensure_future(session.prompts.prompt("meanwhile")))
-            for _ in range(10):  # until it waits
+            for _ in range(10):  # until the prompt waits
                 await asyncio.sleep(0)
             await session.abort()
 
@@ -151,7 +155,7 @@ async def test_an_unknown_strategy_is_reported_once(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_strategy_of_an_extension_is_no_unknown_one(tmp_path: Path) -> None:
+async def test_a_strategy_of_an_extension_is_not_reported_as_unknown(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/extensions/mine.py", MINE)
     fixture.write(".pi/agent/settings.json", '{"compaction": {"strategy": "mine"}}')
@@ -162,14 +166,14 @@ async def test_a_strategy_of_an_extension_is_no_unknown_one(tmp_path: Path) -> N
     assert fixture.reports == []
 
 
-async def test_an_endpoint_of_the_user_gets_no_secrets_and_a_project_cannot_name_one(
+async def test_remote_compaction_sends_no_secrets_and_ignores_the_endpoint_of_a_project(
     tmp_path: Path,
 ) -> None:
     key = "sk-" + "k3y" * 9
     bodies: list[str] = []
 
     async def script(peer: Peer) -> None:
-        with suppress(asyncio.IncompleteReadError):  # until the client leaves
+        with suppress(asyncio.IncompleteReadError):  # until the client disconnects
             while True:
                 asked = await peer.request()
                 bodies.append(asked.partition(b"\r\n\r\n")[2].decode())

@@ -16,7 +16,7 @@ def echo(text: str) -> str:
     return text
 
 
-def test_without_extensions_everything_is_as_it_is() -> None:
+def test_without_extensions_contributions_are_empty_and_change_nothing() -> None:
     contributions, policy = ExtensionContributions(), Policy()
 
     assert contributions.wrapped([echo]) == (echo,)
@@ -30,7 +30,7 @@ def test_without_extensions_everything_is_as_it_is() -> None:
     assert (contributions.sections(), contributions.strategies()) == ({}, {})
 
 
-async def test_what_extensions_have_registered_is_lent(tmp_path: Path) -> None:
+async def test_contributions_contain_the_registrations_of_extensions(tmp_path: Path) -> None:
     class Brief:
         async def compact(self, work: Any) -> Any:
             raise AssertionError("must not compact")

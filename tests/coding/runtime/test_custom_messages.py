@@ -17,11 +17,11 @@ NOTE = CustomMessage(custom_type="weather", content="It rains.", details={"city"
 
 
 def shown(fixture: SessionFixture, number: int) -> list[str]:
-    """What the messages of a request hold."""
+    """The contents of the messages of a request."""
     return [str(message.content) for message in fixture.provider.requests[number].messages]
 
 
-async def test_at_rest_it_is_kept_and_seen_with_the_next_prompt(tmp_path: Path) -> None:
+async def test_a_custom_message_is_stored_and_sent_with_the_next_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
     async with await fixture.open() as session:
         received: list[object] = []
@@ -38,7 +38,7 @@ async def test_at_rest_it_is_kept_and_seen_with_the_next_prompt(tmp_path: Path) 
     assert texts.index("It rains.") < texts.index("go")
 
 
-async def test_it_can_begin_a_run(tmp_path: Path) -> None:
+async def test_a_custom_message_can_start_a_run(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("Take an umbrella."))
     async with await fixture.open() as session:
         await session.send_custom_message(NOTE, trigger_turn=True)
@@ -47,7 +47,9 @@ async def test_it_can_begin_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("deliver_as", ["steer", "followUp"])
-async def test_while_the_model_works_it_is_queued(tmp_path: Path, deliver_as: Streaming) -> None:
+async def test_a_custom_message_is_queued_during_a_run(
+    tmp_path: Path, deliver_as: Streaming
+) -> None:
     fixture = SessionFixture(tmp_path, says("first"), says("second"))
     async with await fixture.open() as session:
 
@@ -61,7 +63,7 @@ async def test_while_the_model_works_it_is_queued(tmp_path: Path, deliver_as: St
         assert session.info.last_answer() == "second"
 
 
-async def test_a_user_message_is_taken_as_it_is(tmp_path: Path) -> None:
+async def test_send_user_message_does_not_expand_templates(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
     prompts = fixture.agent_dir / "prompts"
     prompts.mkdir()

@@ -1,4 +1,4 @@
-"""Discovery, one piece at a time."""
+"""The discovery functions of the SDK."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.files import put
 
 
 class Folders:
-    """What a person has, and what a project brings along."""
+    """Resources of a user and of a project."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.agent_dir, self.cwd = tmp_path / "agent", tmp_path / "project"
@@ -47,7 +47,7 @@ def folders(tmp_path: Path) -> Folders:
 @pytest.mark.parametrize(
     ("trusted", "expected"), [(False, {"own"}), (True, {"own", "theirs"})], ids=["not", "trusted"]
 )
-def test_of_a_project_only_what_is_trusted_is_found(
+def test_resources_of_a_project_are_found_only_if_it_is_trusted(
     folders: Folders, trusted: bool, expected: set[str]
 ) -> None:
     cwd, agent_dir = folders.cwd, folders.agent_dir
@@ -60,7 +60,9 @@ def test_of_a_project_only_what_is_trusted_is_found(
     assert {template.name for template in templates} == expected
 
 
-def test_what_cannot_be_used_is_logged(folders: Folders, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_skill_is_skipped_and_logged(
+    folders: Folders, caplog: pytest.LogCaptureFixture
+) -> None:
     (folders.agent_dir / "skills/own/SKILL.md").write_text("no description")
     with caplog.at_level(logging.WARNING):
         assert discover_skills(folders.cwd, folders.agent_dir) == ()
@@ -98,7 +100,7 @@ def test_the_current_directory_and_the_environment_are_the_defaults(
 SKILL = "---\ndescription: of a list\n---\nText."
 
 
-def test_lists_of_the_settings_count(folders: Folders) -> None:
+def test_resource_lists_of_the_settings_add_and_exclude_paths(folders: Folders) -> None:
     put(folders.cwd.parent / "more/listed/SKILL.md", SKILL)
     put(folders.cwd.parent / "prompts/listed.md", "Text.")
     put(
@@ -111,7 +113,7 @@ def test_lists_of_the_settings_count(folders: Folders) -> None:
     assert [template.name for template in templates] == ["listed"]
 
 
-def test_settings_that_are_given_count_instead(folders: Folders) -> None:
+def test_settings_passed_as_an_argument_replace_the_settings_file(folders: Folders) -> None:
     put(folders.cwd.parent / "more/listed/SKILL.md", SKILL)
     put(folders.agent_dir / "settings.json", '{"skills": ["-skills/own/SKILL.md"]}')
     settings = Settings.in_memory({"skills": ["../more"]})
@@ -140,7 +142,7 @@ def test_skills_of_packages_are_found(folders: Folders) -> None:
     ],
     ids=["nothing", "trusted", "refused", "always"],
 )
-def test_the_stored_decision_counts_where_nothing_is_said(
+def test_the_stored_trust_decision_applies_by_default(
     folders: Folders,
     stored: dict[str, bool],
     settings: dict[str, str],
@@ -155,7 +157,7 @@ def test_the_stored_decision_counts_where_nothing_is_said(
     assert {file.content for file in context} == expected
 
 
-async def test_the_local_environment_follows_settings_and_keeps_secrets(
+async def test_the_local_environment_applies_settings_and_hides_secrets(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")

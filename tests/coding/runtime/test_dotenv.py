@@ -35,7 +35,7 @@ PI_BOTH=pi
 """
 
 
-def test_names_and_values_are_read_line_by_line() -> None:
+def test_names_and_values_are_parsed() -> None:
     assert parse_dotenv(TEXT) == {
         "PLAIN": "one",
         "SPACED": "two words",
@@ -53,23 +53,23 @@ def test_names_and_values_are_read_line_by_line() -> None:
     }
 
 
-def test_lines_of_windows_are_lines() -> None:
+def test_windows_line_endings_are_accepted() -> None:
     assert parse_dotenv("A=1\r\nB=2\r\n") == {"A": "1", "B": "2"}
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_parsed_and_all_names_are_valid(text: str) -> None:
     assert all(name.isidentifier() for name in parse_dotenv(text))
 
 
 @given(st.dictionaries(st.from_regex(r"[A-Z_]{1,5}", fullmatch=True), st.text("ab$#=' \t")))
-def test_what_is_quoted_is_read_as_it_is(variables: dict[str, str]) -> None:
+def test_quoted_values_keep_spaces_and_special_characters(variables: dict[str, str]) -> None:
     text = "".join(f'{name}="{value}"\n' for name, value in variables.items())
 
     assert parse_dotenv(text) == variables
 
 
-def test_the_process_wins_and_then_the_first_file(tmp_path: Path) -> None:
+def test_process_variables_take_precedence_then_those_of_the_first_file(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("A=first\nB=first\n")
     second.write_text("A=second\nB=second\nC=second\n")
@@ -82,7 +82,7 @@ def test_the_process_wins_and_then_the_first_file(tmp_path: Path) -> None:
     assert environment.of_process == {"A": "process"}
 
 
-def test_a_file_that_comes_later_beats_files_but_not_the_process() -> None:
+def test_an_added_file_overrides_earlier_files_but_not_process_variables() -> None:
     environment = Environment(values={"A": "process", "B": "file"}, from_files=frozenset({"B"}))
 
     changed = environment.with_file({"A": "project", "B": "project", "C": "project"})
@@ -91,14 +91,14 @@ def test_a_file_that_comes_later_beats_files_but_not_the_process() -> None:
     assert changed.from_files == {"B", "C"}
 
 
-def test_what_adds_nothing_changes_nothing() -> None:
+def test_a_file_without_new_variables_returns_the_same_environment() -> None:
     environment = Environment(values={"A": "process"})
 
     assert environment.with_file({"A": "file"}) is environment
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="who is root may read all")
-def test_a_closed_file_is_a_warning(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / ".env"
     path.write_text("A=1")
     path.chmod(0)
@@ -109,7 +109,7 @@ def test_a_closed_file_is_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
-def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_reported_and_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".env")
     reported: list[str] = []
 
@@ -117,13 +117,13 @@ def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path) -> None:
     assert "it is a device or a pipe, not a regular file" in reported[0]
 
 
-def test_a_folder_of_that_name_is_an_environment_of_python(tmp_path: Path) -> None:
+def test_a_directory_named_dotenv_is_ignored(tmp_path: Path) -> None:
     (tmp_path / ".env").mkdir()
 
     assert read_dotenv(tmp_path / ".env", fail) == {}
 
 
-def test_current_variables_are_those_of_now() -> None:
+def test_current_variables_reflect_later_changes() -> None:
     current = CurrentVariables({"A": "1"})
     before = dict(current)
 

@@ -1,4 +1,4 @@
-"""pi inside another program: what is given counts, what is left out is found."""
+"""pi inside another program: passed options are used, omitted ones are discovered."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from pi.testing import FakeClock, calls, says
 from tests.coding.runtime.program import Program, add
 from tests.files import put
 
-# What is discovered -------------------------------------------------------------------------------
+# Discovered options -------------------------------------------------------------------------------
 
 
-async def test_everything_that_is_left_out_is_discovered(
+async def test_omitted_options_are_discovered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program(tmp_path)
@@ -62,7 +62,7 @@ def extension(pi):
 
 
 @pytest.mark.parametrize(("disabled", "found"), [(False, ["own"]), (True, [])])
-async def test_extensions_are_given_beside_those_that_are_discovered(
+async def test_passed_extensions_are_loaded_beside_discovered_ones(
     tmp_path: Path, found: list[str], *, disabled: bool
 ) -> None:
     program = Program(tmp_path, says("ok"))
@@ -88,7 +88,7 @@ async def _nothing(args: str, ctx: CommandContext) -> None:
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")
-async def test_a_custom_agent_directory_moves_everything(
+async def test_all_state_is_kept_in_a_custom_agent_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home"
@@ -117,7 +117,7 @@ async def test_a_custom_agent_directory_moves_everything(
     assert list(home.iterdir()) == []
 
 
-async def test_a_relative_or_missing_directory_is_dealt_with(
+async def test_a_relative_directory_is_resolved_and_a_missing_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program(tmp_path)
@@ -130,7 +130,7 @@ async def test_a_relative_or_missing_directory_is_dealt_with(
         await program.session(cwd="nowhere")
 
 
-# What is given ------------------------------------------------------------------------------------
+# Passed options -----------------------------------------------------------------------------------
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")
@@ -183,7 +183,7 @@ async def test_resources_can_be_values_or_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")
-async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
+async def test_a_custom_system_prompt_is_sent_unchanged(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"), says("ok"))
     program.project()
     session = await program.session(trust=True, system_prompt="You are a calculator.")
@@ -194,7 +194,9 @@ async def test_a_full_system_prompt_is_not_added_to(tmp_path: Path) -> None:
     assert program.prompt_of() == "You are a calculator."
 
 
-async def test_a_prompt_can_be_added_to_and_is_never_the_name_of_a_file(tmp_path: Path) -> None:
+async def test_append_system_prompt_is_used_as_text_and_never_as_a_file_name(
+    tmp_path: Path,
+) -> None:
     program = Program(tmp_path, says("ok"))
     put(program.cwd / "secret", "never")
     session = await program.session(append_system_prompt="secret")
@@ -203,7 +205,7 @@ async def test_a_prompt_can_be_added_to_and_is_never_the_name_of_a_file(tmp_path
     assert session.prompts.sections()["addendum"] == "<addendum>\nsecret\n</addendum>"
 
 
-async def test_tools_are_built_in_ones_by_name_and_functions(tmp_path: Path) -> None:
+async def test_tools_can_be_names_of_built_in_tools_or_functions(tmp_path: Path) -> None:
     def shout(text: str) -> str:
         """Say it loudly."""
         return text.upper()
@@ -221,7 +223,7 @@ async def test_tools_are_built_in_ones_by_name_and_functions(tmp_path: Path) -> 
     assert on == ["add"]
 
 
-async def test_a_model_may_be_one_that_no_list_has(tmp_path: Path) -> None:
+async def test_a_model_object_need_not_be_in_the_registry(tmp_path: Path) -> None:
     program = Program(tmp_path, says("ok"), says("ok"))
     own = replace(FAUX_MODEL, id="my-own", name="Mine")
     session = await program.session(model=own, thinking_level="low")
@@ -236,7 +238,7 @@ async def test_a_model_may_be_one_that_no_list_has(tmp_path: Path) -> None:
         await program.session(model="unknown")
 
 
-async def test_settings_that_are_given_are_all_settings(tmp_path: Path) -> None:
+async def test_passed_settings_replace_all_settings_files(tmp_path: Path) -> None:
     program = Program(tmp_path)
     put(program.agent_dir / "settings.json", '{"defaultTools": ["ls"]}')
     put(program.cwd / ".pi/settings.json", '{"defaultTools": ["grep"]}')
@@ -249,7 +251,7 @@ async def test_settings_that_are_given_are_all_settings(tmp_path: Path) -> None:
     assert "low" not in (program.agent_dir / "settings.json").read_text()
 
 
-async def test_credentials_that_are_given_take_the_place_of_the_file(tmp_path: Path) -> None:
+async def test_passed_credentials_replace_the_credentials_file(tmp_path: Path) -> None:
     program = Program(tmp_path)
     storage = AuthStorage()
     await storage.set("openai", ApiKeyCredential(key="sk-given"))
@@ -260,7 +262,7 @@ async def test_credentials_that_are_given_take_the_place_of_the_file(tmp_path: P
     assert not program.agent_dir.exists()
 
 
-async def test_the_environment_and_the_clock_are_those_that_are_given(tmp_path: Path) -> None:
+async def test_a_passed_environment_and_clock_are_used(tmp_path: Path) -> None:
     program = Program(tmp_path, calls("bash", command='echo "$COLOUR"'), says("ok"))
     session = await program.session(
         environ={"PATH": os.environ["PATH"], "COLOUR": "green", "HOME": str(tmp_path)},
@@ -273,7 +275,7 @@ async def test_the_environment_and_the_clock_are_those_that_are_given(tmp_path: 
     assert session.entries.log.header.timestamp == "2023-11-14T22:13:20.000Z"
 
 
-async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
+async def test_a_trust_callback_decides_about_the_project(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.project()
 
@@ -291,7 +293,7 @@ async def test_who_is_asked_for_trust_decides(tmp_path: Path) -> None:
     assert str(program.cwd / "AGENTS.md") in program.reports[0]
 
 
-async def test_an_option_that_there_is_not_is_refused() -> None:
+async def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
     with pytest.raises(TypeError, match="has no option 'skill'; did you mean 'skills'"):
         await create_agent_session(skill=[])  # type: ignore[call-arg]
 
@@ -299,7 +301,7 @@ async def test_an_option_that_there_is_not_is_refused() -> None:
 # Sessions -----------------------------------------------------------------------------------------
 
 
-async def test_a_session_in_memory_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_an_in_memory_session_writes_no_session_file(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"), says("two"))
     manager = SessionManager.in_memory(program.cwd)
     session = await program.session(cwd=None, session_manager=manager)
@@ -312,7 +314,7 @@ async def test_a_session_in_memory_leaves_nothing_behind(tmp_path: Path) -> None
     assert list(tmp_path.rglob("*.jsonl")) == []
 
 
-async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
+async def test_a_session_is_resumed_from_its_file(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"), says("two"))
     first = await program.session()
     await first.prompt("hi")
@@ -328,7 +330,7 @@ async def test_a_session_of_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert [point.text for point in again.info.fork_points()] == ["hi", "and?"]
 
 
-async def test_lists_and_dotted_names_of_settings_in_memory_count(tmp_path: Path) -> None:
+async def test_in_memory_settings_accept_lists_and_dotted_names(tmp_path: Path) -> None:
     program = Program(tmp_path)
     put(tmp_path / "more/listed/SKILL.md", "---\ndescription: of a list\n---\nText.")
     settings = Settings.in_memory(
@@ -342,7 +344,7 @@ async def test_lists_and_dotted_names_of_settings_in_memory_count(tmp_path: Path
         assert session.state.auto_compaction_enabled is False
 
 
-async def test_a_missing_model_is_reported(tmp_path: Path) -> None:
+async def test_a_resumed_session_reports_a_missing_model(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"))
     first = await program.session(model=replace(FAUX_MODEL, id="old"))
     await first.prompt("hi")
@@ -356,7 +358,7 @@ async def test_a_missing_model_is_reported(tmp_path: Path) -> None:
     assert "faux/old" in created.model_fallback_message
 
 
-async def test_a_session_is_left_and_come_back_to(tmp_path: Path) -> None:
+async def test_a_session_can_be_forked_replaced_and_resumed(tmp_path: Path) -> None:
     program = Program(tmp_path, says("one"), says("two"), says("three"), says("four"))
     session = await program.session()
     await session.prompt("first")
@@ -376,7 +378,7 @@ async def test_a_session_is_left_and_come_back_to(tmp_path: Path) -> None:
     assert [point.text for point in session.info.fork_points()] == ["first", "second", "again"]
 
 
-async def test_what_is_said_meanwhile_is_queued(tmp_path: Path) -> None:
+async def test_messages_sent_during_a_run_are_queued(tmp_path: Path) -> None:
     program = Program(tmp_path, calls("add", a=1, b=1), *map(says, ("two", "three", "four")))
     session = await program.session(custom_tools=[add])
     running = asyncio.create_task(session.prompt("go"))

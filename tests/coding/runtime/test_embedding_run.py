@@ -22,7 +22,7 @@ from tests.coding.runtime.program import Program, add
 from tests.conftest import ROOT
 
 
-def test_a_script_gets_the_words_of_the_answer_and_may_watch(tmp_path: Path) -> None:
+def test_run_returns_the_text_of_the_answer_and_emits_events(tmp_path: Path) -> None:
     program = Program(tmp_path, calls("add", a=1, b=1), says("Two."))
     received: list[str] = []
     answer = run(
@@ -36,21 +36,21 @@ def test_a_script_gets_the_words_of_the_answer_and_may_watch(tmp_path: Path) -> 
     assert received[-1] == "AgentSettled"
 
 
-async def test_a_script_inside_a_running_loop_works_too(tmp_path: Path) -> None:
+async def test_run_works_inside_a_running_event_loop(tmp_path: Path) -> None:
     program = Program(tmp_path, says("From a notebook."))
 
     assert run("hi", **program.options()) == "From a notebook."
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("pi")]
 
 
-def test_a_failure_is_raised_with_its_reason(tmp_path: Path) -> None:
+def test_run_raises_a_failure_with_its_reason(tmp_path: Path) -> None:
     program = Program(tmp_path, BadRequest("no such deployment"))
 
     with pytest.raises(RunFailed, match="no such deployment"):
         run("hi", **program.options())
 
 
-async def test_an_interrupt_ends_what_runs_in_the_thread(tmp_path: Path) -> None:
+async def test_an_interrupt_ends_the_run_in_the_thread(tmp_path: Path) -> None:
     program = Program(tmp_path, calls("bash", command="sleep 60"))
     main_thread = threading.main_thread().ident
     assert main_thread is not None
@@ -67,7 +67,7 @@ async def test_an_interrupt_ends_what_runs_in_the_thread(tmp_path: Path) -> None
         signal.signal(signal.SIGINT, before)
 
 
-# Packed into something else -----------------------------------------------------------------------
+# Packed into another program ----------------------------------------------------------------------
 
 
 @pytest.mark.full

@@ -11,7 +11,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 from tests.coding.session.sessions import append_all, make_location, user
 
 
-def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> None:
+def test_later_entries_are_counted_on_every_branch_and_read_once(tmp_path: Path) -> None:
     log = new_session(make_location(tmp_path))
     counts = EntryCounts(log)
     append_all(log, user("1"))
@@ -30,7 +30,7 @@ def test_what_is_added_later_is_counted_too_on_every_branch(tmp_path: Path) -> N
     assert reads == [], "what was counted is not read again"
 
 
-async def test_the_numbers_of_a_session_follow_it_and_are_those_of_the_next_one_after_a_switch(
+async def test_stats_count_the_current_session_and_restart_in_a_new_one(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("", call("nope")), says("done"))
@@ -44,4 +44,4 @@ async def test_the_numbers_of_a_session_follow_it_and_are_those_of_the_next_one_
     numbers = ("user_messages", "assistant_messages", "tool_calls", "tool_results")
     assert [getattr(one, name) for name in numbers] == [1, 2, 1, 1]
     assert [getattr(other, name) for name in numbers] == [0, 0, 0, 0]
-    assert one.total_messages == 5  # with the system's
+    assert one.total_messages == 5  # with the system message

@@ -1,4 +1,4 @@
-"""Events as something to iterate over."""
+"""Events as an asynchronous iterator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_what_happens_during_a_prompt_can_be_iterated_over(tmp_path: Path) -> None:
+async def test_stream_yields_the_events_of_a_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one two three"))
     session = await fixture.open()
     words = [
@@ -61,7 +61,7 @@ async def test_leaving_the_loop_ends_the_run(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_prompt_that_is_refused_raises_where_it_is_iterated_over(tmp_path: Path) -> None:
+async def test_a_refused_prompt_raises_while_its_events_are_iterated(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open(model=None)
     with pytest.raises(NoModel):
@@ -84,7 +84,7 @@ async def test_a_dropped_feed_receives_no_events() -> None:
     assert listeners == []
 
 
-async def test_a_session_that_is_closed_has_no_more_events(tmp_path: Path) -> None:
+async def test_a_closed_session_emits_no_events(tmp_path: Path) -> None:
     session = await SessionFixture(tmp_path).open()
     await session.close()
 

@@ -1,4 +1,4 @@
-"""Questions about sessions and how answers count."""
+"""Events and queries of a session, and how answers change them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_public_events_have_the_recorded_names() -> None:
     ]
 
 
-def test_input_changes_add_up_until_a_handler_handles_it() -> None:
+def test_input_is_transformed_until_a_handler_handles_it() -> None:
     given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
     assert given.with_answer(InputAnswer(action="continue")) == given == InputEvent(text="b")
     assert given.with_answer(InputAnswer(action="handled")).is_settled
 
 
-def test_a_cancellation_settles_the_question() -> None:
+def test_a_cancellation_settles_the_query() -> None:
     cancel = Cancel(cancel=True)
     assert SessionBeforeSwitchEvent(reason="new").with_answer(cancel).is_settled
     assert SessionBeforeForkEvent(entry_id="a", position="at").with_answer(cancel).is_settled

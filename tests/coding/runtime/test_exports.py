@@ -1,4 +1,4 @@
-"""An export of a session that runs."""
+"""Exports of a running session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_the_page_shows_the_prompt_and_the_tools(tmp_path: Path) -> None:
     assert "Run a command" in page or "bash" in page
 
 
-async def test_nothing_said_is_nothing_to_export(tmp_path: Path) -> None:
+async def test_exporting_an_empty_session_raises_an_error(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     with pytest.raises(ExportFailed, match="Nothing to export yet"):
@@ -31,7 +31,7 @@ async def test_nothing_said_is_nothing_to_export(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_dump_has_prompt_tools_and_words_but_no_secrets(tmp_path: Path) -> None:
+async def test_a_text_export_has_prompt_and_conversation_but_no_secrets(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path, says("the answer"), environ={"PATH": "", "OPENAI_API_KEY": "hush-hush"}
     )
@@ -60,7 +60,7 @@ async def test_exports_contain_no_stored_credentials(tmp_path: Path) -> None:
     assert "hush-hush" not in page + text
 
 
-async def test_the_users_own_program_shares(tmp_path: Path) -> None:
+async def test_a_session_is_shared_with_the_configured_program(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     program = fixture.write("share-it", '#!/bin/sh\necho "at https://x.example/$(basename "$1")"\n')
     program.chmod(0o755)
@@ -73,7 +73,7 @@ async def test_the_users_own_program_shares(tmp_path: Path) -> None:
     assert shared.url.startswith("https://x.example/pi-session-")
 
 
-async def test_the_program_that_shares_gets_no_keys_unless_they_are_let_through(
+async def test_the_share_program_gets_no_api_keys_unless_the_settings_allow_them(
     tmp_path: Path,
 ) -> None:
     keys = {"OPENAI_API_KEY": "one", "GROQ_API_KEY": "two"}
@@ -91,7 +91,7 @@ async def test_the_program_that_shares_gets_no_keys_unless_they_are_let_through(
     assert shared.message == "two"
 
 
-async def test_a_gist_is_made_with_the_token_of_github_although_a_provider_uses_it(
+async def test_the_github_cli_gets_the_github_token_even_if_a_provider_uses_it(
     tmp_path: Path,
 ) -> None:
     path = f"{tmp_path / 'home'}:/usr/bin:/bin"

@@ -14,7 +14,7 @@ from tests.coding.extension_host.extension_session import extension_session
 SKILL = "---\nname: tidy\ndescription: Tidies up.\n---\nTidy.\n"
 
 
-async def test_input_is_changed_or_taken_care_of(tmp_path: Path) -> None:
+async def test_an_extension_can_transform_or_handle_input(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -34,7 +34,7 @@ async def test_input_is_changed_or_taken_care_of(tmp_path: Path) -> None:
     assert seen == [("mine", "interactive", None), ("hello", "rpc", None)]
 
 
-async def test_another_session_may_be_prevented(tmp_path: Path) -> None:
+async def test_an_extension_can_prevent_switching_sessions(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -76,7 +76,7 @@ async def test_user_commands_are_run_or_forbidden_by_an_extension(
             await hosted.session.shell.run("rm")
 
 
-async def test_extensions_may_know_of_further_skills(tmp_path: Path) -> None:
+async def test_an_extension_can_add_skill_paths(tmp_path: Path) -> None:
     reasons: list[str] = []
     folder = tmp_path / "skills" / "tidy"
     folder.mkdir(parents=True)
@@ -113,7 +113,9 @@ async def test_an_extension_may_run_a_user_command_remotely(tmp_path: Path) -> N
     assert (result, seen) == (BashResult(output="ls in project", exit_code=0), ["far"])
 
 
-async def test_tokens_are_subscribed_only_while_an_extension_uses_them(tmp_path: Path) -> None:
+async def test_an_extension_gets_message_updates_only_while_its_handler_is_registered(
+    tmp_path: Path,
+) -> None:
     apis: list[ExtensionAPI] = []
     seen: list[Any] = []
 
@@ -129,7 +131,7 @@ async def test_tokens_are_subscribed_only_while_an_extension_uses_them(tmp_path:
         assert (count > 0, len(seen)) == (True, count)
 
 
-async def test_a_fork_may_keep_all_that_was_said(tmp_path: Path) -> None:
+async def test_an_extension_can_keep_the_whole_conversation_in_a_fork(tmp_path: Path) -> None:
     def keeping(pi: ExtensionAPI) -> None:
         answer = {"cancel": False, "skip_conversation_restore": True}
         pi.on("session_before_fork", lambda event, ctx: answer)

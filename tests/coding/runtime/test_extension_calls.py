@@ -38,7 +38,9 @@ def kit(story: list[str]) -> Any:
     return extension
 
 
-async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_path: Path) -> None:
+async def test_commands_keys_and_prefixed_texts_are_dispatched_to_their_extension(
+    tmp_path: Path,
+) -> None:
     story: list[str] = []
     async with extension_session(tmp_path, kit(story)) as hosted:
         extensions = hosted.session.extensions
@@ -50,7 +52,7 @@ async def test_commands_keys_and_texts_reach_the_extension_that_wants_them(tmp_p
         assert story == ["hello Ada", "key", "typed hi"]
 
 
-async def test_what_extensions_offer_is_listed(tmp_path: Path) -> None:
+async def test_registrations_of_extensions_are_listed(tmp_path: Path) -> None:
     async with extension_session(tmp_path, kit([])) as hosted:
         extensions = hosted.session.extensions
 
@@ -74,7 +76,7 @@ async def test_failures_are_reported_and_do_not_propagate(tmp_path: Path) -> Non
         assert hosted.failures == ["shortcut: no"]
 
 
-async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
+async def test_an_extension_command_runs_before_input_handlers_and_cannot_be_queued(
     tmp_path: Path,
 ) -> None:
     story: list[str] = []
@@ -96,7 +98,7 @@ async def test_a_command_comes_before_everything_else_that_a_text_may_mean(
     assert story == ["did it", "input /undo it"]
 
 
-async def test_a_failing_command_is_only_reported(
+async def test_failing_commands_shortcuts_and_transformers_are_only_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:

@@ -10,7 +10,7 @@ from tests.coding.extension_host.extension_session import FakeUI, extension_sess
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_a_mode_lends_its_screen(tmp_path: Path) -> None:
+async def test_an_attached_ui_is_used_by_extensions(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("say")
         def say(args: str, ctx: Any) -> None:
@@ -41,7 +41,7 @@ def extension(pi):
 """
 
 
-async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_path: Path) -> None:
+async def test_a_deferred_extension_is_loaded_when_its_command_is_typed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
     fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
     session = await fixture.open()
@@ -59,7 +59,7 @@ async def test_an_extension_with_a_command_stays_dormant_until_it_is_typed(tmp_p
         await session.close()
 
 
-async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
+async def test_commands_of_deferred_extensions_are_listed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
     session = await fixture.open()
@@ -71,7 +71,7 @@ async def test_commands_of_those_that_sleep_are_listed(tmp_path: Path) -> None:
         await session.close()
 
 
-async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Path) -> None:
+async def test_an_entry_of_a_resumed_session_loads_its_deferred_extension(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
     fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
     first = await fixture.open()
@@ -89,7 +89,7 @@ async def test_a_session_that_holds_what_one_waits_for_wakes_it_up(tmp_path: Pat
         await session.close()
 
 
-async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_there(
+async def test_theme_paths_of_extensions_are_updated_on_reload(
     tmp_path: Path,
 ) -> None:
     known = ["themes/mine.json"]
@@ -108,7 +108,7 @@ async def test_themes_that_extensions_know_of_are_those_of_the_session_that_is_t
     assert reported == [(hosted.fixture.cwd / "themes/mine.json",), ()]
 
 
-async def test_nothing_is_loaded_for_extensions_that_sleep_before_one_is_called(
+async def test_the_extension_host_is_not_created_before_a_deferred_extension_is_used(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))

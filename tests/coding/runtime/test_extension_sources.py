@@ -15,7 +15,9 @@ async def names(fixture: SessionFixture, **options: object) -> list[tuple[str, s
     return infos
 
 
-async def test_extensions_are_found_where_they_belong(tmp_path: Path) -> None:
+async def test_extensions_are_found_in_user_project_settings_and_explicit_paths(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/extensions/own.py", CODE)
     fixture.write("project/.pi/extensions/theirs.py", CODE)
@@ -34,7 +36,7 @@ async def test_extensions_are_found_where_they_belong(tmp_path: Path) -> None:
     assert await names(fixture, approve=True, extensions=only) == [("explicit", "named")]
 
 
-async def test_extensions_of_the_original_are_listed_and_no_error(tmp_path: Path) -> None:
+async def test_extensions_for_the_original_pi_are_listed_and_not_loaded(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     path = fixture.write(".pi/agent/extensions/old.ts", "export default () => {}")
     fixture.write(".pi/agent/settings.json", "{")
@@ -49,7 +51,7 @@ async def test_extensions_of_the_original_are_listed_and_no_error(tmp_path: Path
     await session.close()
 
 
-async def test_one_that_was_named_and_is_missing_is_warned_of(tmp_path: Path) -> None:
+async def test_a_missing_explicit_extension_causes_a_warning(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open(extensions=ExtensionOptions(paths=("nope.py",)))
 

@@ -23,7 +23,7 @@ def extension(pi):
 """
 
 
-async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
+async def test_an_extension_added_before_a_reload_gets_events_and_commands(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("ok"))
@@ -47,7 +47,7 @@ async def test_an_extension_that_comes_with_a_reload_is_connected_to_everything(
         await session.close()
 
 
-async def test_a_session_that_takes_the_place_of_another_may_be_the_first_with_extensions(
+async def test_an_extension_added_before_a_new_session_is_loaded_in_it(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)

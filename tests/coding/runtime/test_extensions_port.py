@@ -6,7 +6,7 @@ from pi.coding.port.extensions import ExtensionsPort
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_modes_can_ask_the_extensions_of_a_session_also_if_there_are_none(
+async def test_the_extensions_port_works_in_a_session_without_extensions(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)

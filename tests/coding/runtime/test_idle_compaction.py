@@ -1,4 +1,4 @@
-"""A session that rests is compacted if its person wants that."""
+"""An idle session is compacted if the user enables it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ SETTINGS = (
 )
 
 
-async def test_it_compacts_after_a_delay_unless_the_user_continues(tmp_path: Path) -> None:
+async def test_an_idle_session_is_compacted_after_a_delay_that_a_prompt_restarts(
+    tmp_path: Path,
+) -> None:
     steps = [says("a"), says("b"), says("Notes."), says("Notes."), says("Notes.")]
     fixture = SessionFixture(tmp_path, *steps)
     fixture.write(".pi/agent/settings.json", SETTINGS)
@@ -31,7 +33,7 @@ async def test_it_compacts_after_a_delay_unless_the_user_continues(tmp_path: Pat
     await session.close()
 
 
-async def test_no_timer_runs_if_disabled(tmp_path: Path) -> None:
+async def test_no_timer_runs_if_idle_compaction_is_disabled(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     await session.prompts.prompt("hi")

@@ -1,4 +1,4 @@
-"""Acts that wait for the agent's rest."""
+"""Actions that wait until the agent is idle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 
 
 class Noted:
-    """An act that notes when it is carried out."""
+    """An action that records its execution."""
 
     def __init__(self, order: list[str]) -> None:
         self._order = order
@@ -24,7 +24,9 @@ class Noted:
         self.done.set()
 
 
-async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_path: Path) -> None:
+async def test_an_action_queued_during_a_run_is_executed_after_it_and_before_the_next(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     waiting = session.runs.when_idle
@@ -49,7 +51,9 @@ async def test_an_act_from_inside_a_run_comes_after_it_and_before_the_next(tmp_p
     assert order.index("act") < starts[1]
 
 
-async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: Path) -> None:
+async def test_a_prompt_runs_before_an_action_queued_without_before_next_prompt(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     waiting = session.runs.when_idle
@@ -69,7 +73,7 @@ async def test_a_prompt_overtakes_an_act_that_need_not_come_before_it(tmp_path: 
     assert order == ["AgentStart", "AgentSettled", "act"]
 
 
-async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None:
+async def test_a_prompt_waits_for_a_queued_action_that_has_started(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     waiting = session.runs.when_idle
@@ -93,7 +97,7 @@ async def test_an_act_that_is_under_way_is_not_overtaken(tmp_path: Path) -> None
     assert order == ["act", "run"]
 
 
-async def test_one_that_fails_does_not_keep_the_others(
+async def test_a_failing_queued_action_is_logged_and_the_next_one_runs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -117,7 +121,7 @@ async def test_one_that_fails_does_not_keep_the_others(
     assert "an action queued for the idle agent failed" in caplog.text
 
 
-async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
+async def test_closing_a_session_does_not_wait_for_queued_actions(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     never = asyncio.Event()
@@ -130,7 +134,7 @@ async def test_what_waits_is_given_up_with_the_session(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_no_act_comes_between_a_prompt_and_its_run(tmp_path: Path) -> None:
+async def test_no_queued_action_runs_between_an_accepted_prompt_and_its_run(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     waiting = session.runs.when_idle

@@ -1,4 +1,4 @@
-"""Pictures that come into a session."""
+"""Images of prompts and tool results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def user_content(messages: list[SessionMessage]) -> tuple[object, ...]:
 
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
-async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
+async def test_images_in_tool_results_are_resized_to_the_limits(tmp_path: Path) -> None:
     session = await SessionFixture(tmp_path).open()
     policy = ImageFittingPolicy(session.prompts._core)
     broken = picture(10, 10).data[:40]
@@ -48,7 +48,7 @@ async def test_pictures_of_any_tool_are_made_to_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("image-limits-on-final-bytes")
-async def test_what_is_said_comes_with_pictures_that_fit(tmp_path: Path) -> None:
+async def test_images_of_a_prompt_are_resized_to_the_limits(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("seen"))
     session = await fixture.open()
     await session.prompts.prompt("what is this?", [picture(4000, 10), picture(10, 10)])
@@ -59,7 +59,7 @@ async def test_what_is_said_comes_with_pictures_that_fit(tmp_path: Path) -> None
     await session.close()
 
 
-async def test_what_is_queued_comes_with_pictures_that_fit(tmp_path: Path) -> None:
+async def test_images_of_a_queued_message_are_resized_to_the_limits(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("seen"))
     session = await fixture.open()
     await session.prompts.steer("look", [picture(4000, 10)])

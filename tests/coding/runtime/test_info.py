@@ -1,4 +1,4 @@
-"""Questions about a session, and its numbers."""
+"""Information about a session: state, stats, and entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_the_state_has_the_names_of_the_protocol(tmp_path: Path) -> None:
+async def test_the_state_is_encoded_with_the_names_of_the_rpc_protocol(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open(thinking="low")
     state = msgspec.to_builtins(session.info.state())
@@ -49,7 +49,7 @@ async def test_stats_count_messages_calls_tokens_and_the_window(tmp_path: Path) 
     assert stats.context_usage.tokens == 15
 
 
-async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path: Path) -> None:
+async def test_entries_are_returned_as_in_the_file_from_any_entry_on(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -69,7 +69,9 @@ async def test_entries_are_given_as_the_file_has_them_from_any_point_on(tmp_path
 
 
 @pytest.mark.behaviour("session-names-are-clean")
-async def test_names_and_labels_are_cleaned_and_emitted(tmp_path: Path) -> None:
+async def test_session_names_are_sanitised_and_unknown_entries_cannot_be_labelled(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     await session.info.rename("  my\nname\x1b[31m  ")
@@ -95,7 +97,7 @@ async def test_templates_and_skills_are_commands(tmp_path: Path) -> None:
     assert commands == [("fix", "prompt"), ("skill:review", "skill")]
 
 
-async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> None:
+async def test_a_new_session_has_no_last_answer_and_is_not_saved(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
 
@@ -106,7 +108,7 @@ async def test_before_anything_was_said_there_is_no_answer(tmp_path: Path) -> No
     await session.close()
 
 
-async def test_a_session_whose_folder_is_gone_goes_on_in_the_folder_of_before(
+async def test_switching_to_a_session_with_a_missing_directory_keeps_the_current_one(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)

@@ -76,19 +76,21 @@ def text_of(result: ToolResultMessage) -> str:
         ),
     ],
 )  # fmt: skip
-async def test_read(tmp_path: Path, arguments: Any, text: str, persistent: bool) -> None:
+async def test_internal_urls_are_read_or_refused_with_a_reason(
+    tmp_path: Path, arguments: Any, text: str, persistent: bool
+) -> None:
     (result,) = await used(tmp_path, calls("read", **arguments), persistent=persistent)
 
     assert text_of(result) == text
 
 
-async def test_a_picture_of_a_skill_is_a_picture(tmp_path: Path) -> None:
+async def test_an_image_of_a_skill_is_returned_as_an_image(tmp_path: Path) -> None:
     (result,) = await used(tmp_path, calls("read", path="skill://pdf/dot.png"))
 
     assert any(isinstance(block, Image) for block in result.content)
 
 
-async def test_names_are_listed(tmp_path: Path) -> None:
+async def test_names_below_internal_urls_are_listed(tmp_path: Path) -> None:
     urls = ("artifact://", "agent://", "skill://", "skill://pdf")
     results = await used(tmp_path, *(calls("ls", path=url) for url in urls))
 
@@ -96,7 +98,7 @@ async def test_names_are_listed(tmp_path: Path) -> None:
     assert [text_of(result) for result in results] == listed
 
 
-async def test_they_can_only_be_read(tmp_path: Path) -> None:
+async def test_internal_urls_cannot_be_written(tmp_path: Path) -> None:
     edits = [{"oldText": "a", "newText": "b"}]
     write = calls("write", path="artifact://0", content="x")
     results = await used(tmp_path, write, calls("edit", path="skill://pdf", edits=edits))
@@ -107,7 +109,7 @@ async def test_they_can_only_be_read(tmp_path: Path) -> None:
     ]
 
 
-async def test_they_are_completed_in_the_editor(tmp_path: Path) -> None:
+async def test_internal_urls_are_completed_in_the_editor(tmp_path: Path) -> None:
     session = await opened(SessionFixture(tmp_path))
 
     complete = session.extensions.references

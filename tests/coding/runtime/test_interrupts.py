@@ -1,4 +1,4 @@
-"""A message that comes before the tools that are still to run."""
+"""Steering messages that precede pending tool calls."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_only_public_entries_are_emitted(tmp_path: Path) -> None:
+async def test_append_entry_emits_an_event_and_add_does_not(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     core = session._core
@@ -23,7 +23,7 @@ async def test_only_public_entries_are_emitted(tmp_path: Path) -> None:
     assert fixture.order == ["entry_appended"]
 
 
-async def test_long_outputs_are_artifacts_of_the_session_and_go_with_its_forks(
+async def test_long_outputs_are_stored_as_artifacts_and_copied_to_forks(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="seq 1 50000"), says("ok"))

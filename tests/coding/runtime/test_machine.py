@@ -1,4 +1,4 @@
-"""The host that an environment describes."""
+"""The machine that an environment describes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.coding.runtime.machine import Machine, flag
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")
-def test_another_agent_directory_moves_everything(tmp_path: Path) -> None:
+def test_the_agent_directory_is_set_by_an_argument_or_a_variable(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "PI_CODING_AGENT_DIR": "~/elsewhere"}
 
     assert Machine.from_environ({"HOME": str(tmp_path)}).agent_dir == tmp_path / ".pi" / "agent"
@@ -45,6 +45,6 @@ def test_the_documentation_directory_can_be_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "yes"), [("1", True), ("TRUE", True), ("0", False), ("", False)])
-def test_a_variable_says_yes_in_several_ways(value: str, yes: bool) -> None:
+def test_a_boolean_variable_is_true_for_1_and_true(value: str, yes: bool) -> None:
     assert flag({"PI_OFFLINE": value}, "PI_OFFLINE") is yes
     assert Machine.from_environ({"PI_OFFLINE": value, "HOME": "/h"}).offline is yes

@@ -1,4 +1,4 @@
-"""What every request of a session carries."""
+"""The options that every request of a session carries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def test_requests_carry_the_session_and_its_settings(tmp_path: Path) -> No
     assert options.thinking_budgets["low"] == 7
 
 
-async def test_requests_are_sent_again_as_the_settings_say(tmp_path: Path) -> None:
+async def test_requests_carry_the_retry_limits_of_the_settings(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     fixture.write(
         ".pi/agent/settings.json", '{"retry": {"provider": {"maxRetries": 4}, "maxDelayMs": 7}}'
@@ -56,7 +56,7 @@ async def test_images_are_not_sent_if_blocked(tmp_path: Path) -> None:
     assert "aGk=" not in after and "images.blockImages" in after
 
 
-async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) -> None:
+async def test_a_key_of_the_command_line_is_sent_with_requests(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open(api_key="k-1")
     await session.prompts.prompt("hi")
@@ -65,7 +65,7 @@ async def test_a_key_of_the_command_line_is_for_its_model_alone(tmp_path: Path) 
     assert fixture.provider.requests[0].options.api_key == "k-1"
 
 
-async def test_limits_of_a_plan_are_kept_for_the_provider_that_reported_them(
+async def test_plan_limits_are_read_from_response_headers(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("a"))

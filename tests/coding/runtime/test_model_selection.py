@@ -1,4 +1,4 @@
-"""Who answers, and how much it thinks."""
+"""Selection of the model and of the thinking level."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def beside_ollama(tmp_path: Path, url: str) -> SessionFixture:
     return fixture
 
 
-async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
+async def test_selecting_a_model_is_recorded_and_adjusts_the_thinking_level(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.registry.models.register(Pair())
     session = await fixture.open(thinking="high")
@@ -42,7 +42,7 @@ async def test_another_model_answers_and_the_log_knows(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_behind_a_model_that_cannot_think_the_next_one_thinks_as_settings_say(
+async def test_leaving_a_model_without_thinking_applies_the_default_thinking_level(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -78,7 +78,9 @@ async def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_cycling_goes_round_the_scope_with_its_levels(tmp_path: Path) -> None:
+async def test_cycling_selects_the_models_in_scope_with_their_thinking_levels(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.registry.models.register(Pair())
     session = await fixture.open(models=("faux/faux:low", "faux/plain"))
@@ -91,7 +93,7 @@ async def test_cycling_goes_round_the_scope_with_its_levels(tmp_path: Path) -> N
     await session.close()
 
 
-async def test_levels_are_cycled_and_nonsense_means_off(tmp_path: Path) -> None:
+async def test_thinking_levels_are_cycled_and_an_unknown_level_means_off(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open(thinking="high")
     levels = session.models.levels()
@@ -112,7 +114,7 @@ async def test_a_model_without_thinking_has_one_level(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_the_scope_is_what_patterns_mean_and_none_means_all(tmp_path: Path) -> None:
+async def test_model_patterns_set_the_scope_and_an_empty_list_clears_it(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.registry.models.register(Pair())
     session = await fixture.open()
@@ -134,7 +136,7 @@ async def test_models_without_credentials_are_known_but_not_available(tmp_path: 
     await session.close()
 
 
-async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_path: Path) -> None:
+async def test_a_model_of_a_local_server_can_be_selected_by_name(tmp_path: Path) -> None:
     async with site(OLLAMA) as server:
         fixture = beside_ollama(tmp_path, server.url)
         session = await fixture.open(model=None)
@@ -147,7 +149,7 @@ async def test_what_a_server_on_this_machine_serves_can_be_chosen_by_name(tmp_pa
     assert (chosen.provider, session.models.current) == ("ollama", chosen)
 
 
-async def test_discovered_models_are_offered_and_available_once_they_were_chosen(
+async def test_discovered_models_are_offered_and_become_available_when_selected(
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
@@ -186,7 +188,7 @@ async def test_a_default_model_of_a_local_server_is_found_at_the_start(tmp_path:
     assert session.models.current.id == "qwen3:8b"
 
 
-async def test_without_any_key_an_approved_local_server_answers_the_first_prompt(
+async def test_without_an_api_key_the_model_of_an_approved_local_server_is_selected(
     tmp_path: Path,
 ) -> None:
     async with site(OLLAMA) as server:
@@ -206,7 +208,7 @@ async def test_without_any_key_an_approved_local_server_answers_the_first_prompt
     assert kinds(session)[-1] == "model_change"
 
 
-async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
+async def test_the_last_resort_is_used_only_if_no_model_was_ever_selected(
     tmp_path: Path,
 ) -> None:
     nowhere = {**ENVIRON, **NOWHERE}
@@ -241,7 +243,7 @@ async def test_the_last_resort_is_asked_only_where_no_model_was_ever_chosen(
     assert asked == [""]
 
 
-async def test_the_first_model_thinks_as_much_as_the_settings_say(tmp_path: Path) -> None:
+async def test_the_first_selected_model_gets_the_default_thinking_level(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.registry.models.unregister("faux")
     session = await fixture.open(model=None)

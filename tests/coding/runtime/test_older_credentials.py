@@ -1,4 +1,4 @@
-"""What older versions left behind."""
+"""Migration of the credentials of older versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOGIN = {"access": "a", "refresh": "r", "expires": 5, "accountId": "x"}
 
 
 class CredentialsFixture:
-    """The files of a person who comes from an older version."""
+    """The files of a user who updates from an older version."""
 
     def __init__(self, folder: Path) -> None:
         self.reported: list[str] = []
@@ -42,7 +42,7 @@ def kit(tmp_path: Path) -> CredentialsFixture:
     return CredentialsFixture(tmp_path)
 
 
-async def test_logins_and_keys_move_into_the_store_once(kit: CredentialsFixture) -> None:
+async def test_older_logins_and_keys_are_migrated_once(kit: CredentialsFixture) -> None:
     settings = kit.write("settings.json", {"apiKeys": {"groq": "k$1", "xai": ""}, "theme": "dark"})
     logins = kit.write("oauth.json", {"anthropic": LOGIN})
 
@@ -58,7 +58,9 @@ async def test_logins_and_keys_move_into_the_store_once(kit: CredentialsFixture)
     assert kit.reported == [f"Credentials for anthropic, groq are now in {kit.storage.where}."]
 
 
-async def test_what_the_store_holds_is_newer(kit: CredentialsFixture) -> None:
+async def test_stored_credentials_are_not_overwritten_by_older_ones(
+    kit: CredentialsFixture,
+) -> None:
     kit.write("auth.json", {"groq": {"type": "api_key", "key": "new"}})
     kit.write("settings.json", {"apiKeys": {"groq": "old"}})
 
@@ -68,7 +70,7 @@ async def test_what_the_store_holds_is_newer(kit: CredentialsFixture) -> None:
 
 
 @pytest.mark.parametrize("broken", ["oauth.json", "auth.json"])
-async def test_a_file_that_cannot_be_read_stays_and_is_named(
+async def test_an_unreadable_file_is_reported_and_nothing_is_migrated(
     kit: CredentialsFixture, broken: str
 ) -> None:
     kit.write("oauth.json", {"anthropic": LOGIN})
@@ -84,14 +86,14 @@ async def test_a_file_that_cannot_be_read_stays_and_is_named(
     assert (kit.host.agent_dir / "oauth.json").exists()
 
 
-async def test_without_any_nothing_is_written(kit: CredentialsFixture) -> None:
+async def test_without_older_credentials_nothing_is_written(kit: CredentialsFixture) -> None:
     await kit.start()
 
     assert list(kit.host.agent_dir.iterdir()) == []
     assert kit.reported == []
 
 
-async def test_a_session_takes_them_over_when_it_starts(tmp_path: Path) -> None:
+async def test_older_credentials_are_migrated_when_a_session_is_opened(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/settings.json", '{"apiKeys": {"deepseek": "k"}}')
     session = await fixture.open()

@@ -1,4 +1,4 @@
-"""What may be said about a session."""
+"""The options of a session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
-def test_nothing_said_means_discover_everything() -> None:
+def test_by_default_everything_is_discovered() -> None:
     options = SessionOptions()
 
     assert (options.model, options.approve, options.tools) == (None, None, ToolFilter())

@@ -23,7 +23,7 @@ def mine(*ids: str, **provider: object) -> str:
     return json.dumps({"providers": {"mine": {**entry, **provider}}})
 
 
-def test_what_is_added_changed_and_removed_is_known_when_it_is_read_again(tmp_path: Path) -> None:
+def test_reloading_applies_added_changed_and_removed_models(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     registry = discover_models(fixture.host, fixture.cwd)
     assert not registry.has_auth("mine")
@@ -70,13 +70,13 @@ def test_a_file_that_became_unreadable_is_reported(tmp_path: Path) -> None:
     assert fixture.reports[0].startswith("Warning: ")
 
 
-def test_no_file_has_nothing_of_ones_own(tmp_path: Path) -> None:
+def test_without_a_models_file_there_are_no_user_providers(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
 
     assert own_models(fixture.host).providers == ()
 
 
-async def test_a_model_that_was_written_down_meanwhile_can_be_chosen(tmp_path: Path) -> None:
+async def test_a_model_added_to_the_file_during_a_session_can_be_selected(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(FILE, mine("first"))
     fixture.registry = discover_models(fixture.host, fixture.cwd)

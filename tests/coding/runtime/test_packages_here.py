@@ -15,7 +15,7 @@ def reported(fixture: SessionFixture) -> list[str]:
     return [text for text in fixture.reports if text.startswith("Install")]
 
 
-async def test_a_package_that_is_named_and_missing_is_installed(tmp_path: Path) -> None:
+async def test_a_missing_package_of_a_trusted_project_is_installed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, environ={**ENVIRON, "PATH": os.environ["PATH"]})
     repository = Repository(tmp_path / "tips")
     (repository.folder / "extensions").mkdir()
@@ -37,7 +37,9 @@ async def test_a_package_that_is_named_and_missing_is_installed(tmp_path: Path) 
     await session.close()
 
 
-async def test_the_command_line_may_name_a_package(tmp_path: Path) -> None:
+async def test_a_package_of_the_command_line_is_loaded_without_changing_settings(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, environ={**ENVIRON, "PATH": os.environ["PATH"]})
     repository = Repository(tmp_path / "tips")
     (repository.folder / "extensions").mkdir()

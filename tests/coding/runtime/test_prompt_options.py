@@ -48,7 +48,7 @@ def test_every_change_reaches_the_prompt() -> None:
     assert "empty" not in sections
 
 
-def test_a_prompt_of_ones_own_takes_the_place_of_pis() -> None:
+def test_a_custom_prompt_replaces_the_preamble_and_the_rules() -> None:
     options = options_from(PARTS)
     options.custom_prompt = "You are a parrot."
 
@@ -58,17 +58,17 @@ def test_a_prompt_of_ones_own_takes_the_place_of_pis() -> None:
     assert "rules" not in sections
 
 
-def test_a_prompt_that_extends_the_given_one_keeps_earlier_changes() -> None:
+def test_a_replacement_that_contains_the_original_prompt_keeps_other_changes() -> None:
     assert forced_prompt(asked("before P after"), "P and more") == "before P and more after"
 
 
-def test_a_prompt_of_its_own_is_taken_as_it_is() -> None:
+def test_a_replacement_without_the_original_prompt_is_used_unchanged() -> None:
     assert forced_prompt(asked("mine"), "P and more") == "mine"
     assert forced_prompt(asked("mine", system_prompt=""), "more") == "mine"
     assert forced_prompt(asked(None), "P and more") is None
 
 
-def test_a_forced_prompt_applies_unless_a_handler_answers() -> None:
+def test_a_forced_prompt_applies_if_no_handler_replaces_the_prompt() -> None:
     event = asked(None)
     event.system_prompt_options.force_system_prompt = "forced P"
 

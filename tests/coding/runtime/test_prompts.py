@@ -20,7 +20,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 SKILL = "---\ndescription: Reviews.\n---\nLook closely."
 
 
-async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_path: Path) -> None:
+async def test_templates_and_skills_are_expanded_in_prompts(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     fixture.write(".pi/agent/skills/review/SKILL.md", SKILL)
     fixture.write(".pi/agent/prompts/fix.md", "Fix $1 now")
@@ -35,7 +35,9 @@ async def test_templates_and_skills_are_expanded_wherever_they_come_from(tmp_pat
     assert texts[1].endswith("this")
 
 
-async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> None:
+async def test_missing_template_values_are_requested_or_the_prompt_is_refused(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     fixture.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{team}}")
     asked: list[tuple[str, ...]] = []
@@ -58,7 +60,7 @@ async def test_what_a_template_lacks_is_asked_for_or_refused(tmp_path: Path) -> 
     assert (asked, texts) == ([("team",), ("team",)], ["Fix it for all of us"])
 
 
-async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> None:
+async def test_a_prompt_is_accepted_before_its_run_starts(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     order: list[str] = []
@@ -69,7 +71,7 @@ async def test_the_answer_to_a_prompt_comes_before_its_run(tmp_path: Path) -> No
     assert order[:2] == ["accepted", "AgentStart"]
 
 
-async def test_while_the_agent_works_a_prompt_is_queued_or_refused(tmp_path: Path) -> None:
+async def test_a_prompt_during_a_run_is_queued_or_refused(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path, calls("bash", command="sleep 0.2"), says("a"), says("b"), says("c")
     )
@@ -89,7 +91,7 @@ async def test_while_the_agent_works_a_prompt_is_queued_or_refused(tmp_path: Pat
     assert texts == ["go", "steered", "later"]
 
 
-async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
+async def test_clearing_the_queue_returns_the_queued_messages(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     await session.prompts.steer("a")
@@ -99,7 +101,7 @@ async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
+async def test_handlers_can_transform_or_handle_a_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
 
@@ -116,7 +118,7 @@ async def test_handlers_may_change_or_take_what_is_said(tmp_path: Path) -> None:
     assert [point.text for point in session.info.fork_points()] == ["HI"]
 
 
-async def test_pictures_go_along(tmp_path: Path) -> None:
+async def test_images_are_sent_with_a_prompt(tmp_path: Path) -> None:
     picture = Image(data="aGk=", mime_type="image/png")
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
@@ -127,7 +129,7 @@ async def test_pictures_go_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-async def test_prompt_and_tools_are_sent_once(tmp_path: Path) -> None:
+async def test_a_request_starts_with_the_messages_of_the_previous_one(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -150,7 +152,7 @@ async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Pat
     assert "- read:" in sections["tools"]
 
 
-async def test_queue_modes_hold_at_once_and_for_this_session(tmp_path: Path) -> None:
+async def test_queue_modes_apply_at_once_and_are_not_stored(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     session.prompts.set_queue_modes(steering="all", follow_up="all")
@@ -188,11 +190,11 @@ async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: P
         await session.sessions.switch(file)
         state = session.info.state()
 
-    # What was set for this run also holds in the other folder.
+    # Overrides set at run time also apply in the other folder.
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
 
 
-async def test_a_queue_mode_that_is_stored_holds_at_once(tmp_path: Path) -> None:
+async def test_a_stored_queue_mode_applies_at_once(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     async with await fixture.open() as session:
         session.settings.set({"steeringMode": "all"})

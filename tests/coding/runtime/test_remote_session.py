@@ -9,7 +9,7 @@ from pi.coding.runtime.live import RemoteSession, RemoteSessionError
 
 
 class FakeRemote:
-    """Remembers what it was asked."""
+    """Records the requests."""
 
     def __init__(self, *capabilities: str) -> None:
         self.capabilities = capabilities

@@ -1,4 +1,4 @@
-"""Only what no work looks like is stopped by itself."""
+"""Repetition is stopped only if the settings enable it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_the_same_command_fifty_times_is_work(tmp_path: Path) -> None:
+async def test_by_default_repeated_tool_calls_do_not_end_a_run(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, *[calls("ls", path=".")] * 50, says("done"))
     session = await fixture.open()
     await session.prompts.prompt("again and again")
@@ -19,7 +19,7 @@ async def test_the_same_command_fifty_times_is_work(tmp_path: Path) -> None:
     assert session.info.last_answer() == "done"
 
 
-async def test_a_long_answer_of_one_sentence_is_an_answer(tmp_path: Path) -> None:
+async def test_by_default_a_repetitive_answer_is_not_interrupted(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("All work and no play. " * 2000))
     session = await fixture.open()
     await session.prompts.prompt("write")
@@ -29,7 +29,7 @@ async def test_a_long_answer_of_one_sentence_is_an_answer(tmp_path: Path) -> Non
 
 
 @pytest.mark.behaviour("loops-are-stopped")
-async def test_who_wants_it_has_circles_cut(tmp_path: Path) -> None:
+async def test_a_repetitive_answer_is_interrupted_if_enabled(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, *[says("All work and no play. " * 2000)] * 2)
     fixture.write(".pi/agent/settings.json", '{"repetition": {"text": true}}')
     session = await fixture.open()

@@ -30,9 +30,9 @@ async def peek(path: str) -> str:
     "piece",
     ["again ", "ha ", "好的。", CIRCLE, "A paragraph of some length, with its end.\n\n" * 20],
 )
-def test_a_piece_that_is_said_over_and_over_is_a_circle(piece: str) -> None:
+def test_text_that_ends_with_many_repeats_is_detected(piece: str) -> None:
     assert repeats("Well. " + piece * 400, LIMITS)
-    assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # wherever it stops
+    assert repeats("Well. " + (piece * 400)[:-1], LIMITS)  # with an incomplete last repeat
 
 
 @pytest.mark.behaviour("loops-are-stopped")
@@ -49,11 +49,11 @@ def test_a_piece_that_is_said_over_and_over_is_a_circle(piece: str) -> None:
         "\n" * 5000,
     ],
 )
-def test_numbers_and_lines_that_look_alike_are_none(text: str) -> None:
+def test_numbers_and_separator_lines_are_not_detected_as_repetition(text: str) -> None:
     assert not repeats(text, LIMITS)
 
 
-def test_what_is_said_a_few_times_is_none() -> None:
+def test_short_or_numbered_repeats_are_not_detected_as_repetition() -> None:
     assert not repeats(CIRCLE * 7, LIMITS)
     assert not repeats("ha " * 300, LIMITS)
     assert not repeats("".join(f"{n}. {CIRCLE}" for n in range(100)), LIMITS)
@@ -61,7 +61,7 @@ def test_what_is_said_a_few_times_is_none() -> None:
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=40), st.integers(1, 30))
-def test_only_what_ends_with_enough_repeats_is_found(start: str, piece: str, times: int) -> None:
+def test_detected_text_always_ends_with_enough_repeats(start: str, piece: str, times: int) -> None:
     limits = RepetitionLimits(repeats=5, characters=50, longest=40)
     text = start + piece * times
 
@@ -71,7 +71,7 @@ def test_only_what_ends_with_enough_repeats_is_found(start: str, piece: str, tim
 
 
 @pytest.mark.behaviour("loops-are-stopped")
-async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() -> None:
+async def test_a_repetitive_answer_is_interrupted_and_retried_once() -> None:
     fixture = AgentFixture(says(CIRCLE * 500), says("There."), policies=[Repetition()])
 
     await fixture.agent.prompt("go")
@@ -84,7 +84,7 @@ async def test_an_answer_that_repeats_itself_is_cut_and_asked_for_once_more() ->
 
 @pytest.mark.behaviour("loops-are-stopped")
 @pytest.mark.parametrize("say", [says, thinks])
-async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> None:
+async def test_a_second_repetitive_answer_ends_the_run(say: object) -> None:
     assert callable(say)
     fixture = AgentFixture(lambda _: say(CIRCLE * 500), policies=[Repetition()])
 
@@ -96,7 +96,7 @@ async def test_a_model_that_only_repeats_itself_ends_its_run(say: object) -> Non
     assert fixture.roles == ["user", "assistant:aborted", "assistant:aborted"]
 
 
-async def test_what_a_call_writes_may_repeat_itself() -> None:
+async def test_repetitive_tool_arguments_are_allowed() -> None:
     fixture = AgentFixture(
         calls("peek", path=CIRCLE * 500), says("ok"), tools=[peek], policies=[Repetition()]
     )
@@ -111,7 +111,7 @@ async def test_what_a_call_writes_may_repeat_itself() -> None:
 
 
 @pytest.mark.behaviour("loops-are-stopped")
-async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() -> None:
+async def test_a_repeated_tool_call_is_refused_and_finally_ends_the_run() -> None:
     fixture = AgentFixture(lambda _: calls("peek", path="x"), tools=[peek], policies=[Repetition()])
 
     ended = await fixture.agent.prompt("go")
@@ -126,7 +126,7 @@ async def test_the_same_call_over_and_over_is_refused_and_then_ends_the_run() ->
 
 
 @pytest.mark.behaviour("loops-are-stopped")
-async def test_the_same_calls_in_one_answer_count_as_well() -> None:
+async def test_identical_calls_in_one_answer_are_counted() -> None:
     many = Reply(blocks=tuple(call("peek", id=str(n), path="x") for n in range(7)))
     fixture = AgentFixture(many, says("ok"), tools=[peek], policies=[Repetition()])
 
@@ -144,7 +144,7 @@ async def test_the_same_calls_in_one_answer_count_as_well() -> None:
         (calls("a\x1b[31m" + "b" * 500), "ab"),
     ],
 )
-async def test_the_same_call_that_cannot_run_ends_the_run_too(asked: Reply, name: str) -> None:
+async def test_repeated_invalid_calls_end_the_run(asked: Reply, name: str) -> None:
     fixture = AgentFixture(lambda _: asked, tools=[peek], policies=[Repetition()])
 
     ended = await fixture.agent.prompt("go")
@@ -156,7 +156,7 @@ async def test_the_same_call_that_cannot_run_ends_the_run_too(asked: Reply, name
     assert len(fixture.results) == 9
 
 
-async def test_another_call_or_another_result_or_another_prompt_begins_anew() -> None:
+async def test_a_different_call_result_or_prompt_resets_the_count() -> None:
     polled = iter(range(100))
 
     @tool

@@ -32,7 +32,7 @@ async def shown(
     act: Callable[[ExtensionFixture, ExtensionFixture, Feed, Replica, FakeRemote], Awaitable[None]],
     *steps: Any,
 ) -> None:
-    """A session that runs, and one that shows it."""
+    """Call ``act`` with a session and its replica."""
     apis: list[ExtensionAPI] = []
     remote = FakeRemote("prompt", "abort")
     async with (
@@ -51,7 +51,9 @@ def lines(hosted: ExtensionFixture) -> list[bytes]:
     return [bytes(raw) for raw in hosted.session.info.entries()]
 
 
-async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
+async def test_a_replica_has_the_lines_events_and_model_of_the_remote_session(
+    tmp_path: Path,
+) -> None:
     async def act(
         there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
     ) -> None:
@@ -69,7 +71,7 @@ async def test_what_is_said_there_is_here_line_by_line(tmp_path: Path) -> None:
     await shown(tmp_path, act, calls("bash", command="true"), says("hi"))
 
 
-async def test_the_leaf_moves_when_it_moves_there(tmp_path: Path) -> None:
+async def test_a_replica_follows_moves_in_the_tree_of_the_remote_session(tmp_path: Path) -> None:
     async def act(
         there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
     ) -> None:
@@ -104,7 +106,7 @@ async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
     await shown(tmp_path, act)
 
 
-async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -> None:
+async def test_prompts_and_aborts_are_sent_to_the_remote_session(tmp_path: Path) -> None:
     async def act(
         there: ExtensionFixture,
         here: ExtensionFixture,
@@ -122,13 +124,13 @@ async def test_prompts_and_aborts_go_to_where_the_session_runs(tmp_path: Path) -
         assert here.fixture.provider.requests == []
 
         await here.session.new_session()
-        assert remote.asked == asked  # leaving does not end what runs there
+        assert remote.asked == asked  # leaving does not end the remote run
         assert replica.closed
 
     await shown(tmp_path, act)
 
 
-async def test_nothing_else_can_be_done_to_it_here(tmp_path: Path) -> None:
+async def test_other_actions_on_a_replica_are_refused(tmp_path: Path) -> None:
     async def act(
         there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
     ) -> None:
@@ -175,7 +177,7 @@ async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> 
     await shown(tmp_path, act)
 
 
-async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
+async def test_a_replica_is_busy_during_a_remote_run(tmp_path: Path) -> None:
     async def act(
         there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
     ) -> None:
@@ -189,7 +191,7 @@ async def test_a_run_there_is_seen_here(tmp_path: Path) -> None:
     await shown(tmp_path, act)
 
 
-async def test_a_reader_that_was_far_behind_catches_up(tmp_path: Path) -> None:
+async def test_a_replica_that_was_far_behind_catches_up(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with (
         extension_session(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
@@ -207,7 +209,7 @@ async def test_a_reader_that_was_far_behind_catches_up(tmp_path: Path) -> None:
         feed.close()
 
 
-async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
+async def test_an_extension_can_prevent_opening_a_replica(tmp_path: Path) -> None:
     def loyal(pi: ExtensionAPI) -> None:
         pi.on("session_before_switch", lambda event, ctx: {"cancel": True})
 
@@ -218,7 +220,7 @@ async def test_an_extension_may_prefer_to_stay(tmp_path: Path) -> None:
         assert await control.open_replica(header, FakeRemote()) is None
 
 
-async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
+async def test_a_replica_with_an_invalid_header_is_refused(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         before = hosted.session.session_id
         with pytest.raises(SessionProblem, match="Invalid session header"):
@@ -227,7 +229,7 @@ async def test_what_has_no_header_is_no_session(tmp_path: Path) -> None:
         assert hosted.session.session_id == before
 
 
-async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) -> None:
+async def test_templates_are_not_listed_as_commands_in_a_replica(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.register_command("leave", lambda args, ctx: None)
 
@@ -246,7 +248,9 @@ async def test_templates_and_skills_are_left_to_the_other_end(tmp_path: Path) ->
     assert (own, shown) == ((["leave", "fix"], True), (["leave"], False))
 
 
-async def test_commands_that_need_a_local_run_are_left_out_and_refused(tmp_path: Path) -> None:
+async def test_commands_that_need_a_local_run_are_hidden_and_refused_in_a_replica(
+    tmp_path: Path,
+) -> None:
     ran: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:

@@ -1,4 +1,4 @@
-"""Answers in the JSON names of RPC."""
+"""Results in the JSON form of RPC."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from pi.coding.port.results import Forked, ForkPoint, Queues
 
 
-def test_answers_have_the_names_of_the_protocol() -> None:
+def test_results_are_encoded_with_the_names_of_the_rpc_protocol() -> None:
     answers = [
         Forked(text="t", cancelled=False),
         ForkPoint(entry_id="a", text="t"),

@@ -15,7 +15,7 @@ DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 
 @pytest.mark.behaviour("abandoned-attempts-stay-visible")
-async def test_a_failed_answer_is_asked_for_again_and_leaves_the_context(tmp_path: Path) -> None:
+async def test_a_failed_answer_is_retried_and_removed_from_the_context(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, DOWN, says("recovered"))
     session = await fixture.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
@@ -29,7 +29,7 @@ async def test_a_failed_answer_is_asked_for_again_and_leaves_the_context(tmp_pat
     await session.close()
 
 
-async def test_a_retry_can_be_given_up_and_switched_off(tmp_path: Path) -> None:
+async def test_a_retry_can_be_aborted_and_retries_can_be_disabled(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, DOWN, DOWN)
     session = await fixture.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))

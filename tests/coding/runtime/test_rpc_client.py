@@ -74,7 +74,7 @@ async def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path)
     assert not (tmp_path / "mark").exists()
 
 
-async def test_one_prompt_after_another_is_waited_for(tmp_path: Path) -> None:
+async def test_prompt_and_wait_returns_each_answer(tmp_path: Path) -> None:
     async with client(tmp_path, says("one"), says("two")) as session:
         answers = [await session.prompt_and_wait(text) for text in ("a", "b")]
         await session.wait_for_idle()
@@ -82,7 +82,7 @@ async def test_one_prompt_after_another_is_waited_for(tmp_path: Path) -> None:
     assert answers == ["one", "two"]
 
 
-async def test_results_are_records_and_refusals_are_errors(tmp_path: Path) -> None:
+async def test_results_are_decoded_as_records_and_refusals_raise_errors(tmp_path: Path) -> None:
     async with client(tmp_path) as session:
         state = await session.state()
         model = await session.set_model("mock", "mock-1")
@@ -99,7 +99,7 @@ async def test_results_are_records_and_refusals_are_errors(tmp_path: Path) -> No
     assert (ran.output, ran.exit_code) == ("hi\n", 3)
 
 
-async def test_an_abort_ends_the_run_that_is_waited_for(tmp_path: Path) -> None:
+async def test_an_abort_ends_the_iterated_run(tmp_path: Path) -> None:
     async with client(tmp_path, says("half an", hangs=True)) as session:
         async for event in session.ask("hi"):
             if isinstance(event, MessageUpdate) and isinstance(
@@ -110,7 +110,7 @@ async def test_an_abort_ends_the_run_that_is_waited_for(tmp_path: Path) -> None:
         assert await session.last_answer() == "half an"
 
 
-async def test_who_stops_reading_ends_the_run(tmp_path: Path) -> None:
+async def test_closing_the_event_iterator_ends_the_run(tmp_path: Path) -> None:
     async with client(tmp_path, says("half an", hangs=True), says("whole")) as session:
         async with aclosing(session.ask("hi")) as events:
             async for event in events:
@@ -121,7 +121,7 @@ async def test_who_stops_reading_ends_the_run(tmp_path: Path) -> None:
         assert await session.prompt_and_wait("again") == "whole"
 
 
-async def test_a_prompt_that_is_refused_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_refused_prompt_leaves_the_client_idle(tmp_path: Path) -> None:
     async with client(tmp_path) as session:
         with pytest.raises(RpcRefused, match="streamingBehavior"):
             await session.prompt("hi", streaming="sideways")  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ async def test_a_prompt_that_is_refused_is_not_waited_for(tmp_path: Path) -> Non
 
 
 @pytest.mark.behaviour("dead-server-rejects-requests")
-async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path) -> None:
+async def test_a_server_that_dies_during_an_answer_fails_pending_waits(tmp_path: Path) -> None:
     async with client(tmp_path, says("half an", hangs=True)) as session:
         await session.prompt("hi")
         idle = asyncio.create_task(session.wait_for_idle())
@@ -141,7 +141,7 @@ async def test_a_death_in_the_middle_of_an_answer_ends_every_wait(tmp_path: Path
 
 
 @pytest.mark.behaviour("dead-server-rejects-requests")
-async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
+async def test_a_server_that_cannot_start_raises_an_error_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(RpcServerDied) as died:
         async with client(tmp_path, words=("--model", "unknown/model")):
             raise AssertionError("it has started")
@@ -151,10 +151,8 @@ async def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", sampled((2000, 20_000), 1))
-async def test_a_tree_with_an_entry_below_every_entry_is_answered_and_decoded(
-    tmp_path: Path, count: int
-) -> None:
-    """The answer nests twice per entry: decoders that recurse give up after a few hundred."""
+async def test_a_deeply_nested_tree_is_returned_and_decoded(tmp_path: Path, count: int) -> None:
+    """The response has two levels per entry: recursive decoders fail after a few hundred."""
     file = tmp_path / "long.jsonl"
     file.write_bytes(chain_of_messages(count, cwd=tmp_path))
     words = ("--model", "mock/mock-r", "--session", str(file))
@@ -227,7 +225,9 @@ async def test_an_answer_that_cannot_be_decoded_fails_its_request(
         assert (await session.state()).session_id == "s", "the connection goes on"
 
 
-async def test_listeners_hear_everything_until_they_have_enough(tmp_path: Path) -> None:
+async def test_a_listener_gets_events_until_it_unsubscribes_despite_a_failing_one(
+    tmp_path: Path,
+) -> None:
     received: list[RpcEvent] = []
 
     def fail(event: RpcEvent) -> None:
@@ -244,7 +244,7 @@ async def test_listeners_hear_everything_until_they_have_enough(tmp_path: Path) 
     assert received == [SessionInfoChanged(name="first")]
 
 
-def test_an_event_that_is_not_known_stays_as_it_is() -> None:
+def test_unknown_events_are_returned_undecoded() -> None:
     ui = {"type": "extension_ui_request", "id": "1", "method": "notify"}
     custom = {"type": "message_end", "message": {"role": "of an extension"}}
 

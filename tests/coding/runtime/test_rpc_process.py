@@ -1,4 +1,4 @@
-"""A server in a process of its own, and what becomes of those who wait when it dies."""
+"""A server in a process of its own, and pending requests when it dies."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ async def server(tmp_path: Path, received: list[Json] | None = None) -> AsyncIte
         yield process
 
 
-async def test_answers_find_their_request_and_the_rest_is_heard(tmp_path: Path) -> None:
+async def test_responses_are_matched_to_requests_and_other_records_are_reported(
+    tmp_path: Path,
+) -> None:
     received: list[Json] = []
     async with server(tmp_path, received) as process:
         answers = await asyncio.gather(*(process.request("echo", text=n) for n in range(20)))
@@ -60,13 +62,13 @@ async def test_answers_find_their_request_and_the_rest_is_heard(tmp_path: Path) 
     assert received == [{"type": "reported", "text": n} for n in range(20)]
 
 
-async def test_a_refusal_is_an_error_with_the_reason(tmp_path: Path) -> None:
+async def test_a_refused_request_raises_an_error_with_the_reason(tmp_path: Path) -> None:
     async with server(tmp_path) as process:
         with pytest.raises(RpcRefused, match="not today"):
             await process.request("refuse")
 
 
-async def test_what_is_no_record_is_passed_over(tmp_path: Path) -> None:
+async def test_output_that_is_not_a_record_is_ignored(tmp_path: Path) -> None:
     received: list[Json] = []
     async with server(tmp_path, received) as process:
         assert await process.request("noise") is None
@@ -105,7 +107,7 @@ async def test_the_error_names_the_signal_that_killed_the_server(tmp_path: Path)
             await waiting
 
 
-async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_cancelled_request_does_not_affect_later_ones(tmp_path: Path) -> None:
     async with server(tmp_path) as process:
         waiting = asyncio.create_task(process.request("never"))
         await process.request("echo", text="ready")
@@ -116,7 +118,9 @@ async def test_a_request_that_is_given_up_leaves_nothing_behind(tmp_path: Path) 
         assert await process.request("echo", text="on") == "on"
 
 
-async def test_a_program_that_is_no_server_is_an_error_at_once(tmp_path: Path) -> None:
+async def test_a_program_that_exits_at_once_fails_the_request_with_its_error_output(
+    tmp_path: Path,
+) -> None:
     received: list[Json] = []
     command = [sys.executable, "-c", "import sys; sys.exit('no such flag')"]
     async with rpc_process(command, cwd=tmp_path, env={}, on_record=received.append) as process:

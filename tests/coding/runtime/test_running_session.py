@@ -13,7 +13,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) -> None:
+async def test_abort_ends_the_run_and_waits_for_its_end(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
     session = await fixture.open()
     started = fixture.seen(session, ToolExecutionStart)
@@ -26,7 +26,7 @@ async def test_an_abort_ends_what_is_under_way_and_waits_for_it(tmp_path: Path) 
     await session.close()
 
 
-async def test_start_and_end_are_emitted(tmp_path: Path) -> None:
+async def test_session_start_and_shutdown_are_emitted_once(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     received: list[object] = []
     fixture.bus.subscribe(SessionStartEvent, received.append)
@@ -52,7 +52,7 @@ async def test_closing_stops_a_command_that_is_still_running(tmp_path: Path) -> 
     assert (await work).cancelled
 
 
-async def test_a_session_can_be_exported(tmp_path: Path) -> None:
+async def test_a_session_is_exported_without_secrets(tmp_path: Path) -> None:
     fixture = SessionFixture(
         tmp_path, says("a"), environ={"PATH": "/bin", "OPENAI_API_KEY": "sk-very-secret"}
     )

@@ -13,7 +13,7 @@ from tests.coding.extension_host.extension_session import extension_session
 OWNER = Owner(name="x", path="x.py")
 
 
-async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
+async def test_two_messages_that_trigger_runs_are_processed_in_order(
     tmp_path: Path,
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
@@ -30,7 +30,7 @@ async def test_two_runs_that_extensions_begin_at_once_come_one_after_another(
         assert (contents, hosted.fixture.order.count("agent_settled")) == (["one", "two"], 1)
 
 
-async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path) -> None:
+async def test_a_run_started_by_an_extension_ends_with_the_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     async with extension_session(tmp_path, apis.append, steps=(says("1"),)) as hosted:
@@ -42,7 +42,7 @@ async def test_what_an_extension_has_begun_ends_with_the_session(tmp_path: Path)
     assert hosted.fixture.reports == []
 
 
-async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path) -> None:
+async def test_the_next_request_is_available_before_the_first_prompt(tmp_path: Path) -> None:
     async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
         before = hosted.session.prompts.next_request()
         await hosted.session.prompt("hello")
@@ -55,7 +55,7 @@ async def test_the_next_request_is_shown_before_anything_was_said(tmp_path: Path
         assert tuple(after.messages)[:-1] == asked[0].messages
 
 
-async def test_a_failure_is_emitted_outside_of_the_run_that_causes_it(tmp_path: Path) -> None:
+async def test_a_failure_of_an_extension_is_emitted_to_subscribers(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         received: asyncio.Queue[Any] = asyncio.Queue()
         hosted.session.subscribe(received.put_nowait)
@@ -70,7 +70,7 @@ async def test_pending_failures_are_emitted_when_the_session_ends(tmp_path: Path
     assert hosted.failures == ["turn_end: no"]
 
 
-async def test_a_session_that_is_closed_leaves_nothing_of_its_extensions(tmp_path: Path) -> None:
+async def test_a_closed_session_leaves_no_tasks_of_extensions(tmp_path: Path) -> None:
     async with extension_session(tmp_path, steps=(says("1"),)) as hosted:
         hosted.session.prompts.start("hello", (), expand=False, meta={})
         hosted.session.http()

@@ -32,7 +32,7 @@ def provider(key: str) -> dict[str, object]:
     return {"providers": {"mine": {"baseUrl": "http://127.0.0.1:9", "apiKey": key}}}
 
 
-def test_keys_and_tokens_of_every_place_are_known(host: Machine) -> None:
+def test_secrets_are_collected_from_the_environment_and_all_files(host: Machine) -> None:
     keep(
         host,
         "auth.json",
@@ -57,7 +57,7 @@ def test_keys_and_tokens_of_every_place_are_known(host: Machine) -> None:
     assert not {"REGION", "EDITOR"} & known.names()
 
 
-async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Machine) -> None:
+async def test_key_commands_are_not_run_but_their_earlier_output_is_secret(host: Machine) -> None:
     keep(host, "auth.json", {"groq": {"type": "api_key", "key": "!echo printed"}})
     known = KnownSecrets.of(host)
     before = known.values()
@@ -68,13 +68,13 @@ async def test_a_command_is_not_run_for_it_but_what_it_printed_is_known(host: Ma
     assert KnownSecrets.of(host).values() == ("of the environment", "printed")
 
 
-def test_a_key_that_was_used_is_known_although_no_file_has_it(host: Machine) -> None:
+def test_a_used_key_is_secret_even_if_no_file_contains_it(host: Machine) -> None:
     remember_used("of the command line")
 
     assert "of the command line" in KnownSecrets.of(host).values()
 
 
-def test_files_are_read_again_and_what_was_secret_stays_secret(host: Machine) -> None:
+def test_changed_files_are_read_again_and_earlier_secrets_are_kept(host: Machine) -> None:
     known = KnownSecrets.of(host)
     assert "MINE" not in known.names()
     keep(host, "models.json", provider("$MINE"))
@@ -86,7 +86,7 @@ def test_files_are_read_again_and_what_was_secret_stays_secret(host: Machine) ->
     assert "MINE" in known.names()
 
 
-def test_a_value_that_a_variable_had_before_stays_secret(host: Machine) -> None:
+def test_an_earlier_value_of_a_variable_remains_secret(host: Machine) -> None:
     environ = {"GROQ_API_KEY": "first value"}
     known = KnownSecrets(host, AuthStorage(), environ=lambda: environ)
     known.values()
@@ -95,7 +95,7 @@ def test_a_value_that_a_variable_had_before_stays_secret(host: Machine) -> None:
     assert known.values() == ("first value", "second value")
 
 
-def test_providers_of_extensions_and_the_setting_of_logins_count(host: Machine) -> None:
+def test_secrets_include_extension_providers_and_login_settings(host: Machine) -> None:
     row = Provider(id="x", name="X", key_variables=("X_KEY",), secrets=("$X_HEADER", "literal"))
     clients = {"x": {"clientSecret": "of a login", "requestHeaders": {"X-Id": "of a header"}}}
     known = KnownSecrets(host, AuthStorage(), rows=lambda: [row], clients=lambda: clients)
@@ -104,7 +104,7 @@ def test_providers_of_extensions_and_the_setting_of_logins_count(host: Machine) 
     assert {"literal", "of a login", "of a header"} <= set(known.values())
 
 
-def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Machine) -> None:
+def test_strings_of_a_damaged_file_are_added_to_the_other_secrets(host: Machine) -> None:
     for name in ("auth.json", "models.json"):
         (host.agent_dir / name).write_text(f'{{"key": "a-rather-long-key-{name}", "k": "$MINE", ]')
     known = KnownSecrets.of(host)
@@ -117,7 +117,7 @@ def test_a_damaged_file_hides_nothing_else_and_its_strings_count(host: Machine) 
     }
 
 
-def test_what_cannot_be_read_hides_nothing_else(host: Machine) -> None:
+def test_unreadable_files_do_not_affect_other_secrets(host: Machine) -> None:
     for name in ("auth.json", "models.json"):
         (host.agent_dir / name).mkdir()
 

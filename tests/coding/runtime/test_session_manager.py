@@ -16,7 +16,7 @@ from tests.coding.session.sessions import CWD, answer, make_location, user
 from tests.files import put
 
 
-def test_a_session_is_made_filled_and_opened_again(tmp_path: Path) -> None:
+def test_a_session_is_created_filled_and_reopened(tmp_path: Path) -> None:
     location = make_location(tmp_path)
     session = SessionManager.create(location, id="s", parent_session="/p.jsonl")
     first = session.append(user("1"))
@@ -76,7 +76,7 @@ class Folders:
         self.cwd.mkdir()
 
     def usual(self) -> Path:
-        """Where sessions of the project are kept if nothing else is said."""
+        """The default folder of the sessions of the project."""
         return session_directory(self.agent_dir, str(self.cwd))
 
 
@@ -97,7 +97,7 @@ def kept(manager: SessionManager) -> Path:
     return path
 
 
-def test_a_directory_is_all_that_is_needed(folders: Folders) -> None:
+def test_a_directory_suffices_to_create_list_and_find_sessions(folders: Folders) -> None:
     new = SessionManager.continue_recent(folders.cwd)
     path = kept(new)
     recent = SessionManager.continue_recent(str(folders.cwd))
@@ -136,7 +136,9 @@ def test_a_path_is_relative_to_the_current_directory(
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_settings_name_the_folder_of_sessions(folders: Folders, *, trusted: bool) -> None:
+def test_the_session_folder_is_read_from_trusted_settings(
+    folders: Folders, *, trusted: bool
+) -> None:
     put(folders.agent_dir / "settings.json", '{"sessionDir": "kept"}')
     put(folders.cwd / ".pi/settings.json", '{"sessionDir": "theirs"}')
     put(folders.agent_dir / "trust.json", json.dumps({str(folders.cwd): trusted}))
@@ -168,7 +170,7 @@ def test_an_argument_beats_the_variable_which_beats_the_settings(
     assert session_location(folders.cwd, settings=settings).directory == folders.cwd / "memory"
 
 
-def test_a_fork_belongs_to_the_directory_that_is_given(folders: Folders) -> None:
+def test_a_fork_is_stored_for_the_given_directory(folders: Folders) -> None:
     path = kept(SessionManager.create(folders.cwd))
     other = folders.cwd / "other"
     other.mkdir()
@@ -180,7 +182,7 @@ def test_a_fork_belongs_to_the_directory_that_is_given(folders: Folders) -> None
     assert copy.parent == session_directory(folders.agent_dir, str(other))
 
 
-def test_pictures_that_were_put_aside_are_there_again(folders: Folders) -> None:
+def test_externalized_images_are_restored_when_a_session_is_opened(folders: Folders) -> None:
     put(folders.agent_dir / "settings.json", '{"blobs": {"externalizeImages": true}}')
     picture = Image(data=b64encode(b"x" * 100_000).decode(), mime_type="image/png")
     manager = SessionManager.create(folders.cwd)

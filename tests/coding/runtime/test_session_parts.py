@@ -35,7 +35,7 @@ async def test_a_workspace_has_variables_and_blobs_and_a_session_one_http_client
         assert hosted.session.http() is hosted.session.http()
 
 
-async def test_where_nothing_needs_trust_that_is_so_until_something_does(tmp_path: Path) -> None:
+async def test_a_project_is_trusted_until_a_file_appears_that_needs_trust(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         workspace = hosted.session.workspace
         before = workspace.is_trusted
@@ -44,7 +44,7 @@ async def test_where_nothing_needs_trust_that_is_so_until_something_does(tmp_pat
         assert (before, workspace.is_trusted) == (True, False)
 
 
-async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
+async def test_tools_can_be_selected_while_idle(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         tools = hosted.session.tools
         tools.select(["read"])
@@ -53,7 +53,7 @@ async def test_tools_are_chosen_while_nothing_runs(tmp_path: Path) -> None:
         assert {"read", "bash"} <= {tool.name for tool in tools.listed()}
 
 
-async def test_what_was_said_is_converted_for_models(tmp_path: Path) -> None:
+async def test_messages_of_a_session_are_converted_for_models(tmp_path: Path) -> None:
     async with extension_session(tmp_path, steps=(says("hi"),)) as hosted:
         await hosted.session.prompt("hello")
         session = hosted.session

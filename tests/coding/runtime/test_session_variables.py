@@ -1,4 +1,4 @@
-"""Tools know the model and the session for which they work."""
+"""Image limits and variables that tools get from the session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.coding.tools.images import ImageLimits
 from tests.coding.runtime.session_fixture import SessionFixture
 
 
-async def test_what_the_model_takes_decides_how_pictures_are_made(tmp_path: Path) -> None:
+async def test_image_limits_follow_the_model_and_the_settings(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/settings.json", '{"images": {"autoResize": false}}')
     session = await fixture.open()

@@ -13,7 +13,7 @@ from tests.coding.runtime.session_fixture import SessionFixture
 
 
 @pytest.mark.behaviour("totals-include-compacted")
-async def test_what_was_compacted_away_and_the_summary_itself_are_counted(tmp_path: Path) -> None:
+async def test_usage_of_compacted_messages_and_of_summaries_is_counted(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), says("Notes."), says("Notes."))
     fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
     session = await fixture.open()

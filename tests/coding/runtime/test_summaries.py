@@ -1,4 +1,4 @@
-"""Summaries are asked for with the session's own thinking and a cache identity of their own."""
+"""Summaries are requested with the session's thinking level and their own session ID."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOWN = ProviderUnavailable("503: overloaded", status=503)
 
 @pytest.mark.behaviour("summary-keeps-the-policy")
 @pytest.mark.behaviour("compaction-retries-once")
-async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: Path) -> None:
+async def test_a_summary_request_has_its_own_session_id_and_is_retried(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), DOWN, says("Notes."), says("Notes."))
     fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 10}}')
     session = await fixture.open(thinking="low")
@@ -44,7 +44,9 @@ async def test_a_summary_has_its_own_identity_and_is_asked_for_again(tmp_path: P
 
 
 @pytest.mark.parametrize("seconds", [45, 3600])
-async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, seconds: int) -> None:
+async def test_a_fallback_model_is_used_instead_of_waiting_for_a_rate_limit(
+    tmp_path: Path, seconds: int
+) -> None:
     def script(asked: Call) -> Reply | RateLimited:
         if asked.model.provider == "spare":
             return says("Notes of the spare.")
@@ -71,7 +73,7 @@ async def test_another_model_is_asked_instead_of_waiting_long(tmp_path: Path, se
     assert len(fixture.provider.requests) == 3  # two answers, and one request for a summary
 
 
-async def test_without_another_model_a_pause_that_the_settings_allow_is_waited_for(
+async def test_without_a_fallback_model_an_allowed_retry_delay_is_waited_for(
     tmp_path: Path,
 ) -> None:
     limited = RateLimited("429: slow down", status=429, retry_after=45)

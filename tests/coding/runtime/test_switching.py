@@ -1,4 +1,4 @@
-"""Another session in the place of this one."""
+"""Replacing the session with another one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.bounded import LoopWatchdog
 from tests.coding.runtime.session_fixture import SessionFixture, give_way, kinds
 
 
-async def test_a_new_session_knows_its_parent_and_starts_its_clock_anew(tmp_path: Path) -> None:
+async def test_a_new_session_records_its_parent_and_resets_its_duration(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("sunflower")
@@ -68,7 +68,7 @@ async def test_a_prompt_sent_while_the_session_is_replaced_goes_to_the_new_one(
     await session.close()
 
 
-async def test_a_prompt_whose_preparation_a_new_session_overtakes_goes_there(
+async def test_a_prompt_prepared_before_a_replacement_is_sent_to_the_new_session(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
@@ -95,7 +95,7 @@ async def test_a_prompt_whose_preparation_a_new_session_overtakes_goes_there(
     await session.close()
 
 
-async def test_a_run_that_an_extension_starts_meanwhile_does_not_stop_the_replacement(
+async def test_a_run_started_during_a_replacement_does_not_stop_it(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 30"), says("b"))
@@ -151,7 +151,7 @@ async def test_opening_a_long_session_does_not_hold_the_event_loop(
         ('{"modelThinkingLevels": {"faux/faux": "low"}}', "low"),
     ],
 )
-async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_settings(
+async def test_switching_to_a_file_without_a_thinking_level_applies_the_settings(
     settings: str, level: str, tmp_path: Path
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -169,7 +169,7 @@ async def test_switching_to_a_file_without_a_thinking_level_gives_that_of_the_se
 
 
 @pytest.mark.behaviour("fork-is-complete")
-async def test_a_fork_goes_on_before_a_message_and_gives_its_words(tmp_path: Path) -> None:
+async def test_a_fork_ends_before_the_selected_message_and_returns_its_text(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), says("c"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -221,7 +221,7 @@ async def test_a_session_open_in_another_process_can_be_forked(
     await theirs.close()
 
 
-async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
+async def test_switching_to_an_earlier_session_resumes_it(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -243,7 +243,9 @@ async def test_going_back_to_an_earlier_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("switching-aborts-the-turn")
-async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None:
+async def test_replacing_a_session_during_a_turn_aborts_and_records_the_turn(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="echo begun; sleep 60"))
     session = await fixture.open()
     started = fixture.seen(session, ToolExecutionStart)
@@ -259,7 +261,7 @@ async def test_leaving_during_a_turn_ends_and_records_it(tmp_path: Path) -> None
     assert '"user"' not in "".join(kinds(session))
 
 
-async def test_a_handler_may_keep_the_session_as_it_is(tmp_path: Path) -> None:
+async def test_a_handler_can_cancel_the_replacement_of_a_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -301,7 +303,7 @@ async def test_a_new_session_from_an_ephemeral_one_stays_ephemeral(tmp_path: Pat
     assert not (fixture.agent_dir / "sessions").exists()
 
 
-async def test_a_hand_off_goes_on_in_a_new_session_that_begins_with_it(tmp_path: Path) -> None:
+async def test_a_hand_off_starts_a_new_session_with_its_document(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -333,7 +335,7 @@ async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_reload_reads_files_again_and_stays_in_the_session(tmp_path: Path) -> None:
+async def test_a_reload_reads_files_again_and_keeps_the_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
     await session.prompts.prompt("hi")
@@ -376,7 +378,7 @@ EXTENSION = "import pathlib\ndef extension(pi):\n    pathlib.Path({!r}).touch()\
 
 
 class Asked:
-    """A user who is asked about trust, and what they were asked about."""
+    """A user with scripted trust decisions; records the folders of the questions."""
 
     def __init__(self, *answers: bool | None, remember: bool = False) -> None:
         self._answers = list(answers)
@@ -407,7 +409,7 @@ def project_is_read(session: AgentSession) -> bool:
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-async def test_what_came_later_is_asked_about_before_it_is_read(
+async def test_new_project_files_are_not_read_before_the_user_trusts_them(
     tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]
 ) -> None:
     fixture, ask = SessionFixture(tmp_path, says("a")), Asked(None, True)
@@ -426,7 +428,7 @@ async def test_what_came_later_is_asked_about_before_it_is_read(
             False,
             None,
         )
-        await session.sessions.new()  # no answer is none: the next time counts
+        await session.sessions.new()  # unanswered, so it is asked again
 
         assert ask.folders == [fixture.cwd, fixture.cwd]
         assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
@@ -438,7 +440,7 @@ async def test_what_came_later_is_asked_about_before_it_is_read(
 
 @pytest.mark.parametrize("remember", [True, False])
 @pytest.mark.parametrize("trusted", [True, False])
-async def test_an_answer_holds_for_the_sessions_that_follow(
+async def test_a_trust_decision_applies_to_later_sessions(
     tmp_path: Path, trusted: bool, remember: bool
 ) -> None:
     fixture, ask = SessionFixture(tmp_path), Asked(trusted, remember=remember)
@@ -451,7 +453,7 @@ async def test_an_answer_holds_for_the_sessions_that_follow(
             assert (len(ask.folders), project_is_read(session)) == (1, trusted)
 
 
-async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: Path) -> None:
+async def test_the_workspace_is_kept_until_the_project_is_trusted(tmp_path: Path) -> None:
     fixture, ask = SessionFixture(tmp_path), Asked(False)
     async with await fixture.open(ask_trust=ask) as session:
         before = session._core.workspace
@@ -467,7 +469,7 @@ async def test_the_workspace_stays_as_long_as_nothing_else_is_allowed(tmp_path: 
         assert project_is_read(session)
 
 
-async def test_trust_that_was_taken_back_closes_the_project(tmp_path: Path) -> None:
+async def test_a_project_whose_trust_is_revoked_is_no_longer_read(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     arrive(fixture)
     fixture.write(".pi/agent/trust.json", f'{{"{fixture.cwd}": true}}')
@@ -482,7 +484,7 @@ async def test_trust_that_was_taken_back_closes_the_project(tmp_path: Path) -> N
         assert "Not trusted" in fixture.reports[-1]
 
 
-async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> None:
+async def test_the_trust_of_another_directory_is_decided_separately(tmp_path: Path) -> None:
     fixture, ask = SessionFixture(tmp_path, says("a")), Asked(False)
     other = fixture.home / "other"
     other.mkdir()
@@ -498,7 +500,7 @@ async def test_another_directory_is_decided_about_by_itself(tmp_path: Path) -> N
         assert (ran.exists(), project_is_read(session)) == (False, False)
 
 
-async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path: Path) -> None:
+async def test_trust_handlers_are_queried_again_for_each_session(tmp_path: Path) -> None:
     fixture, asked = SessionFixture(tmp_path), list[str]()
 
     def answer(question: ProjectTrustEvent) -> TrustAnswer:
@@ -514,7 +516,9 @@ async def test_what_the_user_has_decided_by_an_extension_is_asked_again(tmp_path
         assert session.extensions.infos()
 
 
-async def test_a_decision_that_cannot_be_made_leaves_the_session_as_it_is(tmp_path: Path) -> None:
+async def test_a_broken_trust_file_prevents_a_replacement_and_keeps_the_session(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     async with await fixture.open() as session:
         await session.prompts.prompt("one")

@@ -6,7 +6,7 @@ from pi.coding.runtime.tool_support import ToolSupport
 from pi.coding.tools.images import ImageLimits
 
 
-def test_without_a_session_nothing_is_known() -> None:
+def test_without_a_session_tool_support_returns_defaults() -> None:
     defaults = ToolSupport()
 
     assert (defaults.variables(), defaults.new_artifact()) == ({}, None)

@@ -1,4 +1,4 @@
-"""Which tools there are, and which are on."""
+"""Available and active tools."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ async def names(tmp_path: Path, filter: ToolFilter) -> tuple[str, ...]:
         (ToolFilter(any=False), ()),
     ],
 )
-async def test_the_command_line_says_which_tools_are_on(
+async def test_the_tool_filter_selects_the_active_tools(
     tmp_path: Path, filter: ToolFilter, on: tuple[str, ...]
 ) -> None:
     assert await names(tmp_path, filter) == on
 
 
-async def test_tools_are_chosen_added_and_taken_away_at_any_time(tmp_path: Path) -> None:
+async def test_tools_can_be_added_selected_and_removed(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     box = session._core.toolbox

@@ -16,7 +16,7 @@ from pi.testing import says
 from tests.coding.runtime.session_fixture import SessionFixture, give_way, kinds
 
 
-async def test_going_to_what_was_said_gives_it_back_for_editing(tmp_path: Path) -> None:
+async def test_moving_to_a_user_message_returns_its_text_for_editing(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), says("c"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -57,7 +57,7 @@ async def test_a_prompt_sent_during_a_move_goes_to_the_new_branch(tmp_path: Path
     await session.close()
 
 
-async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Path) -> None:
+async def test_a_summary_of_the_abandoned_branch_is_added_to_the_new_one(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"), says("We tried B."), says("c"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -73,7 +73,7 @@ async def test_notes_on_what_is_left_behind_stand_on_the_new_branch(tmp_path: Pa
     await session.close()
 
 
-async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -> None:
+async def test_handlers_can_provide_the_summary_or_cancel_the_move(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -94,7 +94,9 @@ async def test_handlers_may_bring_the_notes_or_forbid_the_move(tmp_path: Path) -
     await session.close()
 
 
-async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path) -> None:
+async def test_the_summary_of_a_handler_is_ignored_unless_a_summary_is_requested(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -114,7 +116,7 @@ async def test_who_wants_no_summary_gets_none_of_a_handler_either(tmp_path: Path
 
 
 @pytest.mark.behaviour("escape-stops-compaction")
-async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: Path) -> None:
+async def test_aborting_a_summary_cancels_the_move(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("a"), says("b"))
     session = await fixture.open()
     await session.prompts.prompt("one")
@@ -132,7 +134,7 @@ async def test_a_summary_that_is_stopped_leaves_everything_as_it_was(tmp_path: P
     await session.close()
 
 
-async def test_an_entry_that_is_not_there_cannot_be_gone_to(tmp_path: Path) -> None:
+async def test_moving_to_an_unknown_entry_raises_an_error(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     with pytest.raises(PiError, match="Entry not found: nope"):

@@ -16,7 +16,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import SessionFixture, kinds
 
 
-async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path) -> None:
+async def test_a_command_is_part_of_the_conversation_unless_it_is_excluded(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("saw it"))
     session = await fixture.open()
     received: list[str] = []
@@ -31,7 +31,9 @@ async def test_what_came_of_a_command_is_part_of_the_conversation(tmp_path: Path
     assert "secret" not in asked
 
 
-async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -> None:
+async def test_a_command_during_a_run_is_recorded_after_the_messages_of_the_run(
+    tmp_path: Path,
+) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 0.3"), says("done"))
     session = await fixture.open()
     started = fixture.seen(session, ToolExecutionStart)
@@ -46,7 +48,7 @@ async def test_during_a_run_it_is_kept_after_the_runs_messages(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("escape-stops-user-commands")
-async def test_every_command_that_runs_can_be_stopped(tmp_path: Path) -> None:
+async def test_stop_cancels_all_running_commands(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     begun: asyncio.Queue[str] = asyncio.Queue()

@@ -12,7 +12,7 @@ from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 
-async def test_a_project_counts_only_when_it_is_trusted(tmp_path: Path) -> None:
+async def test_settings_of_a_project_apply_only_if_it_is_trusted(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="true"), says("ok"))
     fixture.write("project/.pi/settings.json", '{"shellCommandPrefix": "echo prefixed"}')
     session = await fixture.open()
@@ -40,7 +40,7 @@ async def test_commands_see_no_keys_unless_the_settings_allow_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["PI_SHELL_PREFIX", "CLAUDE_CODE_SHELL_PREFIX"])
-async def test_a_variable_may_name_a_wrapper_and_the_settings_win(
+async def test_a_variable_sets_the_shell_wrapper_and_settings_override_it(
     tmp_path: Path, name: str
 ) -> None:
     fixture = SessionFixture(tmp_path, environ={**ENVIRON, name: "env X=variable"})
@@ -52,7 +52,7 @@ async def test_a_variable_may_name_a_wrapper_and_the_settings_win(
 
 
 @pytest.mark.parametrize("name", ["PI_BASH_NO_LOGIN", "CLAUDE_BASH_NO_LOGIN"])
-async def test_a_variable_keeps_the_profile_unread(tmp_path: Path, name: str) -> None:
+async def test_a_variable_disables_the_login_shell(tmp_path: Path, name: str) -> None:
     fixture = SessionFixture(tmp_path, environ={**ENVIRON, name: "1"})
     fixture.write(".bash_profile", "X=profile")
     session = await fixture.open()
@@ -99,7 +99,7 @@ async def test_search_programs_of_the_agent_directory_are_used(tmp_path: Path) -
     assert "searched" in reported
 
 
-async def test_the_editor_gets_no_keys_unless_they_are_let_through(tmp_path: Path) -> None:
+async def test_the_editor_gets_no_api_keys_unless_the_settings_allow_them(tmp_path: Path) -> None:
     keys = {"OPENAI_API_KEY": "one", "MINE": "two", "GROQ_API_KEY": "three", "OTHER": "four"}
     fixture = SessionFixture(tmp_path, environ=keys)
     fixture.write(".pi/agent/models.json", '{"providers": {"mine": {"apiKey": "$MINE"}}}')

@@ -6,7 +6,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_what_members_of_any_subject_register_ends_with_the_extension(tmp_path: Path) -> None:
+async def test_all_registrations_are_removed_when_an_extension_is_unloaded(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.register_command("hello", lambda arguments, ctx: None)
         pi.add_view("tool", "bash", "some.module:view")

@@ -6,7 +6,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_views_and_transformers_of_markdown_are_registered(tmp_path: Path) -> None:
+async def test_views_and_markdown_transformers_are_registered(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_view("tool", "bash", "some.module:view")
         pi.register_message_renderer("x", lambda *_: None)

@@ -7,7 +7,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_models_and_levels_are_changed(tmp_path: Path) -> None:
+async def test_an_extension_can_set_the_model_and_the_thinking_level(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     received: list[str] = []
 

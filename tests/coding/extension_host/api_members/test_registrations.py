@@ -12,7 +12,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_a_strategy_of_compaction_and_redactors_are_registered(tmp_path: Path) -> None:
+async def test_compaction_strategies_and_redactors_are_registered(tmp_path: Path) -> None:
     class Mine:
         async def compact(self, work: Any) -> Declined:
             asked.append(work.reason)
@@ -32,7 +32,7 @@ async def test_a_strategy_of_compaction_and_redactors_are_registered(tmp_path: P
     assert asked == ["manual"]
 
 
-async def test_what_an_extension_takes_out_is_in_no_export(tmp_path: Path) -> None:
+async def test_text_that_a_redactor_removes_is_not_in_an_export(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_redactor(lambda text, sink: text.replace("Project X", "[hidden]"))
 

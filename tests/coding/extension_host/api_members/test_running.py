@@ -19,7 +19,7 @@ async def test_extensions_provide_services_to_each_other(tmp_path: Path) -> None
         assert (pi.service("stack"), pi.service("nope")) == ([1], None)
 
 
-async def test_the_session_may_be_replaced_when_the_agent_rests(tmp_path: Path) -> None:
+async def test_an_action_queued_with_when_idle_can_replace_the_session(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("tool_call")
         def leave(event: Any, ctx: Any) -> None:

@@ -11,7 +11,7 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from tests.coding.extension_host.extension_session import extension_session
 
 
-async def test_tools_come_and_go_during_a_session(tmp_path: Path) -> None:
+async def test_tools_can_be_added_removed_and_selected_during_a_session(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
 
     def extension(pi: ExtensionAPI) -> None:
@@ -50,7 +50,7 @@ async def _quiet() -> str:
     return ""
 
 
-async def test_a_tool_that_changes_in_a_run_is_declared_with_the_next_request(
+async def test_a_tool_registered_during_a_run_is_available_in_the_next_turn(
     tmp_path: Path,
 ) -> None:
     def extension(pi: ExtensionAPI) -> None:
@@ -87,7 +87,7 @@ async def test_a_built_in_tool_is_replaced_and_wrapped(tmp_path: Path) -> None:
     assert result.content[0].text == "<pretended rm -rf />"  # type: ignore[union-attr]
 
 
-async def test_tools_may_wait_to_be_chosen_or_stay_out_of_lists(tmp_path: Path) -> None:
+async def test_on_demand_tools_are_inactive_and_hidden_tools_are_unlisted(tmp_path: Path) -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {}}
 
     async def run(params: Any, ctx: Any) -> str:

@@ -19,7 +19,7 @@ from tests.coding.extension_host.extension_session import extension_session
 
 
 def checkpoints(pi: ExtensionAPI) -> None:
-    """``/rewind`` puts back what the last turn changed."""
+    """``ctrl+z`` restores files and conversation before the turn with changes."""
     changed: list[tuple[Path, bytes | None]] = []
     turns: list[tuple[str, list[tuple[Path, bytes | None]]]] = []
 
@@ -59,7 +59,7 @@ async def put_back(pi: ExtensionAPI, path: Path, before: bytes | None) -> None:
         await files.write_file(str(path), before)
 
 
-async def test_files_and_conversation_go_back_together(tmp_path: Path) -> None:
+async def test_files_and_conversation_are_restored_together(tmp_path: Path) -> None:
     edits = [{"oldText": "one", "newText": "two"}]
     steps = (
         says("hi"),
@@ -90,7 +90,7 @@ async def test_files_and_conversation_go_back_together(tmp_path: Path) -> None:
         assert hosted.failures == []
 
 
-async def test_tools_say_which_files_a_call_is_about_to_change(tmp_path: Path) -> None:
+async def test_touches_returns_the_files_that_a_call_will_change(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def looking(pi: ExtensionAPI) -> None:
@@ -109,7 +109,7 @@ async def test_tools_say_which_files_a_call_is_about_to_change(tmp_path: Path) -
 
 
 class Snapshots:
-    """What commands change: files before and after are compared by stamps, and kept as blobs."""
+    """Detects file changes of commands by their stamps; contents are kept as blobs."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -117,7 +117,7 @@ class Snapshots:
         self._refs: dict[str, tuple[str, int]] = {}
 
     async def take(self) -> None:
-        """Store what is new since the last time."""
+        """Store the files that changed since the last snapshot."""
         files = self._pi.context.files
         now = await files.scan()
         changed = [name for name in now if now[name] != self._stamps.get(name)]
@@ -142,7 +142,7 @@ class Snapshots:
         return wrong
 
 
-async def test_what_a_command_did_is_found_and_undone(tmp_path: Path) -> None:
+async def test_file_changes_of_a_command_are_detected_and_undone(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     changes: list[tuple[str, bool]] = []
     script = "printf 2 > run.sh; chmod -x run.sh; rm gone; touch made"

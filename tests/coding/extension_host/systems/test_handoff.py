@@ -16,7 +16,7 @@ DOCUMENT = "Build the roof next."
 
 
 class Handing:
-    """Hands off whenever it is asked."""
+    """Returns a hand-off for every compaction."""
 
     def __init__(self, *, go_on: bool) -> None:
         self._go_on = go_on
@@ -64,7 +64,7 @@ async def test_a_hand_off_after_an_answer_ends_the_run_and_waits_for_a_prompt(
 
 
 @pytest.mark.parametrize("auto_continue", [False, True])
-async def test_a_hand_off_that_goes_on_asks_the_model_in_the_new_session_once(
+async def test_a_hand_off_with_go_on_sends_one_request_in_the_new_session(
     tmp_path: Path, auto_continue: bool
 ) -> None:
     steps = (full(says("walls are up")), says("roof is up"))
@@ -73,13 +73,13 @@ async def test_a_hand_off_that_goes_on_asks_the_model_in_the_new_session_once(
         answer = await hosted.session.prompt("build a house")
 
         assert answer is not None
-        assert answer.text == "roof is up"  # the prompt ends with the work, also in print mode
+        assert answer.text == "roof is up"  # the prompt returns the answer of the new session
         assert len(hosted.fixture.provider.requests) == 2
         assert DOCUMENT in asked(hosted, 1)
         assert hosted.fixture.order.count("compaction_start") == 1
 
 
-async def test_a_hand_off_between_tools_ends_the_run(tmp_path: Path) -> None:
+async def test_a_hand_off_after_a_tool_call_continues_in_the_new_session(tmp_path: Path) -> None:
     steps = (full(calls("bash", command="true")), says("roof is up"))
     options = {"steps": steps, "settings": settings(auto_continue=False)}
     async with extension_session(tmp_path, handing(go_on=True), **options) as hosted:  # type: ignore[arg-type]

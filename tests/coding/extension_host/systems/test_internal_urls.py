@@ -53,7 +53,7 @@ class Artifacts:
 
 
 class Conflicts:
-    """``conflict://number``: writing it decides it, in the file itself."""
+    """``conflict://number``: writing it resolves the conflict in the file."""
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
@@ -112,7 +112,7 @@ def results(hosted: ExtensionFixture) -> list[str]:
     return [str(message.content[0].text) for message in found]  # type: ignore[union-attr]
 
 
-async def test_references_are_read_and_written_by_the_tools_for_files(tmp_path: Path) -> None:
+async def test_file_tools_read_and_write_references(tmp_path: Path) -> None:
     steps = (
         calls("read", path="rule://tabs"),
         calls("read", path="rule://gone"),
@@ -154,7 +154,7 @@ async def test_parallel_writes_into_one_archive_lose_no_entry(tmp_path: Path) ->
         assert [line.partition("=")[2] for line in written] == ["1", "2"]
 
 
-async def test_a_reference_may_have_pictures_and_details(tmp_path: Path) -> None:
+async def test_a_reference_can_return_images_and_details(tmp_path: Path) -> None:
     steps = (calls("read", path="a.zip:dot.png"), says("ok"))
     async with extension_session(tmp_path, urls, steps=steps, approve=True) as hosted:
         await hosted.session.prompt("go")

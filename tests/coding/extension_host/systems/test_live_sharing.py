@@ -84,7 +84,7 @@ def joining(wire: Wire) -> Any:
 
 
 def settling(hosted: ExtensionFixture) -> asyncio.Queue[Any]:
-    """Called whenever the agent becomes idle."""
+    """Return a queue that gets an event whenever the agent becomes idle."""
     rests: asyncio.Queue[Any] = asyncio.Queue()
     hosted.session.subscribe(
         lambda event: rests.put_nowait(event) if isinstance(event, AgentSettled) else None

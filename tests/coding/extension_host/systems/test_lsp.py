@@ -70,7 +70,7 @@ async def test_edits_and_writes_are_formatted_and_diagnosed(tmp_path: Path) -> N
     assert reported == ["closed"]
 
 
-async def test_a_layer_may_replace_the_text_of_the_tool(tmp_path: Path) -> None:
+async def test_a_file_layer_can_replace_the_result_text_of_a_tool(tmp_path: Path) -> None:
     def rich(pi: ExtensionAPI) -> None:
         async def through(change: FileChange, write: FileWrite) -> FileWritten:
             written = await write(change)

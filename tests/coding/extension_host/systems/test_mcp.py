@@ -49,7 +49,7 @@ class Server:
         return make_tool(name=name, description=description, params=SCHEMA, run=run)
 
 
-async def test_tools_come_change_and_go_between_two_requests(
+async def test_tools_can_be_added_changed_and_removed_between_requests(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def mcp(pi: ExtensionAPI) -> None:

@@ -130,7 +130,7 @@ def test_without_a_user_undecided_programs_are_skipped_in_one_line(
     assert started(cli) == []
 
 
-def test_an_untrusted_project_is_not_even_asked_about(cli: Program) -> None:
+def test_no_consent_is_requested_for_programs_of_an_untrusted_project(cli: Program) -> None:
     ended = cli.run("-p", *TOUR, "hello")
 
     assert ended.err.startswith("Not trusted, so not read: ")
@@ -160,7 +160,7 @@ def test_over_rpc_the_client_is_asked_once_and_again_after_a_change(cli: Program
 
 
 @pytest.mark.full
-def test_what_was_denied_is_skipped_in_every_mode_without_a_word(cli: Program) -> None:
+def test_denied_programs_are_skipped_silently_in_every_mode(cli: Program) -> None:
     ask(cli, "Deny")
 
     assert cli.run("-p", "--approve", *TOUR, "hello").err == ""
@@ -185,7 +185,7 @@ def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Path) -> None:
+def test_consent_for_one_project_does_not_apply_to_another(cli: Program, tmp_path: Path) -> None:
     ask(cli, "Allow")
     other = tmp_path / "other"
     other.mkdir()
@@ -197,7 +197,7 @@ def test_consent_for_one_project_is_none_for_another(cli: Program, tmp_path: Pat
 
 
 @pytest.mark.full
-def test_processes_that_start_at_once_agree(cli: Program) -> None:
+def test_processes_that_start_concurrently_share_the_stored_consent(cli: Program) -> None:
     ask(cli, "Allow")
     children = [cli.start("-p", "--approve", *TOUR, "hello") for _ in range(3)]
     errors = [child.communicate(timeout=TIMEOUT_SECONDS)[1] for child in children]
@@ -227,7 +227,7 @@ def test_doctor_leaves_out_an_extension_that_is_not_enabled(cli: Program) -> Non
 
 
 @pytest.mark.full
-def test_a_check_that_fails_is_a_finding(cli: Program) -> None:
+def test_a_failing_doctor_check_is_reported(cli: Program) -> None:
     code = "def extension(pi):\n    pi.add_doctor_check('mine', lambda ctx: 1 / 0)\n"
     cli.write("extensions/broken.py", code)
     cli.write("extensions/worse.py", "def extension(pi):\n    1 / 0\n")

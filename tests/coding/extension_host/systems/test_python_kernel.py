@@ -39,7 +39,7 @@ class Kernel:
         self.interrupted = 0
 
     async def run(self, code: str) -> str:
-        """The value of an expression; an interruption is recorded."""
+        """Return the value of an expression; cancellations are counted."""
         await self._child.write(code.encode() + b"\n")
         try:
             return str(json.loads(await self._child.output.readline()))
@@ -71,7 +71,7 @@ def kernel(pi: ExtensionAPI) -> None:
     pi.add_input_mode("$", InputMode(label="python", run=typed))
 
 
-async def test_the_user_and_the_model_use_the_same_kernel_in_session_after_session(
+async def test_the_user_and_the_model_share_a_kernel_across_sessions(
     tmp_path: Path,
 ) -> None:
     steps = (calls("python", code="x + 1"), says("42"))
@@ -92,7 +92,7 @@ async def test_the_user_and_the_model_use_the_same_kernel_in_session_after_sessi
         await hosted.fixture.clock.advance(6)
 
 
-async def test_an_abort_reaches_what_the_tool_waits_for(tmp_path: Path) -> None:
+async def test_an_abort_cancels_a_waiting_tool(tmp_path: Path) -> None:
     ended = asyncio.Event()
     begun = asyncio.Event()
 

@@ -24,7 +24,7 @@ class Pending(Policy):
 
 
 def resolving(pi: ExtensionAPI) -> None:
-    """``resolve`` for the model; it knows no producer of actions."""
+    """The ``resolve`` tool; it does not depend on the tools that push actions."""
     actions = pi.pending_actions
     actions.add_resolver()
     pi.add_policy(Pending(actions))
@@ -39,7 +39,7 @@ def resolving(pi: ExtensionAPI) -> None:
 
 
 def proposing(pi: ExtensionAPI) -> None:
-    """Previews changes; it knows nothing of the tool that resolves them."""
+    """Previews changes; it does not depend on the tool that resolves them."""
 
     @pi.tool(deferrable=True)
     async def propose(change: str) -> str:
@@ -60,7 +60,9 @@ def results(hosted: ExtensionFixture) -> list[str]:
     return [m.content[0].text for m in messages if isinstance(m, ToolResultMessage)]  # type: ignore[union-attr]
 
 
-async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -> None:
+async def test_a_pending_action_forces_the_resolve_tool_until_it_is_resolved(
+    tmp_path: Path,
+) -> None:
     decision = calls("resolve", action="apply", reason="it is right")
     steps = (calls("propose", change="x"), decision, says("done"))
     async with extension_session(tmp_path, resolving, proposing, steps=steps) as hosted:
@@ -72,11 +74,13 @@ async def test_the_model_is_made_to_decide_and_then_free_again(tmp_path: Path) -
         assert "resolve" not in [tool.name for tool in hosted.session.tools.listed()]
         messages = hosted.fixture.provider.requests[-1].messages
         instructions = [m for m in messages if isinstance(m, SystemMessage)]
-        assert len(instructions) == 1  # it was declared from the start: the cache holds
+        assert len(instructions) == 1  # declared from the start: the cache stays valid
         assert hosted.failures == []
 
 
-async def test_the_newest_action_is_resolved_first_and_without_one_it_fails(tmp_path: Path) -> None:
+async def test_the_newest_action_is_resolved_first_and_resolving_without_one_fails(
+    tmp_path: Path,
+) -> None:
     steps = (
         calls("propose", change="a"),
         calls("propose", change="b"),
@@ -147,7 +151,7 @@ def extension(pi):
 """
 
 
-async def test_a_resolver_is_loaded_only_once_a_tool_may_leave_actions(tmp_path: Path) -> None:
+async def test_a_resolver_is_loaded_only_if_a_deferrable_tool_exists(tmp_path: Path) -> None:
     for name, deferrable in (("plain", "false"), ("deferred", "true")):
         fixture = SessionFixture(tmp_path / name)
         fixture.write(".pi/agent/extensions/a_resolver.py", RESOLVER)

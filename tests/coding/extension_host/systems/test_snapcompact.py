@@ -38,7 +38,9 @@ def snap(pi: ExtensionAPI) -> None:
     pi.add_compaction("snap", Snap())
 
 
-async def test_pictures_are_shown_again_and_data_is_found_again(tmp_path: Path) -> None:
+async def test_images_and_data_of_a_compaction_are_restored_from_the_session_file(
+    tmp_path: Path,
+) -> None:
     steps = (says("one"), says("two"), says("three"), says("four"))
     async with extension_session(tmp_path, snap, steps=steps, settings=SETTINGS) as hosted:
         await hosted.session.prompt("first")

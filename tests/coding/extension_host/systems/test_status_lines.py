@@ -50,7 +50,7 @@ def clock(name: str, seconds: float) -> Any:
     return extension
 
 
-async def test_each_row_is_painted_by_its_own_clock_and_ends_with_the_session(
+async def test_each_row_is_redrawn_by_its_own_timer_and_removed_with_the_session(
     tmp_path: Path,
 ) -> None:
     ui = Rows()

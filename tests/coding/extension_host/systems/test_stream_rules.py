@@ -65,12 +65,12 @@ async def test_a_call_that_would_write_a_forbidden_word_is_interrupted(tmp_path:
         again = hosted.fixture.provider.requests[1].messages
         assert isinstance(again[-1], UserMessage)
         assert "No TODO" in str(again[-1].content)
-        assert "later" not in str(again)  # what was cut is not sent back
+        assert "later" not in str(again)  # the interrupted answer is not sent back
         messages = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
         assert [message.display for message in messages] == [False]
 
 
-async def test_a_late_match_interrupts_the_same_answer_or_none(tmp_path: Path) -> None:
+async def test_a_late_interrupt_applies_only_to_the_answer_of_its_token(tmp_path: Path) -> None:
     done: list[bool] = []
 
     def rules(pi: ExtensionAPI) -> None:
@@ -101,7 +101,7 @@ async def test_a_late_match_interrupts_the_same_answer_or_none(tmp_path: Path) -
         assert [event.name for event in hosted.emitted("ExtensionEvent")] == ["ttsr_triggered"]
 
 
-async def test_a_reminder_is_put_before_one_tools_result(tmp_path: Path) -> None:
+async def test_a_handler_can_add_a_reminder_before_a_tool_result(tmp_path: Path) -> None:
     def rules(pi: ExtensionAPI) -> None:
         @pi.on("tool_result")
         def remind(event: Any, ctx: Any) -> Any:

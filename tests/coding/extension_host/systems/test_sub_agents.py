@@ -23,7 +23,7 @@ from tests.coding.extension_host.extension_session import FakeUI, extension_sess
 
 
 def agents(pi: ExtensionAPI) -> None:
-    """``task`` sends two at once; one question too many is refused by the parent's guard."""
+    """``task`` runs two sub-agents at once; a guard of the parent refuses forbidden calls."""
 
     @pi.tool
     async def task(questions: list[str], ctx: ToolContext) -> ToolResult:
@@ -80,7 +80,9 @@ def answering(call: Call) -> Any:
     )
 
 
-async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Path) -> None:
+async def test_sub_agents_run_concurrently_under_the_guards_of_their_session(
+    tmp_path: Path,
+) -> None:
     ui = WidgetUI()
     steps = (answering,) * 6
     async with extension_session(tmp_path, agents, steps=steps, ui=ui) as hosted:
@@ -99,7 +101,7 @@ async def test_two_work_at_once_within_the_guards_of_their_session(tmp_path: Pat
             if "Not here" in str(request.messages)
         ]
         assert len(refused) == 1
-        # Each of the scripted answers counts once, also those to helpers.
+        # Each of the scripted answers counts once, also those to sub-agents.
         assert hosted.session.info.stats().tokens.input == 10 * len(steps)
         assert hosted.failures == []
 

@@ -52,7 +52,7 @@ def todo(pi: ExtensionAPI) -> None:
             await pi.send_message(message, deliver_as="next_turn")
 
 
-async def test_the_list_follows_branch_and_resume_and_the_model_is_reminded(
+async def test_the_todo_list_follows_the_branch_and_reminds_the_model(
     tmp_path: Path,
 ) -> None:
     ui = Lines()

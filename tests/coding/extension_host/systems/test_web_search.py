@@ -65,7 +65,7 @@ def search(url: str) -> Any:
         (("first", "second"), "A page", ["/first", "/second"]),
     ],
 )
-async def test_services_are_asked_one_after_another(
+async def test_search_services_are_tried_in_order(
     tmp_path: Path, keys: tuple[str, ...], text: str, asked: list[str]
 ) -> None:
     pages = {
@@ -118,7 +118,7 @@ def fetch(pi: ExtensionAPI) -> None:
 
 
 async def test_a_page_that_a_model_chose_is_fetched_within_limits(tmp_path: Path) -> None:
-    """Redirects are followed and checked, large bodies are refused, the final URL is known."""
+    """Redirects are followed and checked, large bodies are refused, the final URL is returned."""
     pages = {
         "/moved": (302, "/page"),
         "/page": b"text",
@@ -140,7 +140,7 @@ async def test_a_page_that_a_model_chose_is_fetched_within_limits(tmp_path: Path
     assert texts[2] == f"The body from {host} is larger than 1000 bytes."
 
 
-async def test_this_machine_is_refused_unless_it_is_allowed(tmp_path: Path) -> None:
+async def test_a_request_to_this_machine_is_refused_by_default(tmp_path: Path) -> None:
     async with site({"/": b"secret"}) as web:
         steps = (calls("web_fetch", url=web.url), says("ok"))
         async with extension_session(tmp_path, fetch, steps=steps) as hosted:
