@@ -20,7 +20,7 @@ from tests.ai.local.wheels import CONTENT, small_wheel
 from tests.sampling import sampled
 
 HALF = 2000
-"""Bytes after which the index stops sending, if it is told to."""
+"""Bytes after which a stopping index sends nothing more."""
 
 pytestmark = [
     pytest.mark.slow,
