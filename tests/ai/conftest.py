@@ -9,6 +9,6 @@ from pi.ai.http.client import HttpClient
 
 @pytest.fixture
 async def http() -> AsyncIterator[HttpClient]:
-    """A client that no variable of the developer's changes."""
+    """A client that ignores the environment of the developer."""
     async with HttpClient(environ={}) as client:
         yield client

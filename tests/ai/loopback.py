@@ -12,12 +12,12 @@ from typing import Any
 NOWHERE = dict.fromkeys(
     ("OLLAMA_HOST", "LLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL"), "127.0.0.1:9"
 )
-"""Variables with which model servers that a developer may run are not asked."""
+"""Variables that hide the local model servers of a developer."""
 
 
 @dataclass
 class Site:
-    """Where it listens and what it was asked."""
+    """The URL of the server and its received requests."""
 
     url: str = ""
     asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Schemas for tests: of tools as they should be, and as no tool should have them."""
+"""Schemas for tests: valid ones, and random malformed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that refuse, as providers write them."""
+"""Error responses in the formats of the providers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pi.testing.fakes import FakeClock
 
 
 def refused(status: int, body: Json | str | bytes = b"", **headers: str) -> ProviderError:
-    """What ``from_status`` makes of an answer; header names with ``_`` for ``-``."""
+    """Return the error of ``from_status``; header names with ``_`` for ``-``."""
     fields = Headers((name.replace("_", "-"), value) for name, value in headers.items())
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     if isinstance(body, str):
@@ -36,6 +36,6 @@ def google(code: int, status: str, message: str, *details: Json) -> Json:
 
 
 def wait(problem: ProviderError) -> float | None:
-    """How long a rate limit says to wait."""
+    """Return the retry delay of a rate limit."""
     assert isinstance(problem, RateLimited)
     return problem.retry_after

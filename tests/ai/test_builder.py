@@ -31,7 +31,7 @@ def builder() -> MessageBuilder:
     return MessageBuilder(MODEL, now_ms=7)
 
 
-def test_an_answer_with_three_kinds_of_blocks_gives_events_and_message_in_step() -> None:
+def test_the_events_and_the_message_of_an_answer_with_three_block_types_agree() -> None:
     made = builder()
     made.start()
     made.thinking("t", "hm").signature = "sig"
@@ -77,7 +77,7 @@ def test_an_answer_with_three_kinds_of_blocks_gives_events_and_message_in_step()
     assert made.final == message
 
 
-def test_a_failure_keeps_what_had_arrived() -> None:
+def test_a_failure_keeps_the_content_received_so_far() -> None:
     made = builder()
     made.text(0, "part")
     made.take()
@@ -97,7 +97,7 @@ def test_a_failure_keeps_what_had_arrived() -> None:
     ]
 
 
-def test_nothing_can_end_an_answer_twice() -> None:
+def test_an_answer_ends_with_exactly_one_terminal_event() -> None:
     made = builder()
     made.finish("stop")
     made.abort()
@@ -119,7 +119,7 @@ def test_a_missing_or_repeated_call_id_is_replaced() -> None:
     assert ids == ["call_7_0", "x", "call_7_2"]
 
 
-def test_arguments_that_are_not_json_are_named_so_that_the_call_is_refused() -> None:
+def test_invalid_json_arguments_are_recorded_in_the_diagnostics() -> None:
     made = builder()
     made.tool_call(0, "c", "peek")
     made.arguments(0, '{"path": nonsense')
@@ -136,7 +136,7 @@ def test_arguments_that_are_not_json_are_named_so_that_the_call_is_refused() -> 
     )
 
 
-def test_the_model_that_really_answered_sets_the_price() -> None:
+def test_the_cost_is_calculated_with_the_model_that_answered() -> None:
     served = Model(id="big", name="Big", api="a", provider="p", cost=ModelCost(input=10))
     made = MessageBuilder(MODEL, now_ms=0, find_model={"big": served}.get)
     made.usage = Usage(input=1_000_000)
@@ -147,7 +147,7 @@ def test_the_model_that_really_answered_sets_the_price() -> None:
     assert (asked, made.message().usage.cost.total) == (1.0, 10.0)
 
 
-def test_the_asked_model_is_not_repeated_as_the_answering_one() -> None:
+def test_the_response_model_is_unset_if_it_is_the_requested_model() -> None:
     made = builder()
     made.response_model = "m"
 
@@ -168,7 +168,7 @@ def test_the_deltas_of_a_block_add_up_to_its_content(deltas: list[str]) -> None:
 
 
 @pytest.mark.behaviour("streaming-is-linear")
-def test_reading_the_partial_message_does_not_make_later_deltas_dearer() -> None:
+def test_reading_the_partial_message_does_not_slow_down_later_deltas() -> None:
     made = builder()
     for _ in range(100):
         made.text(0, "x")
@@ -180,7 +180,7 @@ def test_reading_the_partial_message_does_not_make_later_deltas_dearer() -> None
     assert len(block.parts) == 1
 
 
-def test_a_request_that_is_mended_and_repeated_starts_once() -> None:
+def test_a_repeated_start_emits_only_one_start_event() -> None:
     made = builder()
     made.start()
     made.start()
@@ -188,7 +188,7 @@ def test_a_request_that_is_mended_and_repeated_starts_once() -> None:
     assert made.take() == [Start()]
 
 
-def test_what_comes_after_a_block_has_ended_is_a_block_of_its_own() -> None:
+def test_a_delta_after_the_end_of_its_block_starts_a_new_block() -> None:
     made = builder()
     for delta in ("one", "two"):
         made.text(0, delta)
@@ -206,7 +206,7 @@ def test_what_comes_after_a_block_has_ended_is_a_block_of_its_own() -> None:
     )
 
 
-def test_a_complete_call_cannot_be_changed_any_more() -> None:
+def test_a_completed_call_cannot_be_changed() -> None:
     made = builder()
     block = made.tool_call(0, "c", "peek")
     made.arguments(0, '{"a":1}')
@@ -217,7 +217,7 @@ def test_a_complete_call_cannot_be_changed_any_more() -> None:
     assert made.message().tool_calls[0].arguments == {"a": 1}
 
 
-def test_of_an_answer_that_is_too_large_the_start_of_each_block_is_kept() -> None:
+def test_an_answer_that_is_too_large_keeps_the_start_of_each_block() -> None:
     made = builder()
     made.text("x", "a" * 3_000_000)
     made.tool_call("c", "c1", "write")
@@ -232,7 +232,7 @@ def test_of_an_answer_that_is_too_large_the_start_of_each_block_is_kept() -> Non
     assert made.final.error_message == "The answer exceeds the limit."
 
 
-def test_a_call_that_is_complete_is_parsed_once() -> None:
+def test_the_arguments_of_a_completed_call_are_parsed_once() -> None:
     made = builder()
     made.tool_call("c", "c1", "write")
     made.arguments("c", '{"content":"b"}')
@@ -243,7 +243,7 @@ def test_a_call_that_is_complete_is_parsed_once() -> None:
     assert made.final.tool_calls[0].arguments is ended.tool_call.arguments
 
 
-def test_a_call_whose_arguments_exceed_a_limit_is_noted_with_the_reason() -> None:
+def test_arguments_beyond_a_limit_are_recorded_with_the_reason() -> None:
     made = builder()
     made.tool_call("c", "c1", "write")
     made.arguments("c", '{"a":' + "[" * 10_000 + "]" * 10_000 + "}")
@@ -253,7 +253,7 @@ def test_a_call_whose_arguments_exceed_a_limit_is_noted_with_the_reason() -> Non
     assert note["details"]["reason"] == "they are nested too deeply"
 
 
-def test_an_answer_has_a_limited_number_of_parts() -> None:
+def test_the_number_of_parts_of_an_answer_is_limited() -> None:
     made = builder()
     for number in range(MAX_PARTS):
         made.tool_call(number, f"call_{number}", "ls")

@@ -12,7 +12,7 @@ from pi.testing import ScriptedProvider, says
 HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
-async def test_the_flat_functions_work_on_one_shared_collection(
+async def test_the_module_level_functions_use_one_shared_collection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PI_CODING_AGENT_DIR", str(tmp_path))
@@ -33,7 +33,7 @@ async def test_the_flat_functions_work_on_one_shared_collection(
     await compat.reset()
 
 
-def test_the_old_names_of_the_package_lead_here_with_one_line_of_warning() -> None:
+def test_the_old_names_of_the_package_resolve_here_with_one_warning() -> None:
     script = (
         "import pi.ai.collection\n"  # no module of the package hides an old name
         "from pi.ai import get_model, stream, EventStream\n"

@@ -52,7 +52,7 @@ def assistant(
         (Repairs(tools=frozenset({"peek"})), TOOL_REJECTED),
     ],
 )
-def test_a_repair_is_noted_with_the_refusal_that_asked_for_it(repair: Repairs, kind: str) -> None:
+def test_a_repair_note_contains_the_error_that_caused_it(repair: Repairs, kind: str) -> None:
     assert repair_note(repair, BadRequest("400: no", status=400), 7) == {
         "type": kind,
         "timestamp": 7,
@@ -60,7 +60,7 @@ def test_a_repair_is_noted_with_the_refusal_that_asked_for_it(repair: Repairs, k
     }
 
 
-def test_repairs_add_up() -> None:
+def test_repairs_can_be_combined() -> None:
     first, second = frozenset({"a"}), frozenset({"b"})
 
     assert Repairs(thinking=True, tools=first) | Repairs(strict=True, tools=second) == Repairs(
@@ -73,7 +73,7 @@ def test_repairs_add_up() -> None:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None:
+def test_rejected_strict_tools_are_remembered_for_the_session_and_the_model() -> None:
     noted = (HI, assistant(Text(text="so"), note=STRICT_REJECTED))
 
     assert refuses_strict((), MODEL, Repairs(strict=True))
@@ -85,7 +85,7 @@ def test_a_refusal_of_strict_tools_holds_for_the_session_and_the_model() -> None
 # Thoughts ----------------------------------------------------------------------------------------
 
 
-def test_without_a_refusal_thoughts_stay() -> None:
+def test_thinking_is_kept_unless_it_was_rejected() -> None:
     messages = (HI, assistant(THOUGHT, CALL))
 
     assert without_refused_thoughts(messages, MODEL, NO_REPAIRS) == messages
@@ -93,7 +93,7 @@ def test_without_a_refusal_thoughts_stay() -> None:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> None:
+def test_rejected_thinking_is_removed_except_that_of_other_models() -> None:
     foreign = assistant(THOUGHT, by=OTHER)
 
     trusted = without_refused_thoughts(
@@ -103,7 +103,7 @@ def test_thoughts_that_are_refused_now_all_go_but_those_of_other_models() -> Non
     assert trusted == (HI, foreign, assistant(CALL))
 
 
-def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
+def test_removing_thinking_also_removes_the_signatures_of_other_blocks() -> None:
     text, call = Text(text="so"), CALL
     signed = assistant(
         THOUGHT, replace(text, text_signature="s"), replace(call, thought_signature="s")
@@ -113,7 +113,7 @@ def test_the_proofs_of_a_thought_in_other_blocks_go_with_it() -> None:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> None:
+def test_only_thinking_from_before_a_recorded_rejection_is_removed_on_later_turns() -> None:
     noted = assistant(THOUGHT, note=THINKING_REJECTED)
     messages = (HI, assistant(THOUGHT, CALL), noted, HI, assistant(THOUGHT))
 
@@ -123,7 +123,7 @@ def test_only_thoughts_from_before_the_refusal_stay_away_on_later_turns() -> Non
     assert without_refused_thoughts(messages, OTHER, NO_REPAIRS) == messages
 
 
-def test_a_wire_may_forget_more_than_the_thought() -> None:
+def test_a_wire_can_remove_more_than_the_thinking() -> None:
     def forget(answer: AssistantMessage) -> AssistantMessage:
         return replace(without_thinking(answer), model="")
 
@@ -151,7 +151,7 @@ def test_a_wire_may_forget_more_than_the_thought() -> None:
     ],
     ids=["no answer", "within a turn", "in a new turn", "a good thought", "aborted"],
 )
-def test_only_the_latest_calls_can_lack_their_thought(
+def test_only_the_latest_calls_can_lack_their_thinking(
     messages: tuple[Message, ...], repairs: Repairs, lacks: bool
 ) -> None:
     assert lacks_thinking(messages, MODEL, repairs) is lacks

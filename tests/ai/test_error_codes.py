@@ -48,7 +48,9 @@ from pi.ai.messages import Json
         ("", None),
     ],
 )
-def test_a_code_is_known_however_it_is_spelled(code: str, kind: type[ProviderError] | None) -> None:
+def test_error_codes_are_recognised_in_every_spelling(
+    code: str, kind: type[ProviderError] | None
+) -> None:
     assert kind_of_code(code) is kind
 
 
@@ -65,7 +67,7 @@ def test_a_code_is_known_however_it_is_spelled(code: str, kind: type[ProviderErr
         ({"error": {}}, {"error": {}}),
     ],
 )
-def test_the_error_is_found_in_its_envelopes(error: Json, inner: Json) -> None:
+def test_the_error_object_is_found_in_known_envelopes(error: Json, inner: Json) -> None:
     assert inner_error(error) == inner
 
 
@@ -94,7 +96,7 @@ def test_the_most_specific_code_comes_first() -> None:
         ({"code": True, "status": None}, None),
     ],
 )
-def test_a_status_is_read_from_its_fields_alone(error: Json, status: int | None) -> None:
+def test_a_status_is_read_only_from_status_fields(error: Json, status: int | None) -> None:
     assert status_in(error) == status
 
 
@@ -108,11 +110,11 @@ def test_a_status_is_read_from_its_fields_alone(error: Json, status: int | None)
         ({"message": {"x": 1}}, ""),
     ],
 )
-def test_the_sentence_is_found_under_its_many_names(error: Json, message: str) -> None:
+def test_the_error_message_is_read_from_every_known_field(error: Json, message: str) -> None:
     assert message_in(error) == message
 
 
-def test_every_string_is_found_down_to_a_depth() -> None:
+def test_strings_are_collected_up_to_a_maximum_depth() -> None:
     deep: object = "lost"
     for _ in range(2000):
         deep = [deep]
@@ -124,7 +126,7 @@ def test_every_string_is_found_down_to_a_depth() -> None:
     ]
 
 
-def test_a_quota_per_day_is_known_by_its_id() -> None:
+def test_a_daily_quota_is_recognised_by_its_id() -> None:
     per_day = {"details": [{"violations": [{"quotaId": "RequestsPerDayPerProject-FreeTier"}]}]}
     per_minute = {"details": [{"violations": [{"quotaId": "RequestsPerMinutePerProject"}]}]}
 
@@ -142,7 +144,7 @@ def test_a_quota_per_day_is_known_by_its_id() -> None:
         ("api_error", False),
     ],
 )
-def test_general_words_that_blame_the_request_are_known(code: str, refusal: bool) -> None:
+def test_generic_codes_for_an_invalid_request_are_recognised(code: str, refusal: bool) -> None:
     assert is_refusal(code) is refusal
 
 

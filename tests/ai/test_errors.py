@@ -18,7 +18,7 @@ from pi.ai import errors
         (errors.BadRequest, False),
     ],
 )
-def test_each_failure_says_whether_asking_again_may_help(
+def test_each_error_class_has_a_retryable_flag(
     kind: type[errors.ProviderError], retryable: bool
 ) -> None:
     error = kind("what", status=418, code="teapot")

@@ -37,11 +37,13 @@ def picture(form: str, width: int, height: int, **options: object) -> Image:
     ("width", "height", "tokens"),
     [(1568, 1568, 3279), (750, 100, 100), (1, 1, 85), (1921, 2003, 4784), (3000, 10, 85)],
 )
-def test_a_picture_counts_by_its_pixels(form: str, width: int, height: int, tokens: int) -> None:
+def test_the_tokens_of_an_image_are_estimated_from_its_pixels(
+    form: str, width: int, height: int, tokens: int
+) -> None:
     assert image_tokens(picture(form, width, height)) == tokens
 
 
-def test_the_size_of_a_photo_is_found_behind_its_preview() -> None:
+def test_the_size_of_a_photo_is_not_read_from_its_embedded_preview() -> None:
     photo = picture("JPEG", 1500, 1000, exif=b"Exif\0\0" + b"x" * 65_000, comment=b"y" * 65_000)
 
     assert len(photo.data) > 170_000
@@ -49,11 +51,11 @@ def test_the_size_of_a_photo_is_found_behind_its_preview() -> None:
 
 
 @pytest.mark.parametrize("data", ["", "AA==", "not base64 é", "blob:sha256:0", "/9j/" * 10])
-def test_a_picture_of_unknown_size_counts_twelve_hundred(data: str) -> None:
+def test_an_image_of_unknown_size_counts_1200_tokens(data: str) -> None:
     assert image_tokens(Image(data=data, mime_type="image/png")) == 1200
 
 
-def test_four_characters_make_a_token_and_an_unreadable_picture_twelve_hundred() -> None:
+def test_four_characters_count_one_token_and_an_unreadable_image_1200() -> None:
     unreadable = Image(data="AA==", mime_type="image/png")
     tool = Tool(name="peek", description="d", parameters={})
 
@@ -74,7 +76,7 @@ def test_four_characters_make_a_token_and_an_unreadable_picture_twelve_hundred()
     )
 
 
-def test_what_the_provider_counted_is_trusted_and_only_the_rest_is_guessed() -> None:
+def test_the_usage_of_the_provider_is_used_and_only_later_messages_are_estimated() -> None:
     counted = AssistantMessage(content=(Text(text="x" * 4000),), usage=Usage(total_tokens=50))
     result = ToolResultMessage(tool_call_id="1", tool_name="t", content=(Text(text="RESULT"),))
 
@@ -82,7 +84,7 @@ def test_what_the_provider_counted_is_trusted_and_only_the_rest_is_guessed() -> 
 
 
 @pytest.mark.behaviour("usage-is-not-erased")
-def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
+def test_the_usage_of_a_failed_or_uncounted_answer_is_ignored() -> None:
     asked = UserMessage(content="y" * 400)
     uncounted = AssistantMessage(content=(Text(text="x" * 40),))
     failed = replace(uncounted, usage=Usage(total_tokens=5000), stop_reason="error")
@@ -92,7 +94,7 @@ def test_a_failed_or_uncounted_answer_is_not_trusted_for_the_size() -> None:
 
 
 @pytest.mark.behaviour("old-usage-does-not-trigger")
-def test_a_count_from_before_a_compaction_sets_no_limit_to_the_answer() -> None:
+def test_usage_from_before_a_compaction_is_ignored() -> None:
     summary = UserMessage(content="s" * 400, timestamp=30)
     kept = AssistantMessage(content=(Text(text="x" * 40),), usage=Usage(total_tokens=9_900))
     asked = UserMessage(content="y" * 40, timestamp=40)
@@ -104,14 +106,14 @@ def test_a_count_from_before_a_compaction_sets_no_limit_to_the_answer() -> None:
 
 
 @pytest.mark.behaviour("output-cap-is-sane")
-def test_the_answer_never_reserves_the_whole_window_nor_shrinks_to_nothing() -> None:
+def test_the_answer_limit_leaves_part_of_the_window_free_and_has_a_minimum() -> None:
     assert largest_answer(replace(MODEL, max_tokens=100), ()) == 100
     assert largest_answer(MODEL, ()) == 10_000 - 4096
     assert largest_answer(MODEL, (UserMessage(content="x" * 100_000),)) == 1024
 
 
 @pytest.mark.behaviour("output-cap-is-sane")
-def test_a_limit_that_is_not_known_is_not_zero() -> None:
+def test_an_unknown_limit_is_not_treated_as_zero() -> None:
     assert largest_answer(replace(MODEL, context_window=0), ()) == 8_000
     assert largest_answer(replace(MODEL, max_tokens=0), ()) == 10_000 - 4096
     assert largest_answer(replace(MODEL, context_window=0, max_tokens=0), ()) == 16_384

@@ -34,7 +34,7 @@ async def silence(builder: MessageBuilder, flush: Flush) -> None:
     await asyncio.Event().wait()
 
 
-async def test_events_come_in_order_and_end_with_one_terminal_event() -> None:
+async def test_events_are_emitted_in_order_and_end_with_one_terminal_event() -> None:
     answering = stream(hello)
 
     events = [event async for event in answering]
@@ -49,7 +49,7 @@ async def test_events_come_in_order_and_end_with_one_terminal_event() -> None:
     ]
 
 
-async def test_the_usage_is_that_of_the_events_that_have_come() -> None:
+async def test_the_usage_is_updated_while_events_arrive() -> None:
     async def counting(builder: MessageBuilder, flush: Flush) -> None:
         builder.start()
         for output in (1, 2):
@@ -69,13 +69,13 @@ async def test_the_usage_is_that_of_the_events_that_have_come() -> None:
     assert answering.usage is answering.usage
 
 
-async def test_the_result_can_be_had_without_looking_at_events() -> None:
+async def test_the_result_can_be_awaited_without_reading_events() -> None:
     message = await stream(hello).result()
 
     assert (message.text, message.stop_reason) == ("hello", "stop")
 
 
-async def test_the_result_and_the_events_can_be_awaited_side_by_side() -> None:
+async def test_the_result_and_the_events_can_be_awaited_concurrently() -> None:
     answering = stream(hello)
 
     async with asyncio.TaskGroup() as group:
@@ -86,7 +86,7 @@ async def test_the_result_and_the_events_can_be_awaited_side_by_side() -> None:
     assert result.result() == events[-1].message
 
 
-async def test_a_provider_error_is_the_last_event_and_is_typed() -> None:
+async def test_a_provider_error_is_the_last_event_and_is_kept_as_the_failure() -> None:
     async def limited(builder: MessageBuilder, flush: Flush) -> None:
         builder.text(0, "part")
         raise RateLimited("429: slow down", retry_after=3)
@@ -104,7 +104,7 @@ async def test_a_provider_error_is_the_last_event_and_is_typed() -> None:
     assert answering.failure.retry_after == 3
 
 
-async def test_not_even_a_bug_of_ours_raises_out_of_a_stream(
+async def test_an_internal_error_does_not_raise_out_of_a_stream(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def broken(builder: MessageBuilder, flush: Flush) -> None:
@@ -116,7 +116,7 @@ async def test_not_even_a_bug_of_ours_raises_out_of_a_stream(
     assert "KeyError" in caplog.text
 
 
-async def test_an_answer_that_just_stops_is_an_error() -> None:
+async def test_an_answer_without_a_terminal_event_is_an_error() -> None:
     async def stops(builder: MessageBuilder, flush: Flush) -> None:
         builder.text(0, "part")
 
@@ -125,7 +125,7 @@ async def test_an_answer_that_just_stops_is_an_error() -> None:
     assert (message.stop_reason, message.text) == ("error", "part")
 
 
-async def test_aborting_ends_the_stream_and_keeps_what_was_said() -> None:
+async def test_aborting_ends_the_stream_and_keeps_the_partial_answer() -> None:
     answering = stream(silence)
     seen = []
     async with asyncio.timeout(30):
@@ -139,7 +139,7 @@ async def test_aborting_ends_the_stream_and_keeps_what_was_said() -> None:
     assert seen[-1].error.error_message == "Request was aborted"
 
 
-async def test_a_stream_aborted_before_it_began_makes_no_request() -> None:
+async def test_a_stream_aborted_before_its_start_makes_no_request() -> None:
     async def never(builder: MessageBuilder, flush: Flush) -> None:
         raise AssertionError("the request was made")
 
@@ -184,10 +184,10 @@ async def test_closing_a_stream_early_waits_until_its_request_has_ended() -> Non
     assert ended.is_set()
 
 
-async def test_a_stream_aborted_before_its_task_took_a_step_ends_all_the_same() -> None:
+async def test_a_stream_aborted_before_its_task_has_run_ends_as_aborted() -> None:
     answering = stream(silence)
     waiting = asyncio.create_task(answering.result())
-    await asyncio.sleep(0)  # the task is there and has not run
+    await asyncio.sleep(0)  # the task exists and has not run
 
     answering.abort()
 

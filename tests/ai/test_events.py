@@ -25,6 +25,6 @@ WIRE = [
 
 
 @pytest.mark.parametrize(("event", "wire"), WIRE, ids=lambda value: type(value).__name__)
-def test_the_json_form_is_that_of_json_mode(event: StreamEvent, wire: str) -> None:
+def test_events_are_encoded_in_the_format_of_json_mode(event: StreamEvent, wire: str) -> None:
     assert msgspec.json.encode(event).decode() == wire
     assert msgspec.json.decode(wire, type=StreamEvent) == event

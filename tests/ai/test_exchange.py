@@ -32,7 +32,7 @@ CALL = Call(model=MODEL, messages=())
 
 
 class Words:
-    """A decoder whose every event is a word, and ``end`` the last."""
+    """A decoder that reads each event as a word; the event ``end`` is the last."""
 
     def __init__(self, builder: MessageBuilder) -> None:
         self.finished = False
@@ -75,7 +75,7 @@ async def ask(
     return builder, server, problem
 
 
-async def test_the_payload_is_posted_and_the_events_reach_the_decoder() -> None:
+async def test_the_payload_is_posted_and_the_events_are_passed_to_the_decoder() -> None:
     builder, server, problem = await ask(b"data: one \n\ndata: two\n\ndata: end\n\ndata: late\n\n")
 
     assert problem == ""
@@ -92,13 +92,13 @@ async def test_bytes_are_posted_as_they_are() -> None:
 
 
 @pytest.mark.behaviour("stream-without-end-is-an-error")
-async def test_a_stream_without_its_last_event_is_an_error_and_keeps_what_arrived() -> None:
+async def test_a_stream_without_its_last_event_raises_and_keeps_the_partial_answer() -> None:
     builder, _, problem = await ask(b"data: part\n\n")
 
     assert (builder.message().text, problem) == ("part", "BadAnswer: no end")
 
 
-async def test_a_last_event_without_a_blank_line_counts() -> None:
+async def test_a_last_event_without_a_blank_line_is_read() -> None:
     builder, _, problem = await ask(b"data: one\n\ndata: end")
 
     assert (builder.final is not None, problem) == (True, "")
@@ -113,7 +113,9 @@ async def test_a_last_event_without_a_blank_line_counts() -> None:
         (b"", "BadAnswer: The server closed the connection without an answer."),
     ],
 )
-async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, problem: str) -> None:
+async def test_a_response_that_is_not_a_stream_raises_a_typed_error(
+    answer: object, problem: str
+) -> None:
     _, _, message = await ask(answer)
 
     assert message.startswith(problem.partition(":")[0])
@@ -121,7 +123,7 @@ async def test_an_answer_that_is_no_stream_is_a_typed_error(answer: object, prob
         assert message == problem
 
 
-async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
+async def test_an_unreachable_server_raises_provider_unavailable() -> None:
     builder = MessageBuilder(MODEL, now_ms=0)
     async with HttpClient(environ={}) as http:
         with pytest.raises(ProviderUnavailable):
@@ -130,14 +132,14 @@ async def test_a_server_that_is_not_there_is_worth_a_retry() -> None:
                 {},
                 url="http://127.0.0.1:9/x",
                 headers={},
-                decoder=pytest.fail,  # is made when an answer begins
+                decoder=pytest.fail,  # is called only when a response begins
                 builder=builder,
                 flush=lambda: None,
                 services=Services(http=http, clock=FakeClock(), environ={}),
             )
 
 
-async def test_the_caller_sees_the_response_before_its_body() -> None:
+async def test_the_response_hook_is_called_with_status_and_model() -> None:
     seen: list[tuple[int, str]] = []
 
     async def look(status: int, headers: Mapping[str, str], model: Model) -> None:
@@ -148,7 +150,7 @@ async def test_the_caller_sees_the_response_before_its_body() -> None:
     assert seen == [(200, "m")]
 
 
-async def test_the_callers_hook_may_replace_the_payload() -> None:
+async def test_the_payload_hook_can_replace_the_payload() -> None:
     async def change(payload: Json, model: Model) -> Json | None:
         return {**payload, "model": model.id} if payload else None
 
@@ -159,7 +161,7 @@ async def test_the_callers_hook_may_replace_the_payload() -> None:
     assert await apply_payload_hook(CALL, {"a": 1}) == {"a": 1}
 
 
-def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
+def test_later_headers_override_earlier_ones_and_none_removes_a_header() -> None:
     call = replace(
         CALL,
         access=Access(headers={"authorization": "k"}),
@@ -175,7 +177,7 @@ def test_headers_are_laid_over_each_other_and_can_be_taken_away() -> None:
 
 
 @pytest.mark.behaviour("no-timeout-means-none")
-def test_no_timeout_means_none() -> None:
+def test_a_timeout_of_zero_disables_the_timeouts() -> None:
     forever = timeouts(replace(CALL, options=StreamOptions(timeout_ms=0)), {})
 
     assert timeouts(CALL, {}) is None
@@ -186,7 +188,7 @@ def test_no_timeout_means_none() -> None:
     )
 
 
-def test_the_environment_says_how_long_to_wait_for_the_wires_of_openai() -> None:
+def test_variables_set_the_timeouts_of_the_openai_wires() -> None:
     environ = {
         "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS": "2500",
         "PI_OPENAI_STREAM_IDLE_TIMEOUT_MS": "-1",
@@ -200,7 +202,7 @@ def test_the_environment_says_how_long_to_wait_for_the_wires_of_openai() -> None
     assert timeouts(other, environ) is None
 
 
-async def test_closing_services_closes_what_wires_have_kept() -> None:
+async def test_closing_services_runs_the_close_callbacks_of_wires() -> None:
     closed: list[str] = []
     services = Services(http=HttpClient(environ={}), clock=FakeClock(), environ={})
     services.closing.callback(closed.append, "socket")
@@ -211,7 +213,7 @@ async def test_closing_services_closes_what_wires_have_kept() -> None:
 
 
 @pytest.mark.behaviour("pings-extend-idle-briefly")
-async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
+async def test_a_stream_of_keep_alives_without_events_times_out() -> None:
     clock = FakeClock()
     limit = KeepAliveLimit(CALL, clock)
     endless = KeepAliveLimit(replace(CALL, options=StreamOptions(timeout_ms=0)), clock)
@@ -229,7 +231,7 @@ async def test_keep_alives_alone_do_not_keep_an_answer_going_for_ever() -> None:
 
 
 class Impatient(FakeClock):
-    """Sleeps through nothing, and remembers how long it should have."""
+    """A clock that does not sleep but records the requested delays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -240,7 +242,7 @@ class Impatient(FakeClock):
 
 
 class Answers(dict[str, object]):
-    """One answer after another, the last of them for ever."""
+    """Sends the responses in order and repeats the last one."""
 
     def __init__(self, *answers: object) -> None:
         self._answers = list(answers)
@@ -250,7 +252,7 @@ class Answers(dict[str, object]):
 
 
 async def retried(options: StreamOptions, *answers: object) -> tuple[str, str, int, list[float]]:
-    """What was said, what went wrong, how often it was asked, and the waits between."""
+    """Return the text, the error class, the number of requests and the delays between them."""
     builder, clock, problem = MessageBuilder(MODEL, now_ms=0), Impatient(), ""
     async with site(Answers(*answers)) as server, HttpClient(environ={}) as http:
         try:
@@ -283,7 +285,7 @@ GOOD = b"data: one\n\ndata: end\n\n"
         (2, (b"data: half\n\n", GOOD), ("half", "BadAnswer", 1, [])),
     ],
 )
-async def test_what_the_server_turns_away_is_sent_again_as_often_as_allowed(
+async def test_a_rejected_request_is_retried_up_to_max_retries(
     retries: int, answers: tuple[object, ...], came_to: tuple[str, str, int, list[float]]
 ) -> None:
     assert await retried(StreamOptions(max_retries=retries), *answers) == came_to
@@ -297,7 +299,7 @@ async def test_what_the_server_turns_away_is_sent_again_as_often_as_allowed(
         (0, ("one", "", 2, [30.0])),
     ],
 )
-async def test_a_server_may_say_how_long_to_wait_up_to_a_limit(
+async def test_the_retry_delay_of_the_server_is_used_up_to_a_limit(
     longest: int, came_to: tuple[str, str, int, list[float]]
 ) -> None:
     options = StreamOptions(max_retries=1, max_retry_delay_ms=longest)
@@ -313,7 +315,7 @@ async def test_a_server_may_say_how_long_to_wait_up_to_a_limit(
         ("LARGEST_ANSWER", 1 << 20, "exceeds the limit of 1 MiB of content"),
     ],
 )
-async def test_an_answer_beyond_a_limit_is_stopped_and_its_start_is_kept(
+async def test_an_answer_beyond_a_limit_raises_and_its_start_is_kept(
     monkeypatch: pytest.MonkeyPatch, name: str, limit: int, words: str
 ) -> None:
     monkeypatch.setattr(exchange, name, limit)
@@ -328,7 +330,7 @@ async def test_an_answer_beyond_a_limit_is_stopped_and_its_start_is_kept(
     assert not builder.empty
 
 
-def test_bytes_within_the_limits_are_no_problem() -> None:
+def test_only_bytes_beyond_the_limit_raise() -> None:
     builder = MessageBuilder(MODEL, now_ms=0)
     allowance = exchange.Allowance(builder)
 

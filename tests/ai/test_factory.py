@@ -39,7 +39,9 @@ def collection(
     )
 
 
-def test_everything_is_there_and_nothing_is_available_without_a_key(tmp_path: Path) -> None:
+def test_without_keys_all_providers_are_listed_and_only_local_ones_are_available(
+    tmp_path: Path,
+) -> None:
     models = collection(tmp_path)
 
     ids = [row.id for row in models.get_providers()]
@@ -49,7 +51,7 @@ def test_everything_is_there_and_nothing_is_available_without_a_key(tmp_path: Pa
     assert len(models.get_models()) == 1465 + 10 + 2
 
 
-def test_a_key_in_the_environment_opens_its_provider_and_no_other(tmp_path: Path) -> None:
+def test_a_key_in_the_environment_makes_only_its_provider_available(tmp_path: Path) -> None:
     models = collection(tmp_path, environ={"GROQ_API_KEY": "k", "UNRELATED_API_KEY": "x"})
 
     open_doors = [row.id for row in BUILT_IN if models.is_available(row.id)]
@@ -58,7 +60,7 @@ def test_a_key_in_the_environment_opens_its_provider_and_no_other(tmp_path: Path
 
 
 @pytest.mark.parametrize("api", ["openai-completions", "openai-responses", "anthropic-messages"])
-async def test_a_provider_of_ones_own_answers_end_to_end(tmp_path: Path, api: str) -> None:
+async def test_a_custom_provider_answers_end_to_end(tmp_path: Path, api: str) -> None:
     with mock_server() as server:
         suffix = "" if api == "anthropic-messages" else "/v1"
         models = collection(
@@ -85,7 +87,7 @@ async def test_a_provider_of_ones_own_answers_end_to_end(tmp_path: Path, api: st
     assert message.usage.output > 0
 
 
-async def test_what_a_person_says_of_a_local_server_is_added_to_what_it_serves(
+async def test_configured_models_of_a_local_server_are_added_to_the_discovered_ones(
     tmp_path: Path,
 ) -> None:
     async with site({"/api/tags": {"models": [{"name": "qwen3:8b"}]}}) as server:
@@ -113,7 +115,9 @@ async def test_what_a_person_says_of_a_local_server_is_added_to_what_it_serves(
         ({"radius": {"baseUrl": "https://mine.example/v1/"}}, "https://mine.example/v1"),
     ],
 )
-def test_another_gateway_can_be_named(tmp_path: Path, providers: Any, address: str) -> None:
+def test_the_address_of_the_gateway_can_be_configured(
+    tmp_path: Path, providers: Any, address: str
+) -> None:
     environ = {"PI_RADIUS_GATEWAY": "https://radius.example"}
     models = collection(tmp_path, providers=providers, environ=environ)
 
@@ -123,7 +127,7 @@ def test_another_gateway_can_be_named(tmp_path: Path, providers: Any, address: s
 
 
 @pytest.mark.parametrize("ending", ["", "/v1"])
-async def test_a_gateway_of_ones_own_lists_its_models(tmp_path: Path, ending: str) -> None:
+async def test_a_custom_gateway_lists_its_models(tmp_path: Path, ending: str) -> None:
     async with site({"/v1/models": {"data": [{"id": "balanced"}]}}) as server:
         gateway = {"baseUrl": f"{server.url}{ending}", "oauth": "radius", "apiKey": "k"}
         models = collection(tmp_path, providers={"team": gateway})
@@ -137,7 +141,7 @@ async def test_a_gateway_of_ones_own_lists_its_models(tmp_path: Path, ending: st
     assert (row.login, row.lists_models) == ("radius", True)
 
 
-async def test_a_gateway_to_anthropic_is_found_in_the_environment(tmp_path: Path) -> None:
+async def test_an_anthropic_gateway_is_read_from_the_environment(tmp_path: Path) -> None:
     async with site({}) as server:
         environ = {
             "CLAUDE_CODE_USE_FOUNDRY": "1",
@@ -157,7 +161,9 @@ async def test_a_gateway_to_anthropic_is_found_in_the_environment(tmp_path: Path
     assert "x-api-key" not in headers
 
 
-async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path: Path) -> None:
+async def test_a_header_without_a_value_is_reported_before_a_request_is_sent(
+    tmp_path: Path,
+) -> None:
     models = collection(
         tmp_path,
         providers={
@@ -180,7 +186,7 @@ async def test_a_header_without_a_value_is_said_before_anything_is_sent(tmp_path
     await models.close()
 
 
-async def test_pictures_are_made_with_the_key_of_chat(tmp_path: Path) -> None:
+async def test_images_are_generated_with_the_api_key_of_the_provider(tmp_path: Path) -> None:
     picture = {"data": [{"b64_json": "iVBORw0KGgo="}]}
     async with site({"/images/generations": picture}) as server:
         models = create_images_models(
@@ -197,7 +203,7 @@ async def test_pictures_are_made_with_the_key_of_chat(tmp_path: Path) -> None:
     assert server.asked[0][2]["authorization"] == "Bearer k"
 
 
-async def test_servers_on_this_machine_are_not_asked_through_a_proxy() -> None:
+async def test_requests_to_local_servers_bypass_the_proxy() -> None:
     environ = {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "example.org"}
     async with site({"/x": {"ok": True}}) as server:
         services = make_services(environ, FakeClock(), Network())
@@ -207,7 +213,7 @@ async def test_servers_on_this_machine_are_not_asked_through_a_proxy() -> None:
     assert response.json() == {"ok": True}
 
 
-def test_a_plan_serves_the_models_of_its_vendor_from_its_own_row(tmp_path: Path) -> None:
+def test_a_plan_has_the_models_of_its_vendor_under_its_own_provider(tmp_path: Path) -> None:
     models = collection(tmp_path, environ={"MINIMAX_CODE_API_KEY": "k"})
 
     plan = models.get_models("minimax-code")
@@ -219,7 +225,7 @@ def test_a_plan_serves_the_models_of_its_vendor_from_its_own_row(tmp_path: Path)
     assert not models.is_available("minimax")
 
 
-def test_a_model_of_ones_own_needs_no_address_where_the_provider_lists_its_models(
+def test_a_custom_model_inherits_the_base_url_of_a_provider_with_a_model_list(
     tmp_path: Path,
 ) -> None:
     models = collection(tmp_path, providers={"venice": {"models": [{"id": "mine"}]}})

@@ -23,7 +23,7 @@ from tests.ai.refusals import anthropic, google, openai, refused, wait
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
-        # OpenAI and its likes
+        # OpenAI and compatible servers
         (401, openai("Incorrect API key", code="invalid_api_key"), AuthenticationFailed),
         (429, openai("Rate limit", type="tokens", code="rate_limit_exceeded"), RateLimited),
         (429, openai("You exceeded your current quota", code="insufficient_quota"), QuotaExhausted),
@@ -84,13 +84,13 @@ from tests.ai.refusals import anthropic, google, openai, refused, wait
         # Local servers
         (500, {"error": "prompt too long; exceeded max context length by 4"}, ContextOverflow),
         (400, {"error": {"type": "exceed_context_size_error", "n_ctx": 4096}}, ContextOverflow),
-        # A gateway that hands on what its upstream said
+        # A gateway that forwards the error of its upstream
         (
             400,
             {"error": {"code": 400, "metadata": {"raw": '{"message":"prompt is too long"}'}}},
             ContextOverflow,
         ),
-        # Nothing but a status
+        # Only a status
         (401, b"", AuthenticationFailed),
         (402, b"", QuotaExhausted),
         (403, b"", AuthenticationFailed),
@@ -109,7 +109,7 @@ from tests.ai.refusals import anthropic, google, openai, refused, wait
         (307, b"", BadRequest),
     ],
 )
-def test_an_answer_that_refuses_is_typed_by_code_and_status(
+def test_an_error_response_is_classified_by_code_and_status(
     status: int, body: Json | bytes, kind: type[ProviderError]
 ) -> None:
     problem = refused(status, body)
@@ -131,7 +131,7 @@ def test_an_answer_that_refuses_is_typed_by_code_and_status(
         ("ModelErrorException", "the model failed", ProviderUnavailable),
     ],
 )
-def test_amazon_names_the_problem_in_a_header(
+def test_an_amazon_error_is_classified_by_its_error_type_header(
     name: str, message: str, kind: type[ProviderError]
 ) -> None:
     problem = refused(400, {"message": message}, x_amzn_errortype=name)
@@ -151,12 +151,14 @@ def test_amazon_names_the_problem_in_a_header(
         (413, openai("image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes")),
     ],
 )
-def test_a_missing_reason_or_too_many_bytes_is_no_overflow(status: int, body: Json | bytes) -> None:
+def test_a_missing_reason_or_a_too_large_body_is_not_a_context_overflow(
+    status: int, body: Json | bytes
+) -> None:
     assert type(refused(status, body)) is BadRequest
 
 
 @pytest.mark.behaviour("status-is-read-from-fields")
-def test_digits_in_ids_and_sentences_mean_nothing() -> None:
+def test_numbers_in_ids_and_messages_are_not_read_as_a_status() -> None:
     body = {
         "error": {
             "message": "Request 503 of trace 429 hit a server_error in 529",
@@ -168,7 +170,7 @@ def test_digits_in_ids_and_sentences_mean_nothing() -> None:
     assert type(refused(400, body)) is BadRequest
 
 
-def test_a_code_field_outranks_the_status() -> None:
+def test_a_code_field_has_priority_over_the_status() -> None:
     assert type(refused(400, openai("x", type="server_error"))) is ProviderUnavailable
     assert type(refused(403, openai("x", code="rate_limit_exceeded"))) is RateLimited
 
@@ -221,18 +223,18 @@ def test_the_message_shows_status_and_error_but_no_html(
 
 
 @pytest.mark.behaviour("provider-errors-show-status-and-body")
-def test_a_long_error_is_cut() -> None:
+def test_a_long_error_message_is_truncated() -> None:
     assert refused(400, "x" * 5000).message == f"400: {'x' * MAX_SHOWN}…"
     assert len(refused(400, openai("y" * 5000)).message) < MAX_SHOWN + 10
 
 
-def test_an_error_that_was_cut_off_is_read_as_far_as_it_goes() -> None:
+def test_a_truncated_error_body_is_still_classified() -> None:
     body = b'{"error":{"code":"context_length_exceeded","message":"the conversation is'
 
     assert type(refused(400, body)) is ContextOverflow
 
 
-def test_hints_say_what_to_do_next() -> None:
+def test_errors_have_a_hint_about_the_next_step() -> None:
     assert refused(401).hint == "Log in again or check the API key."
     assert "firewall" in refused(403, "<html><title>Attention Required!</title></html>").hint
     assert "base URL" in refused(404).hint
@@ -242,7 +244,7 @@ def test_hints_say_what_to_do_next() -> None:
     assert "bytes" in refused(413).hint
 
 
-def test_a_rate_limit_says_when_to_come_back() -> None:
+def test_a_rate_limit_error_contains_the_retry_delay() -> None:
     by_header = refused(429, b"", retry_after="7")
     by_text = refused(429, openai("Please try again in 1m3.5s.", code="rate_limit_exceeded"))
     by_limit = refused(429, b"", x_ratelimit_reset_requests="20s")
@@ -250,6 +252,6 @@ def test_a_rate_limit_says_when_to_come_back() -> None:
     assert [wait(problem) for problem in (by_header, by_text, by_limit)] == [7.0, 63.5, 20.0]
 
 
-def test_a_server_that_is_down_says_when_to_come_back_but_its_limits_do_not() -> None:
+def test_an_unavailable_server_sets_the_delay_by_retry_after_only() -> None:
     assert wait(refused(503, b"", retry_after="7", x_ratelimit_reset_requests="24h")) == 7.0
     assert wait(refused(503, b"", x_ratelimit_reset_requests="24h")) is None

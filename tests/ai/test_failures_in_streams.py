@@ -78,7 +78,7 @@ from tests.ai.refusals import anthropic, openai, refused, wait
         ("just text", ProviderUnavailable, "just text"),
     ],
 )
-def test_an_error_inside_a_stream_is_typed_in_every_providers_shape(
+def test_an_error_inside_a_stream_is_classified_for_every_provider(
     error: Json | str, kind: type[ProviderError], message: str | None
 ) -> None:
     problem = from_error_object(error)
@@ -87,7 +87,7 @@ def test_an_error_inside_a_stream_is_typed_in_every_providers_shape(
     assert message is None or problem.message == message
 
 
-def test_an_error_inside_a_stream_says_when_to_come_back() -> None:
+def test_an_error_inside_a_stream_contains_the_retry_delay() -> None:
     clock = FakeClock()
     relative = {"code": 429, "details": [{"retryDelay": "12.5s"}], "message": "x"}
     absolute = {"code": "rate_limit_exceeded", "resets_at": clock.now_ms() // 1000 + 60}
@@ -97,7 +97,7 @@ def test_an_error_inside_a_stream_says_when_to_come_back() -> None:
     assert wait(from_error_object(absolute)) is None
 
 
-def test_a_status_that_the_wire_knows_decides() -> None:
+def test_a_status_given_by_the_wire_determines_the_error_class() -> None:
     assert type(from_error_object({"message": "x"}, status=401)) is AuthenticationFailed
     assert type(from_error_object({"message": "x"}, status=503)) is ProviderUnavailable
 
@@ -114,7 +114,7 @@ def test_a_status_that_the_wire_knows_decides() -> None:
         TimedOut("h was silent for 1 s (idle timeout).", kind="idle"),
     ],
 )
-def test_a_lost_connection_is_worth_a_retry(problem: HttpError) -> None:
+def test_temporary_http_errors_become_provider_unavailable(problem: HttpError) -> None:
     error = from_http(problem)
 
     assert type(error) is ProviderUnavailable
@@ -131,7 +131,7 @@ def test_a_lost_connection_is_worth_a_retry(problem: HttpError) -> None:
         (BadResponse("The response of h is malformed."), BadAnswer, True),
     ],
 )
-def test_what_stays_wrong_is_not_retried_and_says_what_to_do(
+def test_other_http_errors_are_classified_and_keep_their_message_and_hint(
     problem: HttpError, kind: type[ProviderError], retryable: bool
 ) -> None:
     error = from_http(problem)
@@ -161,7 +161,7 @@ def test_what_stays_wrong_is_not_retried_and_says_what_to_do(
         (b'{"id":"c","object":"chat.completion","choices":[]}', BadAnswer, "without a stream"),
     ],
 )
-def test_a_good_status_without_a_stream_is_explained(
+def test_a_successful_status_without_a_stream_becomes_a_typed_error(
     body: bytes, kind: type[ProviderError], part: str
 ) -> None:
     problem = from_body(body)
@@ -171,7 +171,7 @@ def test_a_good_status_without_a_stream_is_explained(
 
 
 @pytest.mark.parametrize("body", [b"", b" \r\n\n"])
-def test_nothing_at_all_is_left_to_the_caller(body: bytes) -> None:
+def test_an_empty_body_is_not_classified(body: bytes) -> None:
     assert from_body(body) is None
 
 
@@ -186,13 +186,13 @@ BODIES = st.binary() | OBJECTS.map(lambda value: msgspec.json.encode(value))
 
 
 @given(st.integers(300, 599), BODIES)
-def test_any_answer_becomes_a_typed_error(status: int, body: bytes) -> None:
+def test_any_status_and_body_becomes_a_typed_error(status: int, body: bytes) -> None:
     assert isinstance(refused(status, body), ProviderError)
     from_body(body)
 
 
 @given(OBJECTS)
-def test_any_object_becomes_a_typed_error(error: dict[str, Any]) -> None:
+def test_any_error_object_becomes_a_typed_error(error: dict[str, Any]) -> None:
     assert isinstance(from_error_object(error), ProviderError)
 
 

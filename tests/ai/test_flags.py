@@ -18,7 +18,7 @@ def model(compat: Json | None = None, base_url: str = "") -> Model:
     return Model(id="m", name="M", api="a", provider="p", base_url=base_url, compat=compat or {})
 
 
-def test_what_a_model_says_beats_what_is_known_and_that_beats_the_defaults() -> None:
+def test_flags_of_the_model_override_known_flags_and_those_the_defaults() -> None:
     known = {"likesTools": True, "likesPictures": True}
 
     compat: Json = {"likesTools": False, "likesPictures": None, "flagOfAnotherWire": 1}
@@ -27,7 +27,7 @@ def test_what_a_model_says_beats_what_is_known_and_that_beats_the_defaults() -> 
     assert read_flags(model(), Flags) == Flags()
 
 
-def test_a_flag_of_the_wrong_type_says_where_it_is() -> None:
+def test_a_flag_of_the_wrong_type_raises_with_model_and_flag() -> None:
     with pytest.raises(BadRequest, match=r"flags of model 'm' cannot be read.*likesTools") as found:
         read_flags(model({"likesTools": "yes"}), Flags)
 
@@ -43,11 +43,11 @@ def test_a_flag_of_the_wrong_type_says_where_it_is() -> None:
         ("", ""),
     ],
 )
-def test_the_host_is_known_where_the_base_url_has_one(base_url: str, host: str) -> None:
+def test_the_host_is_read_from_the_base_url(base_url: str, host: str) -> None:
     assert host_of(Call(model=model(base_url=base_url), messages=())) == host
 
 
-def test_a_domain_holds_itself_and_what_is_below_it() -> None:
+def test_a_domain_contains_itself_and_its_subdomains() -> None:
     hosts = ("x.test", "eu.x.test", "notx.test", "x.test.evil", "")
 
     assert [is_within(host, "x.test") for host in hosts] == [True, True, False, False, False]

@@ -21,7 +21,7 @@ def with_variants(variants: object) -> Tool:
     return replace(PATCH, constrained_sampling={"type": "grammar", "variants": variants})
 
 
-def test_a_tool_with_a_grammar_is_called_with_its_only_argument() -> None:
+def test_a_tool_with_a_grammar_takes_text_for_its_only_argument() -> None:
     assert text_arguments([PATCH]) == {"patch": "diff"}
 
 
@@ -38,9 +38,7 @@ def test_a_tool_with_a_grammar_is_called_with_its_only_argument() -> None:
         ("start", None),
     ],
 )
-def test_the_first_grammar_that_servers_know_is_taken(
-    variants: object, grammar: Json | None
-) -> None:
+def test_the_first_supported_grammar_is_used(variants: object, grammar: Json | None) -> None:
     assert grammar_of(with_variants(variants)) == grammar
 
 
@@ -63,5 +61,5 @@ def test_the_first_grammar_that_servers_know_is_taken(
         *("no argument", "no properties", "two arguments"),
     ],
 )
-def test_a_tool_that_no_text_can_call_has_arguments(tool: Tool) -> None:
+def test_a_tool_that_cannot_be_called_with_text_has_no_text_argument(tool: Tool) -> None:
     assert text_arguments([tool]) == {}

@@ -43,7 +43,7 @@ def missing(id: str) -> ToolResultMessage:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> None:
+def test_thinking_of_other_models_becomes_text_and_their_signatures_are_dropped() -> None:
     foreign = assistant(
         Thinking(thinking="deep", thinking_signature="s"),
         Thinking(thinking="", thinking_signature="s"),
@@ -60,7 +60,7 @@ def test_foreign_thinking_becomes_prose_and_foreign_signatures_are_dropped() -> 
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_own_thinking_is_replayed_to_the_letter() -> None:
+def test_own_thinking_is_replayed_unchanged() -> None:
     own = assistant(
         Thinking(thinking="deep", thinking_signature="s"),
         Thinking(thinking="", thinking_signature="signed but empty"),
@@ -125,7 +125,7 @@ def test_an_id_that_was_used_twice_becomes_unique() -> None:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_images_become_a_note_for_a_model_that_cannot_see() -> None:
+def test_images_become_a_note_for_a_model_without_image_input() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     blind = replace(MODEL, input=("text",))
     asking = assistant(call("1"))
@@ -150,7 +150,7 @@ any_message: st.SearchStrategy[Message] = st.one_of(
 
 
 @given(st.lists(any_message, max_size=12))
-def test_any_history_comes_out_valid_and_a_second_pass_changes_nothing(
+def test_any_history_becomes_valid_and_a_second_pass_changes_nothing(
     messages: list[Message],
 ) -> None:
     prepared = prepare(messages, MODEL, same_id)
@@ -174,7 +174,7 @@ def test_any_history_comes_out_valid_and_a_second_pass_changes_nothing(
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
 @given(st.text(max_size=90))
-def test_a_plain_id_has_the_alphabet_and_the_length_that_all_wires_take(identifier: str) -> None:
+def test_a_plain_id_has_an_alphabet_and_a_length_accepted_by_all_wires(identifier: str) -> None:
     assert re.fullmatch(r"[a-zA-Z0-9_-]{0,64}", plain_id(identifier, assistant()))
 
 

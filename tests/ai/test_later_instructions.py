@@ -22,7 +22,7 @@ from pi.ai.transcript import render_update
         ),
     ],
 )
-def test_what_is_new_is_said_and_what_is_gone_is_called_so(
+def test_an_update_contains_new_sections_and_names_removed_ones(
     message: SystemMessage, text: str
 ) -> None:
     assert render_update(message) == text

@@ -79,29 +79,29 @@ WIRE = [
 
 
 @pytest.mark.parametrize(("message", "wire"), WIRE, ids=lambda value: type(value).__name__)
-def test_the_json_form_is_that_of_session_files(message: Message, wire: str) -> None:
+def test_messages_are_encoded_in_the_format_of_session_files(message: Message, wire: str) -> None:
     assert msgspec.json.encode(message).decode() == wire
     assert msgspec.json.decode(wire, type=Message) == message
 
 
-def test_fields_of_a_newer_version_do_not_stop_reading() -> None:
+def test_unknown_fields_of_a_newer_version_are_accepted() -> None:
     wire = '{"role":"user","content":"hi","timestamp":1,"mood":"good"}'
 
     assert msgspec.json.decode(wire, type=Message) == UserMessage(content="hi", timestamp=1)
 
 
-def test_content_can_be_read_as_blocks_however_it_was_written() -> None:
+def test_text_and_block_content_are_both_read_as_blocks() -> None:
     assert blocks("hi") == blocks((Text(text="hi"),)) == (Text(text="hi"),)
 
 
-def test_an_answer_knows_its_calls_and_its_words() -> None:
+def test_the_text_and_the_tool_calls_of_an_answer_are_extracted() -> None:
     call = ToolCall(id="c", name="t", arguments={})
     answer = AssistantMessage(content=(Text(text="a"), call, Text(text="b")))
 
     assert (answer.text, answer.tool_calls) == ("ab", (call,))
 
 
-def test_a_result_knows_its_words_and_a_picture_its_url() -> None:
+def test_the_text_of_a_result_and_the_data_url_of_an_image_are_returned() -> None:
     picture = Image(data="aGk=", mime_type="image/png")
     content = (Text(text="a"), picture, Text(text="b"))
     result = ToolResultMessage(tool_call_id="c", tool_name="t", content=content)

@@ -13,7 +13,9 @@ MODEL = Model(id="m", name="M", api="a", provider="p")
     ("metadata", "user"),
     [(None, None), ({}, None), ({"user_id": "u", "x": 1}, "u"), ({"user_id": 7}, None)],
 )
-def test_the_user_is_who_the_caller_says(metadata: Json | None, user: str | None) -> None:
+def test_the_user_id_is_read_from_the_metadata_of_the_caller(
+    metadata: Json | None, user: str | None
+) -> None:
     call = Call(model=MODEL, messages=(), options=StreamOptions(metadata=metadata))
 
     assert user_id(call) == user

@@ -18,7 +18,7 @@ HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
 class Doors:
-    """Opens the doors of the named providers."""
+    """Credentials for the named providers."""
 
     def __init__(self, *open_doors: str) -> None:
         self.open_doors = open_doors
@@ -47,7 +47,7 @@ def collection(*providers: FauxProvider, doors: Doors | None = None) -> Models:
     )
 
 
-async def test_a_request_goes_to_the_provider_that_owns_the_model() -> None:
+async def test_a_request_is_sent_to_the_provider_of_the_model() -> None:
     asked, idle = FauxProvider(says("hi")), FauxProvider(row=OTHER, models=())
     models = collection(idle, asked)
 
@@ -59,7 +59,7 @@ async def test_a_request_goes_to_the_provider_that_owns_the_model() -> None:
     assert idle.requests == []
 
 
-def test_lookups_return_what_is_known_without_waiting() -> None:
+def test_lookups_return_the_known_models_and_providers() -> None:
     models = collection(FauxProvider())
 
     assert models.get_models() == models.get_models("faux") == (FAUX_MODEL,)
@@ -71,7 +71,7 @@ def test_lookups_return_what_is_known_without_waiting() -> None:
     assert not models.is_available("unknown")
 
 
-def test_providers_come_and_go() -> None:
+def test_providers_can_be_registered_and_unregistered() -> None:
     models = collection(FauxProvider())
     models.register(FauxProvider(row=OTHER, models=(replace(FAUX_MODEL, provider="other"),)))
     assert [row.id for row in models.get_providers()] == ["faux", "other"]
@@ -82,7 +82,7 @@ def test_providers_come_and_go() -> None:
     assert [model.provider for model in models.get_models()] == ["other"]
 
 
-def test_providers_can_be_taken_from_another_collection_with_its_credentials() -> None:
+def test_providers_can_be_adopted_from_another_collection_with_its_credentials() -> None:
     old, new = FauxProvider(row=OTHER, models=()), FauxProvider(row=OTHER, models=())
     added = FauxProvider(row=replace(OTHER, id="added"), models=())
     models = collection(FauxProvider(), old, doors=Doors("faux"))
@@ -96,7 +96,7 @@ def test_providers_can_be_taken_from_another_collection_with_its_credentials() -
     assert models.get_provider("faux") is not None, "it was not named"
 
 
-def test_a_provider_that_was_registered_stays_when_its_place_is_given_to_another() -> None:
+def test_a_registered_provider_is_not_replaced_by_an_adopted_one() -> None:
     mine = FauxProvider(row=OTHER, models=())
     models = collection(FauxProvider(row=OTHER, models=()))
     models.register(mine)
@@ -107,7 +107,7 @@ def test_a_provider_that_was_registered_stays_when_its_place_is_given_to_another
     assert models.get_provider("other") is mine
 
 
-async def test_without_credentials_the_stream_ends_with_what_to_do() -> None:
+async def test_a_stream_without_credentials_ends_with_an_error_and_a_hint() -> None:
     models = collection(FauxProvider(row=OTHER, models=()))
     stream = models.stream(replace(FAUX_MODEL, provider="other"), HELLO)
 
@@ -124,7 +124,7 @@ async def test_an_unknown_provider_is_an_error_in_the_stream() -> None:
     assert message.error_message == 'No provider is called "gone".'
 
 
-async def test_the_simple_form_clamps_thinking_and_the_size_of_the_answer() -> None:
+async def test_stream_simple_clamps_the_thinking_level_and_max_tokens() -> None:
     provider = FauxProvider(says("a"), says("b"), says("c"))
     models = collection(provider)
     small = replace(FAUX_MODEL, reasoning=False, context_window=10_000, max_tokens=9_000)
@@ -140,7 +140,7 @@ async def test_the_simple_form_clamps_thinking_and_the_size_of_the_answer() -> N
     ]
 
 
-async def test_the_answer_is_priced_as_the_model_that_was_served() -> None:
+async def test_the_cost_of_an_answer_is_calculated_from_the_prices_of_its_model() -> None:
     usage = AssistantMessage(usage=Usage(input=1_000_000)).usage
     dear = replace(FAUX_MODEL, cost=replace(FAUX_MODEL.cost, input=3))
     provider = FauxProvider(replace(says("x"), usage=usage), models=(dear,))
@@ -152,7 +152,7 @@ async def test_the_answer_is_priced_as_the_model_that_was_served() -> None:
 
 
 class Listing(FauxProvider):
-    """Its list of models changes, or cannot be had."""
+    """A provider whose model list changes or fails to load."""
 
     def __init__(self, row: Provider, found: tuple[Model, ...] | Exception) -> None:
         super().__init__(row=row, models=())
@@ -164,7 +164,7 @@ class Listing(FauxProvider):
         self._models = self._found
 
 
-async def test_refreshing_asks_every_provider_and_names_those_that_failed() -> None:
+async def test_refresh_updates_every_provider_and_returns_the_failures() -> None:
     down = ProviderUnavailable("down")
     models = collection(Listing(FAUX, (FAUX_MODEL,)), Listing(OTHER, down))
     assert models.get_models() == ()

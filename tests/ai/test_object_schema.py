@@ -11,7 +11,7 @@ PATH = {"type": "string"}
 COUNT = {"type": "integer"}
 
 
-def test_an_object_is_sent_as_it_is() -> None:
+def test_an_object_schema_is_not_changed() -> None:
     schema = {"type": "object", "properties": {"path": PATH}, "$defs": {"a": {}}, "x-own": 1}
 
     assert object_schema(schema) is schema
@@ -19,7 +19,7 @@ def test_an_object_is_sent_as_it_is() -> None:
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
-def test_alternatives_at_the_top_become_one_object() -> None:
+def test_alternatives_at_the_top_level_are_merged_into_one_object() -> None:
     schema = {
         "description": "either",
         "anyOf": [
@@ -41,7 +41,7 @@ def test_alternatives_at_the_top_become_one_object() -> None:
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
-def test_any_schema_comes_out_as_an_object(schema: Json) -> None:
+def test_any_schema_becomes_an_object_schema(schema: Json) -> None:
     made = object_schema(schema)
 
     assert made["type"] == "object"

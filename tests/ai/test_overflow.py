@@ -75,19 +75,19 @@ OTHER_LIMITS = {
 
 @pytest.mark.behaviour("overflow-texts-are-recognised")
 @pytest.mark.parametrize("text", OVERFLOWS.values(), ids=OVERFLOWS.keys())
-def test_a_full_window_is_recognised_in_every_providers_words(text: str) -> None:
+def test_a_context_overflow_is_recognised_in_the_messages_of_every_provider(text: str) -> None:
     assert is_overflow(text)
     assert is_overflow(text.upper())
 
 
 @pytest.mark.behaviour("rate-limit-is-not-overflow", "413-is-not-always-overflow")
 @pytest.mark.parametrize("text", OTHER_LIMITS.values(), ids=OTHER_LIMITS.keys())
-def test_limits_per_time_and_limits_of_bytes_are_no_overflow(text: str) -> None:
+def test_rate_limits_and_byte_limits_are_not_a_context_overflow(text: str) -> None:
     assert not is_overflow(text)
 
 
 @given(st.text())
-def test_any_text_is_judged(text: str) -> None:
+def test_any_text_can_be_classified(text: str) -> None:
     assert is_overflow(text) in (True, False)
 
 
@@ -106,7 +106,7 @@ def test_any_text_is_judged(text: str) -> None:
         ("aborted", Usage(input=2000), False),
     ],
 )
-def test_an_overflow_that_the_provider_hides_shows_in_the_usage(
+def test_a_silent_overflow_is_recognised_by_the_usage(
     reason: StopReason, usage: Usage, expected: bool
 ) -> None:
     model = Model(id="m", name="m", api="x", provider="p", context_window=1000)
@@ -114,7 +114,7 @@ def test_an_overflow_that_the_provider_hides_shows_in_the_usage(
     assert is_silent_overflow(AssistantMessage(stop_reason=reason, usage=usage), model) is expected
 
 
-def test_a_model_of_unknown_window_never_overflows_silently() -> None:
+def test_a_model_with_an_unknown_context_window_has_no_silent_overflow() -> None:
     model = Model(id="m", name="m", api="x", provider="p", context_window=0)
     message = AssistantMessage(stop_reason="length", usage=Usage(input=10**9))
 

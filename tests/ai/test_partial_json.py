@@ -35,19 +35,19 @@ objects = st.dictionaries(
         ('{"a":', None),
     ],
 )
-def test_arguments_are_understood_however_they_were_encoded(
+def test_arguments_are_parsed_in_every_known_encoding(
     text: str, arguments: dict[str, object] | None
 ) -> None:
     assert parse_arguments(text) == arguments
 
 
 @pytest.mark.behaviour("anthropic-bad-tool-json")
-def test_slips_inside_strings_are_mended() -> None:
+def test_invalid_escapes_and_control_characters_in_strings_are_repaired() -> None:
     assert parse_arguments('{"a":"one\ntwo\t\\d"}') == {"a": "one\ntwo\t\\d"}
     assert parse_arguments('{"a":"\\u12"}') == {"a": "\\u12"}
 
 
-def test_half_an_object_shows_what_has_arrived() -> None:
+def test_a_partial_object_contains_the_values_received_so_far() -> None:
     assert parse_partial('{"path":"a.tx') == {"path": "a.tx"}
     assert parse_partial("") == parse_partial("nonsense") == parse_partial("[1") == {}
 
@@ -59,7 +59,9 @@ def test_no_text_makes_parsing_raise(text: str) -> None:
 
 
 @given(objects, st.data())
-def test_every_beginning_of_an_object_parses(value: dict[str, object], data: st.DataObject) -> None:
+def test_every_prefix_of_an_object_can_be_parsed(
+    value: dict[str, object], data: st.DataObject
+) -> None:
     text = json.dumps(value, ensure_ascii=False)
     cut = data.draw(st.integers(0, len(text)))
 
@@ -67,7 +69,7 @@ def test_every_beginning_of_an_object_parses(value: dict[str, object], data: st.
     assert parse_arguments(text) == value
 
 
-def test_arguments_nested_beyond_all_reason_are_refused_and_do_not_raise() -> None:
+def test_extremely_deep_arguments_are_rejected_without_raising() -> None:
     text = '{"a":' * 100_000
 
     assert parse_arguments(text + "1" + "}" * 100_000) is None
@@ -75,7 +77,7 @@ def test_arguments_nested_beyond_all_reason_are_refused_and_do_not_raise() -> No
 
 
 @pytest.mark.parametrize("rest", ["a" * 1_000_000, '\\"' * 100_000, "\\d" * 500_000])
-def test_a_long_string_without_an_end_is_parsed_in_linear_time_and_memory(rest: str) -> None:
+def test_a_long_unterminated_string_is_parsed_in_linear_memory(rest: str) -> None:
     text = '{"content":"' + rest
     tracemalloc.start()
     try:
@@ -97,7 +99,7 @@ def test_arguments_with_too_many_values_are_refused_with_the_limit() -> None:
     assert parse_arguments(json.dumps(text)) is None
 
 
-def test_commas_of_a_long_text_are_no_values() -> None:
+def test_commas_and_brackets_inside_a_string_do_not_count_as_values() -> None:
     content = "a,b[{" * MAX_VALUES
 
     assert parse_arguments(json.dumps({"content": content, "path": "x"})) == {
@@ -125,14 +127,14 @@ def test_arguments_that_are_nested_too_deeply_are_refused_with_the_reason() -> N
         (json.dumps(r'{"path":"twice \ud800"}'), "twice \ufffd"),
     ],
 )
-def test_halves_of_characters_become_replacement_characters(text: str, path: str) -> None:
+def test_lone_surrogates_become_replacement_characters(text: str, path: str) -> None:
     assert parse_arguments(text) == {"path": path}
 
 
-def test_what_is_shown_of_arguments_while_they_arrive_has_replacement_characters() -> None:
+def test_lone_surrogates_in_partial_arguments_become_replacement_characters() -> None:
     assert parse_partial(r'{"content":"a\ud800b, and') == {"content": "a\ufffdb, and"}
 
 
-def test_only_arguments_of_a_usual_size_are_mended() -> None:
+def test_only_arguments_below_a_size_limit_are_repaired() -> None:
     assert parse_arguments('{"a":"\n"}') == {"a": "\n"}
     assert parse_arguments('{"a":"\n' + "a" * LARGEST_MENDED + '"}') is None

@@ -35,11 +35,11 @@ def test_windows_of_a_chatgpt_plan_are_named_by_their_length() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "many", "nan", "-1", "inf", "1e300"])
-def test_a_header_that_is_no_number_is_no_limit(value: str) -> None:
+def test_a_header_without_a_valid_percentage_is_ignored(value: str) -> None:
     headers = {"anthropic-ratelimit-unified-5h-utilization": value}
 
     assert plan_limits(headers, now=0) == ()
 
 
-def test_limits_per_minute_are_not_those_of_a_plan() -> None:
+def test_rate_limits_per_minute_are_not_plan_limits() -> None:
     assert plan_limits({"x-ratelimit-remaining-requests": "5"}, now=0) == ()

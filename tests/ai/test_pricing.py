@@ -33,7 +33,7 @@ def test_tokens_are_priced_per_million_and_added_up() -> None:
 
 
 @pytest.mark.behaviour("costs-follow-the-tier")
-def test_cost_follows_cache_time_tier_service_and_the_servers_own_bill() -> None:
+def test_the_cost_depends_on_cache_duration_tier_service_and_reported_charge() -> None:
     an_hour = Usage(cache_write=300, cache_write_1h=200)
     assert priced(an_hour, PRICES).cost.cache_write == pytest.approx((100 * 1.25 + 200 * 2) / 1e6)
 
@@ -56,7 +56,7 @@ def test_cost_follows_cache_time_tier_service_and_the_servers_own_bill() -> None
         cache_write=st.integers(0, 10**9),
     )
 )
-def test_no_usage_gives_a_negative_or_undefined_cost(usage: Usage) -> None:
+def test_the_cost_is_never_negative(usage: Usage) -> None:
     cost = priced(usage, PRICES).cost
 
     assert min(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total) >= 0

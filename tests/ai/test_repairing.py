@@ -27,7 +27,7 @@ STRICT = Repairs(strict=True)
 
 
 class RefusedRequest:
-    """A question that is refused once for each of ``repairs``, and what was seen of it."""
+    """A request that is rejected once for each of ``repairs``; records the sent payloads."""
 
     def __init__(self, *repairs: Repairs | None) -> None:
         self.builder = MessageBuilder(MODEL, now_ms=0)
@@ -57,7 +57,7 @@ class RefusedRequest:
         return self._repairs[len(self.delivered) - 1]
 
 
-async def test_an_accepted_request_is_asked_once() -> None:
+async def test_an_accepted_request_is_sent_once() -> None:
     request = RefusedRequest()
 
     await request.ask()
@@ -66,7 +66,7 @@ async def test_an_accepted_request_is_asked_once() -> None:
     assert request.builder.diagnostics == []
 
 
-async def test_every_repair_is_agreed_upon_delivered_and_noted() -> None:
+async def test_every_repaired_request_is_passed_to_the_hook_sent_and_recorded() -> None:
     request = RefusedRequest(THINKING, STRICT)
 
     await request.ask()
@@ -83,7 +83,7 @@ async def test_every_repair_is_agreed_upon_delivered_and_noted() -> None:
 
 
 @pytest.mark.parametrize("second", [None, THINKING], ids=["no repair", "the same repair"])
-async def test_a_refusal_that_no_repair_helps_against_is_raised(second: Repairs | None) -> None:
+async def test_a_rejection_without_a_new_repair_is_raised(second: Repairs | None) -> None:
     request = RefusedRequest(THINKING, second)
 
     with pytest.raises(BadRequest):
@@ -92,7 +92,7 @@ async def test_a_refusal_that_no_repair_helps_against_is_raised(second: Repairs 
     assert len(request.delivered) == 2
 
 
-async def test_tools_are_not_given_up_for_ever() -> None:
+async def test_the_number_of_dropped_tools_is_limited() -> None:
     request = RefusedRequest(*(Repairs(tools=frozenset({name})) for name in "abcdef"))
 
     with pytest.raises(BadRequest):
@@ -103,7 +103,7 @@ async def test_tools_are_not_given_up_for_ever() -> None:
     ]
 
 
-async def test_nothing_is_asked_again_once_a_part_of_the_answer_is_there() -> None:
+async def test_a_request_is_not_repaired_once_part_of_the_answer_has_arrived() -> None:
     request = RefusedRequest(THINKING)
     request.builder.text("block", "part")
 

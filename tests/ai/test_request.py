@@ -10,7 +10,7 @@ from pi.base.records import replace
 MODEL = Model(id="m", name="M", api="a", provider="p", base_url="https://x.test/v1/", max_tokens=10)
 
 
-def test_a_credential_may_name_its_own_server() -> None:
+def test_the_base_url_of_a_credential_overrides_that_of_the_model() -> None:
     assert Call(model=MODEL, messages=()).base_url == "https://x.test/v1"
     assert (
         Call(model=MODEL, messages=(), access=Access(base_url="https://y.test/")).base_url
@@ -18,12 +18,12 @@ def test_a_credential_may_name_its_own_server() -> None:
     )
 
 
-def test_the_caller_may_ask_for_a_shorter_answer() -> None:
+def test_the_caller_can_lower_max_tokens() -> None:
     assert Call(model=MODEL, messages=()).max_tokens == 10
     assert Call(model=MODEL, messages=(), options=StreamOptions(max_tokens=3)).max_tokens == 3
 
 
-def test_the_callers_sampling_parameters_win_over_the_models() -> None:
+def test_the_sampling_parameters_of_the_caller_override_those_of_the_model() -> None:
     model = replace(MODEL, sampling_params={"top_p": 0.5, "top_k": 1})
 
     assert Call(model=MODEL, messages=()).sampling == {}
@@ -61,7 +61,7 @@ PEEK: Json = {"type": "tool", "name": "peek"}
         ({"type": "tool"}, None),
     ],
 )
-def test_a_choice_is_made_unless_it_forces_an_absent_tool(
+def test_a_tool_choice_is_kept_unless_it_forces_an_absent_tool(
     choice: ToolChoice | None, possible: ToolChoice | None
 ) -> None:
     assert valid_tool_choice(choice, ("peek",)) == possible

@@ -58,7 +58,9 @@ NOW = 1_767_323_045_000
         ({}, None),
     ],
 )
-def test_headers_say_when_to_come_back(headers: dict[str, str], seconds: float | None) -> None:
+def test_the_retry_delay_is_read_from_headers(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert retry_after(Headers(headers.items()), "", NOW) == seconds
 
 
@@ -84,7 +86,7 @@ def test_headers_say_when_to_come_back(headers: dict[str, str], seconds: float |
         ("Rate limit reached", None),
     ],
 )
-def test_sentences_say_when_to_come_back(error: str, seconds: float | None) -> None:
+def test_the_retry_delay_is_read_from_error_messages(error: str, seconds: float | None) -> None:
     assert retry_after(Headers(), error, NOW) == seconds
     assert retry_after(Headers(), {"error": {"message": error}}, NOW) == seconds
 
@@ -112,24 +114,26 @@ def test_sentences_say_when_to_come_back(error: str, seconds: float | None) -> N
         ({"retry_after": -1}, 0.0),
     ],
 )
-def test_fields_of_the_error_say_when_to_come_back(error: Json, seconds: float | None) -> None:
+def test_the_retry_delay_is_read_from_fields_of_the_error(
+    error: Json, seconds: float | None
+) -> None:
     assert retry_after(Headers(), error, NOW) == seconds
 
 
-def test_a_relative_header_beats_a_stamp_in_the_text() -> None:
+def test_a_relative_header_has_priority_over_a_timestamp_in_the_message() -> None:
     headers = Headers([("retry-after-ms", "997000")])
 
     assert retry_after(headers, "Your limit will reset at 2026-01-02 23:00:00", NOW) == 997.0
 
 
-def test_the_state_of_a_limit_is_not_a_delay_requested_by_the_server() -> None:
+def test_the_reset_time_of_a_rate_limit_is_not_a_requested_delay() -> None:
     headers = Headers([("x-ratelimit-reset-requests", "24h")])
 
     assert requested_delay(headers, "", NOW) is None
     assert retry_after(headers, "", NOW) == 86_400.0
 
 
-def test_without_a_clock_only_what_is_relative_counts() -> None:
+def test_without_a_clock_only_relative_delays_are_read() -> None:
     assert retry_after(Headers(), "resets at 2026-01-02T03:05:05Z", None) is None
     assert retry_after(Headers(), {"resets_at": 1_767_323_105}, None) is None
     assert retry_after(Headers(), "try again in 5s", None) == 5.0
@@ -151,7 +155,7 @@ ERRORS = ODD | st.dictionaries(
 
 @pytest.mark.behaviour("retry-hints-are-parsed")
 @given(st.lists(st.tuples(NAMES, ODD)), ERRORS, st.none() | st.integers(0, 10**13))
-def test_whatever_a_server_says_the_wait_is_a_number_or_unknown(
+def test_the_retry_delay_is_always_a_finite_number_or_none(
     pairs: list[tuple[str, str]], error: Any, now_ms: int | None
 ) -> None:
     wait = retry_after(Headers(pairs), error, now_ms)

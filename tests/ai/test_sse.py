@@ -24,7 +24,7 @@ def test_plain_and_named_events_are_read() -> None:
 
 
 @pytest.mark.behaviour("sse-reader-is-lenient")
-def test_odd_line_ends_and_a_missing_last_blank_line_are_accepted() -> None:
+def test_mixed_line_ends_and_a_missing_last_blank_line_are_accepted() -> None:
     assert read(b"event: a\r\ndata: 1\r", b"\n\r\ndata: 2\r\rdata: [DONE]") == [
         ("a", b"1"),
         ("", b"2"),
@@ -45,7 +45,7 @@ def test_id_and_retry_are_kept_for_a_reconnect() -> None:
     assert reader.feed(b"retry: 1500\nid: 7\ndata: 1\n\ndata: 2\n\ndata: 3\n\n") != []
     assert (reader.last_event_id, reader.retry) == ("7", 1500)
 
-    reader.feed(b"id: 8\n\n")  # without data, as a server does to mark a place
+    reader.feed(b"id: 8\n\n")  # without data, as some servers mark a position
     assert reader.last_event_id == "8"
     reader.feed(b"id: a\0b\nretry: soon\ndata: 4\n\n")
     assert (reader.last_event_id, reader.retry) == ("8", 1500)
@@ -53,7 +53,7 @@ def test_id_and_retry_are_kept_for_a_reconnect() -> None:
     assert reader.last_event_id == ""
 
 
-def test_the_id_of_an_event_counts_when_the_event_is_complete() -> None:
+def test_the_id_of_an_event_is_set_when_the_event_is_complete() -> None:
     reader = SseReader()
     reader.feed(b"id: 1\ndata: 1\n\nid: 2\nda")
     assert reader.last_event_id == "1"
@@ -64,7 +64,7 @@ def test_the_id_of_an_event_counts_when_the_event_is_complete() -> None:
     assert reader.last_event_id == "2"
 
 
-def test_a_torn_id_at_the_end_of_a_stream_is_not_kept() -> None:
+def test_an_incomplete_id_at_the_end_of_a_stream_is_ignored() -> None:
     reader = SseReader()
     reader.feed(b"id: 1\ndata: 1\n\ndata: 2\nid: 12")
 
@@ -92,7 +92,7 @@ def test_several_data_lines_are_joined_and_the_space_is_optional() -> None:
     assert read(b"data:a\ndata: b\ndata:  c\n\n") == [("", b"a\nb\n c")]
 
 
-def test_extra_blank_lines_are_no_events() -> None:
+def test_extra_blank_lines_are_ignored() -> None:
     assert read(b"\n\n\n\ndata: 1\n\n\n\n\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
 
 
@@ -100,7 +100,7 @@ def test_a_carriage_return_at_the_end_of_a_read_is_one_line_end() -> None:
     assert read(b"data: 1\r", b"\n", b"\r", b"\n") == [("", b"1")]
 
 
-def test_what_came_before_the_first_event_is_kept_to_explain_it() -> None:
+def test_the_bytes_before_the_first_event_are_kept_for_an_error_message() -> None:
     reader = SseReader()
     reader.feed(b"<html>busy")
     reader.feed(b"</html>")
@@ -109,7 +109,7 @@ def test_what_came_before_the_first_event_is_kept_to_explain_it() -> None:
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
-def test_an_event_is_given_as_soon_as_its_blank_line_is_there(line_end: bytes) -> None:
+def test_an_event_is_returned_as_soon_as_its_blank_line_arrives(line_end: bytes) -> None:
     reader = SseReader()
     event = b"event: a%bdata: 1%b" % (line_end, line_end)
 
@@ -119,7 +119,7 @@ def test_an_event_is_given_as_soon_as_its_blank_line_is_there(line_end: bytes) -
 
 
 @pytest.mark.behaviour("sse-reader-is-lenient")
-def test_a_proxy_that_ends_its_lines_otherwise_delays_nothing() -> None:
+def test_a_change_of_line_ends_within_a_stream_delays_no_event() -> None:
     reader = SseReader()
 
     assert reader.feed(b"data: 1\r\n\r\ndata: 2\n\n") == [("", b"1"), ("", b"2")]
@@ -129,7 +129,7 @@ def test_a_proxy_that_ends_its_lines_otherwise_delays_nothing() -> None:
     assert reader.feed(b"data: 5\r\n\n") == [("", b"5")]
 
 
-def test_a_lone_carriage_return_ends_a_line_of_an_event_with_other_line_ends() -> None:
+def test_a_lone_carriage_return_ends_a_line_even_among_other_line_ends() -> None:
     body = b"data: 1\r\n\r\ndata: 2\rdata: 3\r\n\r\n"
 
     assert read(b"data: 0\r\n\r\n", body) == [("", b"0"), ("", b"1"), ("", b"2\n3")]
@@ -145,7 +145,7 @@ event_bodies = st.lists(
 
 
 @given(event_bodies, st.sampled_from(["\n", "\r\n", "\r"]), st.data())
-def test_any_split_of_the_bytes_gives_the_same_events(
+def test_any_split_of_the_bytes_yields_the_same_events(
     events: list[tuple[str, str]], line_end: str, data: st.DataObject
 ) -> None:
     body = "".join(
@@ -163,13 +163,13 @@ def test_an_empty_read_between_the_halves_of_a_line_end_changes_nothing() -> Non
     assert read(b"event: a\r", b"", b"\ndata: 1\r\n\r\n") == [("a", b"1")]
 
 
-def test_a_large_event_in_small_reads_is_joined_once() -> None:
+def test_a_large_event_in_small_reads_is_joined() -> None:
     body = b"data: " + b"x" * 500_000 + b"\n\n"
 
     assert read(*(body[at : at + 1000] for at in range(0, len(body), 1000))) == [("", body[6:-2])]
 
 
-def test_an_event_of_the_largest_size_is_read_and_a_larger_one_is_an_error() -> None:
+def test_an_event_of_the_maximum_size_is_read_and_a_larger_one_raises() -> None:
     data = b"a" * (LARGEST_EVENT - 8)
     assert read(b"data: ", data, b"\n\n") == [("", data)]
 
@@ -181,7 +181,7 @@ def test_an_event_of_the_largest_size_is_read_and_a_larger_one_is_an_error() -> 
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
-def test_a_flood_without_events_has_a_limit_and_an_event_begins_the_count_anew(end: bytes) -> None:
+def test_bytes_without_an_event_are_limited_and_an_event_resets_the_count(end: bytes) -> None:
     comment = b": " + b"x" * (LARGEST_EVENT * 2 // 3) + end
     reader = SseReader()
 
@@ -193,7 +193,7 @@ def test_a_flood_without_events_has_a_limit_and_an_event_begins_the_count_anew(e
 
 
 @pytest.mark.full
-def test_an_event_that_arrives_byte_by_byte_takes_no_more_memory_than_its_text() -> None:
+def test_an_event_that_arrives_byte_by_byte_needs_little_memory() -> None:
     reader = SseReader()
     tracemalloc.start()
     try:

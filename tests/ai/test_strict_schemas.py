@@ -78,7 +78,7 @@ def test_every_object_is_closed(dialect: Dialect) -> None:
         True,
     ],
 )
-def test_what_cannot_be_said_strictly_has_no_strict_schema(dialect: Dialect, loose: object) -> None:
+def test_an_unsupported_schema_has_no_strict_schema(dialect: Dialect, loose: object) -> None:
     assert strict_schema(schema("a", a=loose), dialect) is None
 
 
@@ -94,11 +94,11 @@ def test_what_cannot_be_said_strictly_has_no_strict_schema(dialect: Dialect, loo
         {**schema("a", a=PATH), "additionalProperties": True},
     ],
 )
-def test_the_top_must_be_a_closed_object(dialect: Dialect, top: Json) -> None:
+def test_the_top_level_must_be_a_closed_object(dialect: Dialect, top: Json) -> None:
     assert strict_schema(top, dialect) is None
 
 
-def test_claude_takes_optional_properties_and_no_limits() -> None:
+def test_claude_accepts_optional_properties_but_no_limits() -> None:
     parameters = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -118,7 +118,7 @@ def test_claude_takes_optional_properties_and_no_limits() -> None:
     )
 
 
-def test_openai_takes_limits_and_no_optional_properties() -> None:
+def test_openai_accepts_limits_but_no_optional_properties() -> None:
     limited = {"type": "string", "minLength": 1}
 
     assert strict_schema(schema("a", a=limited), OPENAI) == closed("a", a=limited)
@@ -126,7 +126,7 @@ def test_openai_takes_limits_and_no_optional_properties() -> None:
     assert strict_schema(schema("o", o=schema(optional=PATH)), OPENAI) is None
 
 
-def test_only_openai_follows_references() -> None:
+def test_only_openai_supports_references() -> None:
     node = schema("next", next={"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]})
     parameters = {**schema("first", first={"$ref": "#/$defs/node"}), "$defs": {"node": node}}
 
@@ -138,23 +138,21 @@ def test_only_openai_follows_references() -> None:
 
 
 @given(odd_schemas(), st.sampled_from([CLAUDE, OPENAI]))
-def test_a_strict_schema_of_anything_is_a_closed_object_or_none(
-    anything: Json, dialect: Dialect
-) -> None:
+def test_any_schema_becomes_a_closed_object_or_none(anything: Json, dialect: Dialect) -> None:
     for parameters in (anything, {**anything, "type": "object"}, schema("a", a=anything)):
         made = strict_schema(parameters, dialect)
         assert made is None or made["additionalProperties"] is False
 
 
 @every_dialect
-def test_a_strict_schema_is_its_own_strict_schema(dialect: Dialect) -> None:
+def test_making_a_strict_schema_strict_changes_nothing(dialect: Dialect) -> None:
     made = strict_schema(schema("a", a=schema("b", b=PATH)), dialect)
 
     assert made is not None
     assert strict_schema(made, dialect) == made
 
 
-def test_a_schema_without_end_has_no_strict_schema() -> None:
+def test_an_infinitely_nested_schema_has_no_strict_schema() -> None:
     endless = schema("a", a=PATH)
     endless["properties"]["a"] = endless
 
@@ -190,7 +188,7 @@ def test_all_tools_are_strict_or_none() -> None:
     ],
     ids=["no wish", "no sampling", "grammar", "another wish", "not to be said"],
 )
-def test_one_tool_that_is_not_strict_makes_all_of_them_loose(other: Tool) -> None:
+def test_one_tool_without_a_strict_schema_makes_all_tools_loose(other: Tool) -> None:
     assert strict_schemas((tool("a"), other), CLAUDE) == {}
 
 
@@ -211,7 +209,7 @@ def test_one_tool_that_is_not_strict_makes_all_of_them_loose(other: Tool) -> Non
         ),
     ],
 )
-def test_a_tool_that_requires_strictness_is_not_loosened_and_the_reason_is_said(
+def test_a_tool_that_requires_strict_arguments_raises_if_they_are_impossible(
     other: Tool, answers: dict[str, bool], reason: str
 ) -> None:
     assert strict_schemas((other, tool("b")), CLAUDE, **answers) == {}
@@ -222,5 +220,5 @@ def test_a_tool_that_requires_strictness_is_not_loosened_and_the_reason_is_said(
     assert caught.value.message == f"The tool b requires strict arguments, but {reason}."
 
 
-def test_tools_that_only_prefer_strictness_may_be_loosened() -> None:
+def test_tools_that_only_prefer_strict_arguments_can_be_sent_loose() -> None:
     refuse_loosening((tool("a"), Tool(name="b", description="", parameters=schema())), "…")

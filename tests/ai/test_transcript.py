@@ -37,7 +37,7 @@ def test_later_system_messages_patch_sections_and_tools() -> None:
     )
 
 
-def test_wires_that_can_carry_later_system_messages_keep_them_in_place() -> None:
+def test_later_system_messages_are_kept_in_place_on_request() -> None:
     asked, later = UserMessage(content="hi"), SystemMessage(content="later", tools_added=(POKE,))
     messages = (SystemMessage(content="S", tools_added=(PEEK,)), asked, later)
 

@@ -18,16 +18,16 @@ from pi.ai.http.request import describe, user_agent
         (("linux", "6.1", "riscv64"), "pi (linux 6.1; riscv64)"),
     ],
 )
-def test_a_machine_goes_by_the_names_that_servers_know(
+def test_the_user_agent_contains_common_platform_and_architecture_names(
     machine: tuple[str, str, str], expected: str
 ) -> None:
     assert describe(*machine) == expected
 
 
-def test_a_release_with_odd_characters_still_makes_a_header() -> None:
+def test_invalid_header_characters_of_a_release_are_removed() -> None:
     assert describe("linux", "6.1-größe\r\nx: y", "x86_64") == "pi (linux 6.1-grex: y; x64)"
 
 
-def test_this_machine_has_a_name_and_it_stays_the_same() -> None:
+def test_the_user_agent_of_this_machine_is_cached() -> None:
     assert re.fullmatch(r"pi \(\w+ \S+; \w+\)", user_agent())
     assert user_agent() is user_agent()

@@ -9,7 +9,7 @@ from pi.ai.provider import WIRES, load_wire
 
 
 @pytest.mark.parametrize("api", sorted(WIRES))
-def test_every_wire_loads_and_takes_a_call(api: str) -> None:
+def test_every_wire_can_be_loaded_and_has_the_same_signature(api: str) -> None:
     assert list(inspect.signature(load_wire(api)).parameters) == [
         "call",
         "builder",
@@ -18,7 +18,7 @@ def test_every_wire_loads_and_takes_a_call(api: str) -> None:
     ]
 
 
-def test_an_unknown_wire_is_an_error_that_names_the_known_ones() -> None:
+def test_an_unknown_wire_raises_an_error_that_lists_the_known_ones() -> None:
     with pytest.raises(ProviderError, match='No wire protocol is called "smoke-signals"') as caught:
         load_wire("smoke-signals")
 

@@ -1,4 +1,4 @@
-"""An authorization server on the loopback: PKCE, device code, rotating tokens, and bad days."""
+"""An authorization server on the loopback: PKCE, device code, rotating tokens and errors."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Json = dict[str, Any]
 
 
 class Visit(NamedTuple):
-    """A request as it came."""
+    """A received request."""
 
     method: str
     path: str
     headers: dict[str, str]
     fields: Json
-    """Of the query, the form or the JSON body."""
+    """The fields of the query, the form or the JSON body."""
 
 
 class Reply(NamedTuple):
-    """What the server says."""
+    """A response of the server."""
 
     status: int
     body: Json | str = ""
@@ -45,9 +45,9 @@ class AuthorizationServer:
     visits: list[Visit] = field(default_factory=list)
     pages: dict[str, Page] = field(default_factory=dict)
     troubles: list[Reply] = field(default_factory=list)
-    """Said by ``/token`` before anything else, one after the other."""
+    """Responses that ``/token`` returns first, in order."""
     stalled: asyncio.Event | None = None
-    """``/token`` answers when it is set."""
+    """``/token`` waits until the event is set."""
     lifetime: int = 3600
     access_token: Callable[[int], str] = "access-{}".format
     codes: dict[str, Json] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class AuthorizationServer:
 
     @property
     def clients(self) -> Json:
-        """Settings that send a login here."""
+        """Login settings with the URLs of this server."""
         return {
             "clientId": "client",
             "authorizeUrl": self.url("/authorize"),
@@ -142,7 +142,7 @@ class AuthorizationServer:
 
     @staticmethod
     def proves(known: Json, fields: Json) -> bool:
-        """Whether the verifier fits the challenge of the same authorization."""
+        """Return whether the verifier matches the challenge of the same authorization."""
         digest = hashlib.sha256(fields["code_verifier"].encode()).digest()
         return (
             known["code_challenge"] == urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -166,7 +166,7 @@ async def authorization_server() -> AsyncIterator[AuthorizationServer]:
             writer.write(_written(await server.reply(visit)))
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client went away, or the test is over
+            pass  # the client disconnected, or the test has ended
         finally:
             tasks.discard(task)
             writer.close()

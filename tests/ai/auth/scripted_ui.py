@@ -1,4 +1,4 @@
-"""A person at a login: answers from a script, and a browser that can be led anywhere."""
+"""A login UI for tests: scripted answers and a replaceable browser."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 
 Browser = Callable[[str], Awaitable[str | None]]
-"""Visits the login page; what it returns is pasted, ``None`` leaves the field empty."""
+"""Visits the login page. Its return value is pasted; ``None`` pastes nothing."""
 
 
 class ScriptedUI:
-    """Gives one answer per question; while the code may be pasted, the browser is at work."""
+    """Returns one answer per prompt; runs the browser while the code can be pasted."""
 
     def __init__(self, *answers: str, browser: Browser | None = None) -> None:
         self.answers = list(answers)
@@ -48,7 +48,7 @@ async def never() -> str:
 
 
 def obedient_browser(http: HttpClient) -> Browser:
-    """Agrees to everything and goes where it is sent."""
+    """A browser that opens the login page and follows its redirect."""
 
     async def browse(url: str) -> None:
         page = await http.request(HttpRequest(url=url))

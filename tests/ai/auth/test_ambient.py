@@ -21,13 +21,13 @@ from pi.ai.auth.ambient import has_credentials
         ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/x"}, True),
     ],
 )
-def test_amazon_is_there_with_variables_that_name_credentials(
+def test_aws_credentials_are_detected_from_environment_variables(
     environ: dict[str, str], there: bool
 ) -> None:
     assert has_credentials("aws", environ) is there
 
 
-def test_google_is_there_with_project_place_and_credentials(tmp_path: Path) -> None:
+def test_google_credentials_need_a_project_a_location_and_a_credential_file(tmp_path: Path) -> None:
     file = tmp_path / "adc.json"
     everything = {
         "GOOGLE_CLOUD_PROJECT": "p",

@@ -16,7 +16,7 @@ HEADERS = "X-Team: blue, X-List: a, b\nX-Price: 5$"
 PARSED = {"X-Team": "blue", "X-List": "a, b", "X-Price": "5$$"}
 
 
-def test_variables_that_say_nothing_change_nothing() -> None:
+def test_unset_gateway_variables_change_nothing() -> None:
     own = CustomProvider(id="anthropic", base_url="https://mine.example")
 
     assert with_gateway_url(None, {}) is None
@@ -25,7 +25,7 @@ def test_variables_that_say_nothing_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("address", ["https://gate.example", "https://gate.example/v1/"])
-def test_another_address_gets_the_headers_that_its_gateway_wants(address: str) -> None:
+def test_a_gateway_url_gets_the_custom_headers(address: str) -> None:
     environ = {"ANTHROPIC_BASE_URL": address, "ANTHROPIC_CUSTOM_HEADERS": HEADERS}
 
     assert with_gateway_url(None, environ) == CustomProvider(
@@ -61,7 +61,7 @@ def test_foundry_has_its_own_address_and_key(on: str) -> None:
     )
 
 
-def test_what_models_json_says_counts_more() -> None:
+def test_models_json_has_priority_over_the_gateway_variables() -> None:
     own = CustomProvider(
         id="anthropic", base_url="https://mine.example", headers={"X-Team": "red"}, api_key="k"
     )

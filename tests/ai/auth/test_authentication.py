@@ -31,7 +31,7 @@ async def key(auth: Authentication, options: StreamOptions | None = None) -> str
     return access.api_key if access else None
 
 
-async def test_the_nearer_credential_wins() -> None:
+async def test_more_specific_credentials_have_priority() -> None:
     storage = AuthStorage()
     configured = CustomProvider(id="p", api_key="configured")
 
@@ -44,7 +44,7 @@ async def test_the_nearer_credential_wins() -> None:
     assert used_secrets() == ("env", "configured", "stored", "given")
 
 
-async def test_variables_of_one_request_count_for_that_request() -> None:
+async def test_environment_variables_of_a_request_are_used_for_its_key() -> None:
     assert await key(door(AuthStorage()), StreamOptions(env={"P_KEY": "once"})) == "once"
 
 
@@ -58,14 +58,14 @@ async def test_configured_headers_are_looked_up_when_a_request_is_made() -> None
     assert access.headers == {"X-Team": "team-blue", "X-Model": "s"}
 
 
-async def test_a_header_without_a_value_is_an_error_that_names_it() -> None:
+async def test_a_header_without_a_value_raises_an_error_with_its_name() -> None:
     custom = CustomProvider(id="p", api_key="k", headers={"X-Team": "$TEAM"})
 
     with pytest.raises(AuthenticationFailed, match=r"header X-Team of P in models\.json"):
         await door(AuthStorage(), custom).access(ROW, None, StreamOptions(), SERVICES)
 
 
-async def test_whether_there_are_credentials_is_known_without_asking() -> None:
+async def test_is_configured_is_true_if_a_key_can_be_resolved() -> None:
     storage = AuthStorage()
 
     assert not door(storage).is_configured(ROW)

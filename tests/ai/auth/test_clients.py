@@ -27,7 +27,7 @@ def test_every_login_of_the_provider_table_has_a_row_and_a_module() -> None:
     assert all(find_spec(f"pi.ai.auth.logins.{name}") for name in named)
 
 
-def test_a_row_knows_the_address_of_its_provider() -> None:
+def test_login_settings_contain_the_base_url_of_the_provider() -> None:
     assert login_settings(XAI, {}) == replace(CLIENTS["xai"], base_url="https://api.x.ai/v1")
 
 
@@ -47,12 +47,12 @@ def test_a_single_field_is_replaced_alone() -> None:
     assert changed == replace(login_settings(XAI, {}), client_id="mine")
 
 
-def test_a_wrong_value_names_the_setting() -> None:
+def test_an_invalid_value_raises_an_error_that_names_the_setting() -> None:
     with pytest.raises(BadRequest, match=r'"oauthClients" for xai cannot be used: .*clientId'):
         login_settings(XAI, {"xai": {"clientId": 5}})
 
 
-def test_a_variable_names_the_host_of_a_login_unless_the_setting_does() -> None:
+def test_a_variable_sets_the_login_host_unless_the_setting_does() -> None:
     kimi = next(row for row in BUILT_IN if row.id == "kimi-coding")
     environ = {"KIMI_OAUTH_HOST": "no.example", "KIMI_CODE_OAUTH_HOST": "login.example/"}
 

@@ -25,7 +25,7 @@ SAMPLES: list[tuple[dict[str, Any], ApiKeyCredential | OAuthCredential]] = [
 
 
 @pytest.mark.parametrize(("entry", "credential"), SAMPLES)
-def test_an_entry_and_its_credential_say_the_same(
+def test_an_entry_and_its_credential_convert_both_ways(
     entry: dict[str, Any], credential: ApiKeyCredential | OAuthCredential
 ) -> None:
     assert decode(entry) == credential
@@ -43,7 +43,7 @@ def test_an_entry_and_its_credential_say_the_same(
         ({"type": "oauth", "access": "a", "refresh": "r"}, "missing required field `expires`"),
     ],
 )
-def test_an_entry_that_cannot_be_used_says_why(entry: object, problem: str) -> None:
+def test_decoding_an_invalid_entry_raises_with_the_reason(entry: object, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         decode(entry)
 

@@ -62,7 +62,7 @@ def service_account(private_key: str, tmp_path: Path) -> Callable[[RawServer], P
 
 @asynccontextmanager
 async def google(*replies: Reply) -> AsyncIterator[tuple[RawServer, list[bytes]]]:
-    """A server that gives these replies in order, and the requests it got."""
+    """A server that sends these replies in order, and its received requests."""
     requests: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -100,7 +100,7 @@ async def test_a_service_account_gets_a_token_with_a_signed_assertion(
         assert payload["scope"] == "https://www.googleapis.com/auth/cloud-platform"
 
 
-async def test_the_project_of_the_environment_beats_that_of_the_file(
+async def test_the_project_of_the_environment_overrides_that_of_the_file(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
     async with google(granted("ya29.one")) as (server, _):
@@ -112,7 +112,7 @@ async def test_the_project_of_the_environment_beats_that_of_the_file(
         assert await access_token(environ, http) == ("ya29.one", "from-environment")
 
 
-async def test_a_token_is_kept_until_it_expires_and_one_refresh_serves_all(
+async def test_concurrent_requests_share_one_token_request(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
     async with google(granted("ya29.one"), granted("ya29.two")) as (server, requests):
@@ -141,7 +141,7 @@ async def test_an_expired_token_is_refreshed(
 
 
 @pytest.mark.behaviour("login-in-another-terminal-is-seen")
-async def test_a_login_made_meanwhile_is_seen(
+async def test_a_changed_credential_file_is_read_again(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
     async with google(granted("ya29.one"), granted("ya29.two")) as (server, _):
@@ -177,7 +177,7 @@ async def test_a_workload_of_another_cloud_exchanges_its_own_token(
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
-async def test_refused_credentials_say_what_to_do(
+async def test_rejected_credentials_raise_an_error_with_a_hint(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
     refusal = {"error": "invalid_grant", "error_description": "Invalid JWT Signature."}
@@ -191,7 +191,7 @@ async def test_refused_credentials_say_what_to_do(
         assert path.exists()
 
 
-async def test_a_token_server_that_is_down_is_worth_a_retry(
+async def test_an_unreachable_token_server_raises_a_retryable_error(
     http: HttpClient, service_account: Callable[[RawServer], Path]
 ) -> None:
     async with google(granted("never")) as (server, _):
@@ -234,7 +234,7 @@ async def test_a_cancelled_wait_closes_the_connection(
         (None, "No such file"),
     ],
 )
-async def test_a_file_that_cannot_be_used_is_named(
+async def test_an_unusable_credential_file_is_named_in_the_error(
     content: str | None, why: str, http: HttpClient, private_key: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "broken.json"
@@ -248,7 +248,7 @@ async def test_a_file_that_cannot_be_used_is_named(
     assert why in caught.value.message
 
 
-async def test_a_machine_of_google_asks_its_metadata_server(
+async def test_the_token_of_a_google_machine_comes_from_its_metadata_server(
     http: HttpClient, tmp_path: Path
 ) -> None:
     async with google(granted("ya29.machine"), (200, "machine-project\n")) as (server, requests):
@@ -264,7 +264,7 @@ async def test_a_machine_of_google_asks_its_metadata_server(
         assert all(b"Metadata-Flavor: Google\r\n" in request for request in requests)
 
 
-async def test_the_metadata_server_is_never_asked_through_a_proxy(tmp_path: Path) -> None:
+async def test_requests_to_the_metadata_server_bypass_the_proxy(tmp_path: Path) -> None:
     async with google(granted("ya29.machine")) as (server, requests):
         environ = {
             "HOME": str(tmp_path),
@@ -287,7 +287,7 @@ async def test_the_metadata_server_is_never_asked_through_a_proxy(tmp_path: Path
         ((200, []), "There are no Google credentials here."),
     ],
 )
-async def test_a_metadata_server_without_a_token_is_a_failed_login(
+async def test_a_metadata_server_without_a_token_raises_authentication_failed(
     reply: Reply, why: str, http: HttpClient, tmp_path: Path
 ) -> None:
     async with google(reply) as (server, _):
@@ -299,7 +299,7 @@ async def test_a_metadata_server_without_a_token_is_a_failed_login(
     assert caught.value.message == why
 
 
-async def test_without_credentials_the_login_command_is_named(
+async def test_missing_credentials_raise_an_error_with_the_login_command(
     http: HttpClient, tmp_path: Path
 ) -> None:
     with pytest.raises(AuthenticationFailed) as caught:
@@ -308,7 +308,7 @@ async def test_without_credentials_the_login_command_is_named(
     assert "gcloud auth application-default login" in caught.value.hint
 
 
-def test_a_missing_extra_is_named(tmp_path: Path) -> None:
+def test_an_uninstalled_extra_is_named_in_the_error(tmp_path: Path) -> None:
     key = tmp_path / "key.json"
     key.write_text('{"type": "service_account"}')
     program = """
@@ -336,7 +336,7 @@ asyncio.run(main())
     )
 
 
-def test_importing_the_module_loads_nothing_of_google() -> None:
+def test_importing_the_module_does_not_import_google() -> None:
     program = "import sys, pi.ai.auth.google_adc; sys.exit('google' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 from pi.ai.auth.ambient import credential_file
 
 
-def test_the_file_of_gcloud_is_used_when_none_is_named(tmp_path: Path) -> None:
+def test_the_gcloud_credential_file_is_used_when_no_other_is_configured(tmp_path: Path) -> None:
     login = tmp_path / "application_default_credentials.json"
     environ = {"CLOUDSDK_CONFIG": str(tmp_path)}
     assert credential_file(environ) is None

@@ -40,6 +40,6 @@ def test_the_login_of_a_provider_is_found(row: Provider) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "unheard_of", "../storage"])
-def test_a_provider_without_a_login_is_an_error(name: str | None) -> None:
+def test_loading_the_login_of_a_provider_without_one_raises(name: str | None) -> None:
     with pytest.raises(AuthenticationFailed, match="There is no login for P"):
         load_login(Provider(id="p", name="P", login=name))

@@ -73,7 +73,7 @@ async def kit(
 
 
 def refreshing(refresh: Callable[..., Awaitable[OAuthCredential]]) -> Login:
-    """A login whose refresh is the test's own."""
+    """A login module with the refresh function of the test."""
     module = ModuleType("login")
     module.refresh = refresh  # type: ignore[attr-defined]
     return cast("Login", module)
@@ -89,7 +89,7 @@ def expiring(minutes: float) -> OAuthCredential:
     ("minutes", "min_expiry", "renewed"),
     [(5, 0, False), (4.9, 0, True), (30, 1800, False), (29, 1800, True), (5, 60, False)],
 )
-async def test_a_login_is_renewed_five_minutes_or_the_minimum_time_before_its_end(
+async def test_credentials_are_refreshed_five_minutes_or_min_expiry_before_they_expire(
     kit: RefreshFixture, minutes: float, min_expiry: float, renewed: bool
 ) -> None:
     old = expiring(minutes)
@@ -183,7 +183,9 @@ async def test_eight_processes_refresh_once(kit: RefreshFixture, auth_json: Path
 
 
 @pytest.mark.behaviour("stalled-refresh-releases-its-lock")
-async def test_a_stalled_refresh_gives_up_its_lock(kit: RefreshFixture, auth_json: Path) -> None:
+async def test_a_refresh_that_times_out_releases_the_lock(
+    kit: RefreshFixture, auth_json: Path
+) -> None:
     kit.server.stalled = asyncio.Event()
 
     with pytest.raises(ProviderUnavailable, match=r"did not answer within 0\.05 seconds"):
@@ -196,7 +198,9 @@ async def test_a_stalled_refresh_gives_up_its_lock(kit: RefreshFixture, auth_jso
 
 
 @pytest.mark.behaviour("stalled-refresh-releases-its-lock")
-async def test_who_is_cancelled_commits_nothing_later(kit: RefreshFixture, auth_json: Path) -> None:
+async def test_a_cancelled_refresh_stores_nothing_later(
+    kit: RefreshFixture, auth_json: Path
+) -> None:
     kit.server.stalled = asyncio.Event()
     waiting = asyncio.create_task(kit.fresh())
     async with asyncio.timeout(30):
@@ -243,7 +247,7 @@ async def test_a_login_made_during_the_refresh_is_not_overwritten(
     assert await kit.storage.get("xai") == theirs
 
 
-async def test_a_lost_lock_does_not_lose_the_new_tokens(
+async def test_new_tokens_are_stored_even_if_the_lock_was_lost(
     kit: RefreshFixture, auth_json: Path
 ) -> None:
     async def refresh(*_: object) -> OAuthCredential:
@@ -255,7 +259,9 @@ async def test_a_lost_lock_does_not_lose_the_new_tokens(
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
-async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(kit: RefreshFixture) -> None:
+async def test_a_permanent_refusal_raises_with_a_hint_and_keeps_the_credential(
+    kit: RefreshFixture,
+) -> None:
     kit.server.refresh_tokens.clear()
 
     with pytest.raises(AuthenticationFailed) as caught:
@@ -271,7 +277,7 @@ async def test_a_refusal_for_good_says_what_to_do_and_deletes_nothing(kit: Refre
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
 @pytest.mark.parametrize("trouble", [Reply(403), Reply(429), Reply(502, "<html></html>")])
-async def test_a_bad_day_is_retryable_and_a_login_that_still_lives_goes_on(
+async def test_a_temporary_failure_is_retryable_and_an_unexpired_credential_is_still_used(
     kit: RefreshFixture, trouble: Reply
 ) -> None:
     alive = expiring(3)
@@ -288,7 +294,7 @@ async def test_a_bad_day_is_retryable_and_a_login_that_still_lives_goes_on(
     assert await kit.storage.get("xai") == alive
 
 
-async def test_a_failure_is_shared_by_all_who_wait(kit: RefreshFixture) -> None:
+async def test_a_failed_refresh_is_reported_to_all_waiting_tasks(kit: RefreshFixture) -> None:
     kit.server.troubles.append(Reply(503))
 
     results = await asyncio.gather(*(kit.fresh() for _ in range(4)), return_exceptions=True)
@@ -298,7 +304,7 @@ async def test_a_failure_is_shared_by_all_who_wait(kit: RefreshFixture) -> None:
 
 
 @pytest.mark.behaviour("lock-contention-waits")
-async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
+async def test_a_lock_held_by_another_program_raises_after_a_minute(
     kit: RefreshFixture, auth_json: Path
 ) -> None:
     patience = FakeClock()
@@ -312,7 +318,7 @@ async def test_a_lock_that_stays_taken_is_reported_after_a_minute(
 
 
 @pytest.mark.parametrize("instead", [None, ApiKeyCredential(key="k")])
-async def test_a_logout_meanwhile_ends_the_refresh(
+async def test_a_refresh_of_a_credential_that_was_removed_or_replaced_raises(
     kit: RefreshFixture, instead: ApiKeyCredential | None
 ) -> None:
     await kit.storage.remove("xai")
@@ -326,7 +332,7 @@ async def test_a_logout_meanwhile_ends_the_refresh(
 
 
 @pytest.mark.behaviour("refresh-is-silent")
-async def test_nothing_is_printed(
+async def test_a_failed_refresh_prints_and_logs_nothing(
     kit: RefreshFixture, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     kit.server.troubles += [Reply(403), Reply(400, {"error": "invalid_grant"})]

@@ -80,7 +80,9 @@ def asking(storage: AuthStorage, http: HttpClient) -> Asking:
 
 
 @pytest.mark.behaviour("explicit-credentials-win")
-async def test_the_order_is_given_stored_configured_environment(asking: Asking) -> None:
+async def test_credentials_are_resolved_in_the_order_explicit_stored_configured_environment(
+    asking: Asking,
+) -> None:
     environ = {"P_API_KEY": "from-environment", "OPENAI_API_KEY": "unrelated"}
     where = asking.storage.where
     found = [await asking(environ={"OPENAI_API_KEY": "unrelated"})]
@@ -100,7 +102,7 @@ async def test_the_order_is_given_stored_configured_environment(asking: Asking) 
     ]
 
 
-async def test_tokens_of_the_environment_come_before_keys_and_take_headers_along(
+async def test_environment_tokens_have_priority_over_keys_and_add_request_headers(
     asking: Asking,
 ) -> None:
     environ = {"P_API_KEY": "k", "P_OTHER_KEY": "o", "P_AUTH_TOKEN": "t"}
@@ -115,7 +117,9 @@ async def test_tokens_of_the_environment_come_before_keys_and_take_headers_along
 
 
 @pytest.mark.behaviour("subscription-before-key")
-async def test_a_subscription_comes_before_keys_and_says_that_it_pays(asking: Asking) -> None:
+async def test_a_subscription_has_priority_over_keys_and_is_named_in_the_billing_note(
+    asking: Asking,
+) -> None:
     environ = {"P_API_KEY": "pay-as-you-go"}
     await asking.storage.set("anthropic", LOGIN)
 
@@ -136,7 +140,7 @@ async def test_a_subscription_comes_before_keys_and_says_that_it_pays(asking: As
 # Stored keys
 
 
-async def test_variables_of_the_entry_beat_those_of_the_process(asking: Asking) -> None:
+async def test_variables_of_the_entry_override_those_of_the_process(asking: Asking) -> None:
     entry = ApiKeyCredential(key="$NAME", env={"NAME": "own", "REGION": "eu"})
     await asking.storage.set("anthropic", entry)
 
@@ -165,7 +169,7 @@ async def test_a_command_in_the_store_runs_once_and_one_in_models_json_each_time
 
 
 @pytest.mark.parametrize("place", ["store", "models.json"])
-async def test_a_key_without_a_value_is_an_error_and_the_environment_stays_untouched(
+async def test_a_key_without_a_value_raises_instead_of_falling_back_to_the_environment(
     asking: Asking, place: str
 ) -> None:
     configured = "$UNSET" if place == "models.json" else None
@@ -207,7 +211,7 @@ async def test_a_failed_refresh_never_falls_back_to_the_environment(
     assert await asking.storage.get("anthropic") == expired
 
 
-async def test_a_login_that_ends_soon_is_renewed_first(
+async def test_a_login_that_expires_within_min_expiry_is_refreshed_first(
     asking: Asking, server: AuthorizationServer
 ) -> None:
     await asking.storage.set("anthropic", replace(LOGIN, expires=NOW + 3_600_000))
@@ -222,7 +226,7 @@ async def test_a_login_that_ends_soon_is_renewed_first(
     assert tokens == ["tok", "access-1"]
 
 
-async def test_a_login_for_which_there_is_no_code_is_an_error(asking: Asking) -> None:
+async def test_a_stored_login_of_a_provider_without_a_login_module_raises(asking: Asking) -> None:
     await asking.storage.set("gw", LOGIN)
 
     with pytest.raises(AuthenticationFailed, match="There is no login for Gateway"):
@@ -230,7 +234,7 @@ async def test_a_login_for_which_there_is_no_code_is_an_error(asking: Asking) ->
     assert not asking.configured(GATEWAY, {"ACCOUNT": "a"})
 
 
-async def test_a_setting_that_cannot_be_used_is_named(asking: Asking) -> None:
+async def test_an_invalid_oauth_clients_setting_is_named_in_the_error(asking: Asking) -> None:
     await asking.storage.set("anthropic", LOGIN)
 
     with pytest.raises(BadRequest, match="oauthClients"):
@@ -240,7 +244,7 @@ async def test_a_setting_that_cannot_be_used_is_named(asking: Asking) -> None:
 # A store that cannot be used
 
 
-async def test_a_damaged_store_is_an_error_unless_a_key_is_given(
+async def test_a_damaged_store_raises_unless_an_explicit_key_is_given(
     asking: Asking, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()
@@ -256,7 +260,7 @@ async def test_a_damaged_store_is_an_error_unless_a_key_is_given(
     assert [asking.configured(environ=environ), asking.configured()] == [True, False]
 
 
-async def test_a_store_that_cannot_be_written_is_an_error_of_the_refresh(
+async def test_a_refresh_raises_if_the_store_cannot_be_written(
     asking: Asking, auth_json: Path
 ) -> None:
     await asking.storage.set("anthropic", replace(LOGIN, expires=NOW))
@@ -272,7 +276,7 @@ async def test_a_store_that_cannot_be_written_is_an_error_of_the_refresh(
 # Addresses, clouds, machines
 
 
-async def test_needed_variables_fill_the_address_and_go_along(asking: Asking) -> None:
+async def test_required_variables_are_filled_into_the_base_url_and_returned(asking: Asking) -> None:
     environ = {"GW_KEY": "k", "ACCOUNT": "acme", "location": "not asked for"}
 
     assert await asking(GATEWAY, environ) == ResolvedCredential(
@@ -288,7 +292,7 @@ async def test_needed_variables_fill_the_address_and_go_along(asking: Asking) ->
     assert found.access.base_url == "https://gw.example.com/acme/openai"
 
 
-async def test_a_missing_variable_is_named_once_there_is_a_key(asking: Asking) -> None:
+async def test_a_missing_required_variable_raises_only_if_there_is_a_key(asking: Asking) -> None:
     assert await asking(GATEWAY) is None
     with pytest.raises(AuthenticationFailed, match="Gateway also needs ACCOUNT"):
         await asking(GATEWAY, {"GW_KEY": "k"})
@@ -296,12 +300,12 @@ async def test_a_missing_variable_is_named_once_there_is_a_key(asking: Asking) -
     assert asking.configured(GATEWAY, {"GW_KEY": "k", "ACCOUNT": "a"})
 
 
-def test_an_address_is_filled_in_where_names_are_known() -> None:
+def test_known_placeholders_of_a_url_are_replaced() -> None:
     assert fill_placeholders("https://{A}/{B}/{A}", {"A": "1", "C": "2"}) == "https://1/{B}/1"
 
 
 @pytest.mark.behaviour("explicit-credentials-win")
-async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: Asking) -> None:
+async def test_a_profile_of_the_entry_overrides_the_cloud_environment(asking: Asking) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
     ambient = ResolvedCredential(access=Access(kind="ambient"), source="AWS credentials")
     assert await asking(CLOUD) is None
@@ -317,7 +321,7 @@ async def test_a_profile_of_the_entry_beats_the_environment_of_a_cloud(asking: A
     assert asking.configured(CLOUD)
 
 
-async def test_an_entry_that_names_only_a_region_goes_with_a_token_or_the_chain(
+async def test_an_entry_with_only_a_region_is_combined_with_a_token_or_the_aws_chain(
     asking: Asking,
 ) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: the chain of AWS")
@@ -332,7 +336,7 @@ async def test_an_entry_that_names_only_a_region_goes_with_a_token_or_the_chain(
     )
 
 
-async def test_a_server_of_this_machine_needs_no_key_but_takes_one(asking: Asking) -> None:
+async def test_a_local_server_needs_no_key_but_accepts_one(asking: Asking) -> None:
     found = await asking(LOCAL)
 
     assert found == ResolvedCredential(access=Access(kind="none"), source="")
@@ -360,7 +364,7 @@ async def test_is_configured_sends_no_request_and_runs_no_command(asking: Asking
     assert answers == [False, True, False, True, True, True, True]
 
 
-def test_asking_whether_something_is_configured_loads_no_http_client() -> None:
+def test_is_configured_imports_no_http_client() -> None:
     script = """
 import sys
 from pi.ai.auth.resolve import is_configured

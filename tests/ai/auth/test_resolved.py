@@ -32,11 +32,13 @@ P = Provider(id="p", name="P", key_variables=("P_KEY", "Q_KEY"), token_variables
         ),
     ],
 )
-def test_the_user_sees_who_is_billed(resolved: ResolvedCredential, sentence: str) -> None:
+def test_the_billing_note_names_the_billed_account(
+    resolved: ResolvedCredential, sentence: str
+) -> None:
     assert resolved.billing_note() == sentence
 
 
-def test_what_stays_unused_is_named_by_its_source() -> None:
+def test_unused_credentials_are_listed_by_source() -> None:
     environ = {"P_TOKEN": "t", "Q_KEY": "k", "P_KEY": "", "OTHER_KEY": "x"}
 
     assert unused_sources(P, environ, None) == ("P_TOKEN", "Q_KEY")

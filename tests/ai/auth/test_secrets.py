@@ -1,4 +1,4 @@
-"""What of tables and files is secret, and what is not."""
+"""Which values of tables and files are secret."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_keys_in_value_syntax(text: str, environ: dict[str, str], found: list[st
     assert values(models(apiKey=text), **environ) == found
 
 
-def test_headers_of_providers_models_and_overrides_are_secret_but_not_all_of_them() -> None:
+def test_most_headers_of_providers_models_and_overrides_are_secret() -> None:
     found = models(
         headers={"X-A": "$A", "User-Agent": "client $B", "Cookie": "id=one; other=$C"},
         models=[{"id": "m", "headers": {"X-M": "of the model"}, "name": "$D"}],
@@ -81,7 +81,7 @@ def test_headers_of_providers_models_and_overrides_are_secret_but_not_all_of_the
     ]
 
 
-def test_an_address_may_hold_a_password_and_a_key() -> None:
+def test_passwords_and_keys_in_a_base_url_are_secret() -> None:
     found = models(baseUrl="https://me:pass%20word@host/v1?api_key=abc&page=2")
 
     assert values(found) == ["abc", "pass word", "pass%20word"]
@@ -92,7 +92,7 @@ def test_an_address_may_hold_a_password_and_a_key() -> None:
     assert long in values(models(baseUrl=f"https://{long}:x-oauth-basic@host/v1"))
 
 
-def test_a_file_with_comments_is_understood_and_a_damaged_one_searched() -> None:
+def test_secrets_are_found_in_models_json_with_comments_and_in_a_damaged_file() -> None:
     assert values(of_models_json('{"apiKey": "abc", // mine\n}')) == ["abc"]
     assert of_models_json(
         '{"apiKey": "$A", "k": "sixteen-or-more-4711", "u": "https://long.example'
@@ -115,7 +115,7 @@ def test_entries_of_the_store() -> None:
     assert "A_REGION" not in found.names
 
 
-def test_the_variables_of_a_gateway_hold_headers_and_a_key_or_its_file() -> None:
+def test_gateway_header_values_and_an_inline_client_key_are_secret() -> None:
     tables = of_tables()
 
     assert values(
@@ -125,11 +125,11 @@ def test_the_variables_of_a_gateway_hold_headers_and_a_key_or_its_file() -> None
     assert "MIIE" in values(tables, CLAUDE_CODE_CLIENT_KEY="-----BEGIN KEY-----\nMIIE\n-----END")
 
 
-def test_a_header_named_by_its_command_is_known_by_its_variables_only() -> None:
+def test_only_the_variables_of_a_header_command_are_secret() -> None:
     assert of_header("cookie", "!echo $A=b") == Secrets(names=frozenset("A"))
 
 
-def test_parts_are_put_together() -> None:
+def test_secrets_of_several_sources_are_combined() -> None:
     one, two = Secrets(names=frozenset("A")), Secrets(texts=frozenset("b"))
 
     assert together([one, two]) == one | two == Secrets(names=frozenset("A"), texts=frozenset("b"))

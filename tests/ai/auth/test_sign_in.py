@@ -45,7 +45,7 @@ async def log_in(
 
 
 @pytest.mark.behaviour("saved-means-written", "subscription-before-key")
-async def test_saved_is_said_after_it_is_saved_with_who_pays(
+async def test_the_saved_notice_follows_the_save_and_names_the_billed_account(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
     class Checking(ScriptedUI):
@@ -68,7 +68,7 @@ async def test_saved_is_said_after_it_is_saved_with_who_pays(
 
 
 @pytest.mark.behaviour("saved-means-written")
-async def test_a_login_that_fails_saves_nothing_and_says_nothing(
+async def test_a_failed_login_saves_nothing_and_shows_no_saved_notice(
     storage: AuthStorage, server: AuthorizationServer, http: HttpClient
 ) -> None:
     server.troubles.append(Reply(400, {"error": "invalid_grant"}))
@@ -102,7 +102,7 @@ async def test_a_damaged_store_is_set_aside_before_the_login_if_the_user_agrees(
     assert await storage.list() == {"anthropic": credential}
 
 
-async def test_a_typed_key_is_stored_as_it_is_with_its_variables(storage: AuthStorage) -> None:
+async def test_a_typed_key_is_stored_escaped_with_its_variables(storage: AuthStorage) -> None:
     ui = ScriptedUI(" !k$y ", "acme ", "eu")
     await storage.set("gw", OAuthCredential(access="a", refresh="r", expires=1))
 
@@ -119,7 +119,7 @@ async def test_a_typed_key_is_stored_as_it_is_with_its_variables(storage: AuthSt
     assert ui.shown == [f"Saved in {storage.where}. It replaces the login that was stored."]
 
 
-async def test_no_key_is_no_login(storage: AuthStorage) -> None:
+async def test_an_empty_key_cancels_the_login(storage: AuthStorage) -> None:
     with pytest.raises(LoginCancelled, match="No key was given"):
         await sign_in_with_key(GATEWAY, ScriptedUI("  "), storage=storage)
 

@@ -34,7 +34,7 @@ async def waiters(flight: SingleFlight[str], work: Work, n: int) -> list[asyncio
     return tasks
 
 
-async def test_who_comes_meanwhile_shares_the_outcome_and_who_comes_later_starts_anew() -> None:
+async def test_concurrent_callers_share_one_run_and_later_callers_start_a_new_one() -> None:
     flight, work = SingleFlight[str](), Work()
 
     tasks = await waiters(flight, work, 3)
@@ -59,7 +59,7 @@ async def test_a_failure_is_shared_too() -> None:
     assert work.started == 1
 
 
-async def test_one_who_is_cancelled_leaves_the_others_their_result() -> None:
+async def test_cancelling_one_caller_does_not_cancel_the_others() -> None:
     flight, work = SingleFlight[str](), Work()
 
     first, second = await waiters(flight, work, 2)
@@ -72,7 +72,7 @@ async def test_one_who_is_cancelled_leaves_the_others_their_result() -> None:
     assert work.started == 1
 
 
-async def test_with_the_last_one_the_work_ends_before_the_cancellation_arrives() -> None:
+async def test_cancelling_all_callers_cancels_the_work_before_they_end() -> None:
     flight, work = SingleFlight[str](), Work()
 
     tasks = await waiters(flight, work, 2)

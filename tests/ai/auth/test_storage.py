@@ -22,7 +22,7 @@ def any_storage(request: pytest.FixtureRequest, storage: AuthStorage) -> AuthSto
     return storage if request.param == "file" else AuthStorage()
 
 
-async def test_what_is_set_can_be_got_listed_and_removed(any_storage: AuthStorage) -> None:
+async def test_credentials_can_be_set_read_listed_and_removed(any_storage: AuthStorage) -> None:
     assert await any_storage.get("groq") is None
 
     await any_storage.set("groq", KEY)
@@ -80,7 +80,7 @@ async def test_the_file_is_created_empty_once(storage: AuthStorage, auth_json: P
     assert await storage.get("p") == KEY
 
 
-async def test_entries_of_an_unknown_kind_are_left_out_of_the_list_and_named_when_asked_for(
+async def test_entries_of_an_unknown_type_are_not_listed_and_raise_when_read(
     storage: AuthStorage, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()
@@ -92,7 +92,7 @@ async def test_entries_of_an_unknown_kind_are_left_out_of_the_list_and_named_whe
 
 
 @pytest.mark.behaviour("login-in-another-terminal-is-seen")
-async def test_a_login_made_by_another_process_is_seen(
+async def test_a_credential_stored_by_another_process_is_read(
     storage: AuthStorage, auth_json: Path
 ) -> None:
     script = """
@@ -111,9 +111,7 @@ asyncio.run(AuthStorage(pathlib.Path(sys.argv[1])).set("p", ApiKeyCredential(key
 
 
 @pytest.mark.behaviour("lock-contention-waits")
-async def test_a_file_that_is_being_written_is_waited_for(
-    storage: AuthStorage, auth_json: Path
-) -> None:
+async def test_reading_waits_for_a_write_in_progress(storage: AuthStorage, auth_json: Path) -> None:
     auth_json.parent.mkdir()
     auth_json.write_text("")  # the original truncates before it writes
 
@@ -127,7 +125,7 @@ async def test_a_file_that_is_being_written_is_waited_for(
         assert await reading == KEY
 
 
-async def test_a_damaged_store_is_reported_and_no_change_overwrites_it(
+async def test_a_damaged_store_raises_and_is_not_overwritten(
     storage: AuthStorage, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()

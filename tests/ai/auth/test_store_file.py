@@ -28,7 +28,7 @@ async def write(file: CredentialFile, entries: dict[str, object]) -> None:
 
 
 @posix
-async def test_file_and_new_directory_are_for_the_owner_alone(
+async def test_the_file_and_a_new_directory_are_accessible_only_to_the_owner(
     file: CredentialFile, auth_json: Path
 ) -> None:
     await write(file, {})
@@ -37,7 +37,7 @@ async def test_file_and_new_directory_are_for_the_owner_alone(
 
 
 @posix
-async def test_a_file_that_others_could_read_is_closed_when_it_is_written(
+async def test_writing_restricts_the_permissions_of_a_readable_file_to_the_owner(
     file: CredentialFile, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()
@@ -49,7 +49,7 @@ async def test_a_file_that_others_could_read_is_closed_when_it_is_written(
     assert mode_of(auth_json) == 0o600
 
 
-async def test_it_is_written_as_the_original_writes_it(
+async def test_the_file_has_the_json_format_of_the_original(
     file: CredentialFile, auth_json: Path
 ) -> None:
     await write(file, {})
@@ -72,7 +72,7 @@ async def test_it_is_written_as_the_original_writes_it(
     )
 
 
-def test_what_is_not_there_reads_as_empty(file: CredentialFile) -> None:
+def test_a_missing_file_reads_as_empty(file: CredentialFile) -> None:
     assert file.read() == {}
 
 
@@ -81,7 +81,7 @@ DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 
 @pytest.mark.behaviour("lock-contention-waits")
 @pytest.mark.parametrize("content", [b"", b'{"a": ', b"[]", b'{"a": "\xff"}', DEEP])
-async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
+async def test_a_damaged_file_raises_with_its_name_and_is_kept_until_set_aside(
     auth_json: Path, content: bytes
 ) -> None:
     auth_json.parent.mkdir()
@@ -100,7 +100,7 @@ async def test_a_damaged_file_is_named_and_stays_until_it_is_set_aside(
 
 
 @pytest.mark.behaviour("lock-contention-waits")
-async def test_a_turn_waits_for_the_one_who_has_the_lock(
+async def test_a_write_waits_until_the_lock_is_released(
     file: CredentialFile, auth_json: Path
 ) -> None:
     auth_json.parent.mkdir()
@@ -114,7 +114,9 @@ async def test_a_turn_waits_for_the_one_who_has_the_lock(
     assert file.read() == {"a": 1}
 
 
-async def test_who_has_lost_the_lock_writes_nothing(file: CredentialFile, auth_json: Path) -> None:
+async def test_a_write_after_the_lock_was_lost_raises_and_changes_nothing(
+    file: CredentialFile, auth_json: Path
+) -> None:
     await write(file, {"a": 1})
 
     async with file.lock() as turn:
@@ -125,7 +127,7 @@ async def test_who_has_lost_the_lock_writes_nothing(file: CredentialFile, auth_j
     assert file.read() == {"a": 1}
 
 
-async def test_cancelling_a_write_leaves_it_done_or_undone_and_the_lock_free(
+async def test_a_cancelled_write_is_complete_or_absent_and_releases_the_lock(
     file: CredentialFile, auth_json: Path
 ) -> None:
     await write(file, {"a": 1})
@@ -152,7 +154,7 @@ async def test_memory_is_read_as_a_copy_and_can_be_emptied() -> None:
     assert memory.read() == {}
 
 
-async def test_a_file_that_cannot_be_moved_is_named(file: CredentialFile) -> None:
+async def test_setting_aside_a_missing_file_raises_with_its_name(file: CredentialFile) -> None:
     async with file.lock() as turn:
         with pytest.raises(FileAccessError, match=r"Cannot move .*auth\.json: No such file"):
             turn.set_aside()

@@ -45,7 +45,7 @@ ENVIRON = {"KEY": "secret", "_B2": "b", "EMPTY": "", "PATH": os.defpath}
         ("a!b", "a!b"),
     ],
 )
-async def test_text_stands_for(text: str, value: str | None) -> None:
+async def test_variables_and_escapes_in_text_are_expanded(text: str, value: str | None) -> None:
     assert await expand(text, environ=ENVIRON) == value
     assert may_expand(text, ENVIRON) is (value is not None)
 
@@ -76,7 +76,9 @@ async def test_the_value_of_a_command_is_its_output_or_none_if_it_fails(tmp_path
 
 @posix
 @pytest.mark.behaviour("keys-are-literal-or-explicit")
-async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: Path) -> None:
+async def test_a_command_inherits_no_descriptors_and_does_not_block_the_event_loop(
+    tmp_path: Path,
+) -> None:
     with (tmp_path / "open").open("w") as file:
         os.set_inheritable(file.fileno(), True)
         command = f"until test -e go; do :; done; test -e /dev/fd/{file.fileno()} || echo closed"
@@ -89,7 +91,7 @@ async def test_a_command_inherits_no_descriptors_and_the_loop_goes_on(tmp_path: 
 
 
 @posix
-async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: Path) -> None:
+async def test_a_cached_command_runs_once_and_a_failed_one_is_retried(tmp_path: Path) -> None:
     remembered = CommandCache()
     count = "echo x >> runs; test -e ready && wc -l < runs"
 
@@ -105,7 +107,7 @@ async def test_a_remembered_command_runs_once_and_a_failed_one_again(tmp_path: P
 
 
 @posix
-async def test_a_remembered_command_runs_again_for_other_variables() -> None:
+async def test_a_cached_command_runs_again_for_other_variables() -> None:
     remembered = CommandCache()
 
     values = [
@@ -116,7 +118,7 @@ async def test_a_remembered_command_runs_again_for_other_variables() -> None:
     assert values == ["a", "b"]
 
 
-async def test_a_command_that_cannot_be_started_gives_nothing(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_be_started_returns_none(tmp_path: Path) -> None:
     assert await expand("!echo x", environ=ENVIRON, cwd=tmp_path / "missing") is None
 
 
@@ -141,7 +143,7 @@ def test_the_secrets_that_were_used_are_remembered_up_to_a_number() -> None:
     assert (used[0], used[-1]) == ("secret 2", "secret 1")
 
 
-async def test_what_a_command_prints_is_remembered() -> None:
+async def test_the_output_of_a_command_is_recorded_as_a_used_secret() -> None:
     await expand("!echo printed", environ={"PATH": "/bin"})
     await expand("plain", environ={})
 

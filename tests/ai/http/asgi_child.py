@@ -19,12 +19,12 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def content(size: int) -> bytes:
-    """The body of that size which client and server agree on."""
+    """Return the expected body of that size, for client and server."""
     return (b"0123456789abcdef\xff\x00" * (size // 18 + 1))[:size]
 
 
 async def app(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-    """``/length/N``, ``/chunked/N`` and ``/gzip/N`` give N bytes, ``/echo`` what was sent."""
+    """``/length/N``, ``/chunked/N`` and ``/gzip/N`` return N bytes, ``/echo`` the request body."""
     if scope["type"] != "http":
         return
     kind, _, argument = scope["path"].strip("/").partition("/")

@@ -33,7 +33,7 @@ class Peer:
         self.writer = writer
 
     async def request(self) -> bytes:
-        """The next request with its body, as it came; raises IncompleteReadError at the end."""
+        """Return the raw next request with its body; raise IncompleteReadError at the end."""
         head = await self.reader.readuntil(b"\r\n\r\n")
         length = next(
             (int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length")),
@@ -97,7 +97,7 @@ async def raw_server(
         try:
             await script(Peer(reader, writer))
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client went away, or the test is over
+            pass  # the client disconnected, or the test has ended
         finally:
             writer.transport.abort()
             state.tasks.discard(task)

@@ -1,4 +1,4 @@
-"""Servers that other people wrote, each in a child process of its own on the loopback."""
+"""Third-party servers, each in its own child process on the loopback."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def child(arguments: Sequence[str | Path], *, descriptors: Sequence[int] = ()) -
     try:
         yield
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # proxy.py has children of its own
+        os.killpg(process.pid, signal.SIGKILL)  # proxy.py starts child processes
         process.wait()
 
 
 @contextmanager
 def asgi_server(kind: str, tls: Sequence[Path | str] = ()) -> Iterator[str]:
-    """A uvicorn or hypercorn with the application of ``asgi_child``; gives its base URL.
+    """A uvicorn or hypercorn with the application of ``asgi_child``; yields its base URL.
 
     ``tls`` is certificate, key and, to demand client certificates, their authority.
     """
@@ -48,7 +48,7 @@ def asgi_server(kind: str, tls: Sequence[Path | str] = ()) -> Iterator[str]:
 
 @contextmanager
 def nginx_before(backend: str, directory: Path, tls: Sequence[Path | str] = ()) -> Iterator[str]:
-    """An nginx that passes everything on to ``backend``; gives its base URL."""
+    """An nginx that forwards all requests to ``backend``; yields its base URL."""
     assert NGINX is not None
     port = free_port()
     secured = f"ssl_certificate {tls[0]}; ssl_certificate_key {tls[1]};" if tls else ""

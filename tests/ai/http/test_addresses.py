@@ -86,7 +86,7 @@ def test_private_networks_and_named_hosts_can_be_allowed() -> None:
             policy.check(host, port, address)
 
 
-def test_a_refusal_says_what_and_why_and_what_to_do() -> None:
+def test_a_refused_address_raises_with_the_reason_and_a_hint() -> None:
     with pytest.raises(AddressRefused) as refused:
         STRICT.check("intranet.example", 80, "10.0.0.1")
 
@@ -102,7 +102,7 @@ def test_a_refusal_says_what_and_why_and_what_to_do() -> None:
     ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "0x7f.1", "127.1", "0", "[::1]",
      "[::ffff:127.0.0.1]", "017700000001"],
 )  # fmt: skip
-async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
+async def test_every_spelling_of_the_loopback_address_is_refused(host: str) -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
         await peer.send(ok(b"secret"))
@@ -138,7 +138,7 @@ def test_a_refusal_names_the_host_and_the_port(host: str, origin: str) -> None:
     assert refused.value.origin == origin
 
 
-async def test_a_kept_connection_of_a_request_without_policy_is_not_used() -> None:
+async def test_a_pooled_connection_does_not_bypass_the_address_policy() -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
         await peer.send(ok(b"one"))
@@ -152,7 +152,7 @@ async def test_a_kept_connection_of_a_request_without_policy_is_not_used() -> No
         assert (await client.request(HttpRequest(url=server.url))).body == b"two"
 
 
-async def test_behind_a_proxy_names_are_checked_as_far_as_they_resolve_here() -> None:
+async def test_behind_a_proxy_only_locally_resolvable_hosts_are_checked() -> None:
     async def answer(peer: Peer) -> None:
         await peer.request()
         await peer.send(ok(b"fetched"))

@@ -16,7 +16,7 @@ from pi.ai.http.tls import TlsSettings
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 
 
-async def test_a_request_gives_status_headers_and_body(client: HttpClient) -> None:
+async def test_a_request_returns_status_headers_and_body(client: HttpClient) -> None:
     seen: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -53,7 +53,7 @@ async def test_a_head_request_reads_no_body(client: HttpClient) -> None:
     assert server.connections == 1
 
 
-async def test_redirects_are_followed_only_when_asked_and_only_so_often(
+async def test_redirects_are_followed_only_on_request_and_up_to_a_limit(
     client: HttpClient,
 ) -> None:
     away = b"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 4\r\n\r\naway"
@@ -67,14 +67,14 @@ async def test_redirects_are_followed_only_when_asked_and_only_so_often(
     assert server.connections == 1
 
 
-async def test_a_redirect_to_nowhere_is_an_error_and_leaves_no_socket(client: HttpClient) -> None:
+async def test_an_unsupported_redirect_raises_and_leaves_no_socket(client: HttpClient) -> None:
     away = b"HTTP/1.1 302 Found\r\nLocation: ftp://x/\r\nContent-Length: 0\r\n\r\n"
     async with raw_server(answering(away)) as server:
         with pytest.raises(BadResponse):
             await client.request(HttpRequest(url=server.url, redirects=1))
 
 
-async def test_a_whole_body_has_a_limit(client: HttpClient) -> None:
+async def test_a_body_larger_than_the_limit_raises(client: HttpClient) -> None:
     async with raw_server(answering(ok(b"12345"), ok(b"12345"))) as server:
         assert (await client.request(HttpRequest(url=server.url), limit=5)).body == b"12345"
         with pytest.raises(BadResponse):
@@ -88,7 +88,7 @@ async def test_a_closed_client_can_be_used_again(client: HttpClient) -> None:
         assert (await client.request(HttpRequest(url=server.url))).body == b"two"
 
 
-def test_a_client_serves_one_event_loop_after_the_other() -> None:
+def test_a_client_can_be_used_in_one_event_loop_after_another() -> None:
     client = HttpClient(environ={})
 
     async def ask() -> bytes:
@@ -100,7 +100,7 @@ def test_a_client_serves_one_event_loop_after_the_other() -> None:
     assert asyncio.run(ask()) == asyncio.run(ask()) == b"x"
 
 
-async def test_a_plain_request_goes_to_the_proxy_with_the_whole_url() -> None:
+async def test_a_plain_request_is_sent_to_the_proxy_with_the_absolute_url() -> None:
     seen: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -122,7 +122,7 @@ async def test_a_plain_request_goes_to_the_proxy_with_the_whole_url() -> None:
     assert proxy.connections == 1
 
 
-async def test_a_proxy_that_wants_a_password_for_a_plain_request_is_an_error() -> None:
+async def test_a_proxy_that_requires_a_password_for_a_plain_request_raises() -> None:
     refusing = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
     async with (
         raw_server(answering(refusing)) as proxy,
@@ -137,14 +137,14 @@ async def test_a_proxy_that_wants_a_password_for_a_plain_request_is_an_error() -
     )
 
 
-async def test_no_proxy_is_obeyed() -> None:
+async def test_the_no_proxy_variable_is_respected() -> None:
     async with raw_server(answering(ok(b"direct"))) as server:
         environ = {"HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "127.0.0.1"}
         async with HttpClient(environ=environ) as client:
             assert (await client.request(HttpRequest(url=server.url))).body == b"direct"
 
 
-async def test_a_refused_connection_is_a_retryable_error_that_names_the_host(
+async def test_a_refused_connection_raises_a_retryable_error_with_the_host(
     client: HttpClient, closed_port: int
 ) -> None:
     with pytest.raises(ConnectFailed) as caught:
@@ -162,7 +162,7 @@ async def test_a_refused_connection_is_a_retryable_error_that_names_the_host(
         lambda url: HttpRequest(url=url, method="GET\r\n"),
     ],
 )
-async def test_a_request_that_smuggles_lines_never_leaves(
+async def test_a_request_with_line_breaks_is_rejected_before_connecting(
     client: HttpClient, spoil: Callable[[str], HttpRequest]
 ) -> None:
     async with raw_server(answering(OK_EMPTY)) as server:
@@ -172,14 +172,14 @@ async def test_a_request_that_smuggles_lines_never_leaves(
     assert server.connections == 0
 
 
-def test_a_client_is_made_without_looking_at_its_settings() -> None:
+def test_invalid_client_settings_raise_only_at_the_first_request() -> None:
     client = HttpClient(environ={"HTTPS_PROXY": "socks5://p"}, tls=TlsSettings(extra_ca="/none"))
 
     with pytest.raises(ProxyFailed):
         asyncio.run(client.request(HttpRequest(url="https://a.example/")))
 
 
-def test_importing_the_client_loads_nothing_slow() -> None:
+def test_importing_the_client_imports_no_slow_modules() -> None:
     code = (
         "import sys, asyncio, msgspec; before = set(sys.modules)\n"
         "import pi.ai.http.client; print(*set(sys.modules) - before)"

@@ -1,4 +1,4 @@
-"""Which connection a request takes, and what becomes of a kept one."""
+"""Which connection a request uses, and how pooled connections are handled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.ai.http.raw_server import (
 )
 
 
-async def test_requests_one_after_the_other_share_a_connection(client: HttpClient) -> None:
+async def test_sequential_requests_share_a_connection(client: HttpClient) -> None:
     answers = (ok(b"one"), chunked(b"two"), b"HTTP/1.1 204 No Content\r\n\r\n", ok(b"four"))
     async with raw_server(answering(*answers)) as server:
         bodies = [(await client.request(HttpRequest(url=server.url))).body for _ in answers]
@@ -30,7 +30,7 @@ async def test_requests_one_after_the_other_share_a_connection(client: HttpClien
     assert server.connections == 1
 
 
-async def test_requests_at_the_same_time_have_their_own_connections(client: HttpClient) -> None:
+async def test_concurrent_requests_use_separate_connections(client: HttpClient) -> None:
     arrived = 0
     all_there = asyncio.Event()
 
@@ -52,7 +52,9 @@ async def test_requests_at_the_same_time_have_their_own_connections(client: Http
     assert server.connections == 3
 
 
-async def test_a_server_that_says_close_is_asked_on_a_new_connection(client: HttpClient) -> None:
+async def test_a_new_connection_is_opened_after_a_connection_close_header(
+    client: HttpClient,
+) -> None:
     closing = splitting(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
     async with raw_server(closing) as server:
         for _ in range(2):
@@ -76,7 +78,7 @@ async def resets_on_second_request(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("script", [closes_on_second_request, resets_on_second_request])
-async def test_a_kept_connection_that_is_stale_is_replaced_without_a_word(
+async def test_a_stale_pooled_connection_is_replaced_without_an_error(
     client: HttpClient, script: Script
 ) -> None:
     async with raw_server(script, answering(ok(b"second"))) as server:
@@ -87,7 +89,7 @@ async def test_a_kept_connection_that_is_stale_is_replaced_without_a_word(
     assert server.connections == 2
 
 
-async def test_a_kept_connection_that_answered_something_is_not_asked_again(
+async def test_a_request_is_not_retried_after_a_partial_response(
     client: HttpClient,
 ) -> None:
     async def script(peer: Peer) -> None:
@@ -105,7 +107,7 @@ async def test_a_kept_connection_that_answered_something_is_not_asked_again(
     assert server.connections == 1
 
 
-async def test_a_new_connection_that_closes_without_an_answer_is_an_error(
+async def test_a_new_connection_that_closes_without_a_response_raises(
     client: HttpClient,
 ) -> None:
     async with raw_server(splitting(), answering(OK_EMPTY)) as server:
@@ -118,7 +120,7 @@ async def test_a_new_connection_that_closes_without_an_answer_is_an_error(
     assert server.connections == 1
 
 
-async def test_a_server_that_says_good_bye_to_an_idle_connection_is_asked_on_a_new_one(
+async def test_an_idle_connection_that_received_a_response_is_closed_and_replaced(
     client: HttpClient,
 ) -> None:
     answered, closed = asyncio.Event(), asyncio.Event()

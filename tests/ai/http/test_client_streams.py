@@ -1,4 +1,4 @@
-"""Leaving, cancelling and closing while an answer comes."""
+"""Leaving, cancelling and closing while a response arrives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.ai.http.raw_server import Peer, answering, chunked, ok, raw_server
 
 
 @pytest.mark.behaviour("terminal-event-ends-the-stream")
-async def test_leaving_a_stream_early_ends_at_once_while_the_server_keeps_it_open(
+async def test_leaving_a_stream_early_does_not_wait_for_the_server(
     client: HttpClient,
 ) -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -33,7 +33,7 @@ async def test_leaving_a_stream_early_ends_at_once_while_the_server_keeps_it_ope
         assert loop.time() - before < 0.4  # less than the connection lingers
 
 
-async def test_a_connection_is_kept_when_the_rest_of_a_left_stream_is_tiny(
+async def test_a_connection_is_reused_when_the_rest_of_an_abandoned_stream_is_small(
     client: HttpClient,
 ) -> None:
     left = asyncio.Event()
@@ -59,7 +59,7 @@ async def test_a_connection_is_kept_when_the_rest_of_a_left_stream_is_tiny(
     assert (second.body, server.connections) == (b"second", 1)
 
 
-async def test_a_connection_is_closed_when_the_rest_of_a_left_stream_is_large(
+async def test_a_connection_is_closed_when_the_rest_of_an_abandoned_stream_is_large(
     client: HttpClient,
 ) -> None:
     closed = asyncio.Event()
@@ -115,7 +115,7 @@ async def test_cancelling_closes_the_socket_at_once(client: HttpClient, answer: 
         await asyncio.wait_for(closed.wait(), 30)
 
 
-async def test_reading_after_the_block_is_an_error_even_when_bytes_had_arrived(
+async def test_reading_a_response_after_its_block_raises_even_if_bytes_had_arrived(
     client: HttpClient,
 ) -> None:
     async with raw_server(answering(ok(b"hi"), ok(b"next"))) as server:

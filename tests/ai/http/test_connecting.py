@@ -54,7 +54,9 @@ def has_ipv6() -> bool:
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
-async def test_an_ipv6_literal_is_reached_and_named_in_brackets(client: HttpClient) -> None:
+async def test_an_ipv6_literal_is_connected_and_its_host_header_has_brackets(
+    client: HttpClient,
+) -> None:
     seen: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -78,7 +80,7 @@ async def test_a_name_that_cannot_be_resolved_is_retryable(client: HttpClient, h
     assert caught.value.retryable
 
 
-async def test_a_server_that_never_shakes_hands_is_cut_by_the_connect_timeout(
+async def test_a_tls_handshake_without_a_response_ends_with_the_connect_timeout(
     client: HttpClient,
 ) -> None:
     async def silent(peer: Peer) -> None:
@@ -114,7 +116,7 @@ async def test_cancelling_a_handshake_closes_the_socket(client: HttpClient) -> N
         await asyncio.wait_for(closed.wait(), 30)
 
 
-async def test_a_private_authority_is_trusted_when_it_is_named(
+async def test_a_configured_private_authority_is_trusted(
     tls_client: HttpClient, server_tls: ssl.SSLContext
 ) -> None:
     async with raw_server(answering(ok(b"one"), ok(b"two")), tls=server_tls) as server:
@@ -138,7 +140,7 @@ async def test_an_authority_from_the_environment_is_trusted(
         assert (await client.request(HttpRequest(url=server.url))).body == b"hi"
 
 
-async def test_an_unknown_authority_is_refused_with_advice(
+async def test_an_unknown_authority_is_rejected_with_a_hint(
     client: HttpClient, server_tls: ssl.SSLContext
 ) -> None:
     async with raw_server(answering(ok(b"hi")), tls=server_tls) as server:
@@ -162,7 +164,7 @@ async def test_a_certificate_for_another_name_is_refused(
             await tls_client.request(HttpRequest(url=server.url))
 
 
-async def test_the_server_gets_the_host_name_by_sni(
+async def test_the_host_name_is_sent_with_sni(
     tls_client: HttpClient, server_tls: ssl.SSLContext, authority: trustme.CA
 ) -> None:
     names: list[str | None] = []
@@ -186,7 +188,7 @@ async def test_plain_http_behind_an_https_url_is_a_tls_error(client: HttpClient)
             await client.request(HttpRequest(url=f"https://127.0.0.1:{server.port}/"))
 
 
-async def test_a_handshake_that_is_cut_is_retryable(client: HttpClient) -> None:
+async def test_a_handshake_that_is_interrupted_is_retryable(client: HttpClient) -> None:
     async def hangs_up(peer: Peer) -> None:
         await peer.reader.read(1)
         await peer.hang_up()
@@ -212,7 +214,7 @@ def demanding_tls(authority: trustme.CA) -> ssl.SSLContext:
 
 
 @pytest.mark.parametrize("form", ["one file", "two files", "text"])
-async def test_a_client_certificate_is_shown(
+async def test_a_configured_client_certificate_is_sent(
     demanding_tls: ssl.SSLContext,
     authority: trustme.CA,
     authority_file: Path,
@@ -240,7 +242,7 @@ async def test_a_client_certificate_is_shown(
 
 
 def refuse_one_client(listening: socket.socket, context: ssl.SSLContext) -> None:
-    """Shake hands as OpenSSL does: asyncio's own server would close without saying why."""
+    """Do the handshake with OpenSSL: asyncio's own server would close without an alert."""
     connected, _ = listening.accept()
     with context.wrap_socket(connected, server_side=True, do_handshake_on_connect=False) as secured:
         with pytest.raises(ssl.SSLError):
@@ -249,7 +251,7 @@ def refuse_one_client(listening: socket.socket, context: ssl.SSLContext) -> None
             pass  # closing with unread bytes would be a reset, which overtakes the alert
 
 
-async def test_a_missing_client_certificate_is_an_error_that_stays(
+async def test_a_missing_client_certificate_raises_an_error_that_is_not_retryable(
     demanding_tls: ssl.SSLContext, tls_client: HttpClient
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -288,7 +290,7 @@ def tunnel_to(port: int, log: list[bytes]) -> Any:
 
 
 @pytest.mark.parametrize("proxy_scheme", ["http", "https"])
-async def test_https_goes_through_a_tunnel_of_the_proxy(
+async def test_https_requests_use_a_tunnel_through_the_proxy(
     server_tls: ssl.SSLContext, authority_file: Path, proxy_scheme: str
 ) -> None:
     log: list[bytes] = []
@@ -322,7 +324,7 @@ async def test_https_goes_through_a_tunnel_of_the_proxy(
         (b"", ConnectionLost, "did not answer"),
     ],
 )
-async def test_a_proxy_that_opens_no_tunnel_is_an_error_that_names_it(
+async def test_a_proxy_that_opens_no_tunnel_is_named_in_the_error(
     answer: bytes, error: type[HttpError], words: str
 ) -> None:
     async with (
@@ -336,7 +338,7 @@ async def test_a_proxy_that_opens_no_tunnel_is_an_error_that_names_it(
     assert f"roxy 127.0.0.1:{proxy.port}" in str(caught.value)
 
 
-async def test_a_proxy_that_is_not_there_is_named(closed_port: int) -> None:
+async def test_an_unreachable_proxy_is_named_in_the_error(closed_port: int) -> None:
     async with HttpClient(environ={}, proxy=f"127.0.0.1:{closed_port}") as client:
         with pytest.raises(ConnectFailed) as caught:
             await client.request(HttpRequest(url="https://far.example/"))
@@ -346,7 +348,7 @@ async def test_a_proxy_that_is_not_there_is_named(closed_port: int) -> None:
     )
 
 
-async def test_a_tunnel_that_closes_at_once_is_an_error_also_without_timeouts() -> None:
+async def test_a_tunnel_that_closes_immediately_raises_even_without_timeouts() -> None:
     async with (
         raw_server(splitting(ESTABLISHED)) as proxy,
         HttpClient(environ={}, proxy=f"127.0.0.1:{proxy.port}", timeouts=NO_TIMEOUTS) as client,

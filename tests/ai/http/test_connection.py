@@ -20,7 +20,7 @@ STREAM = b"HTTP/1.1 103 Early Hints\r\n\r\n" + chunked(*filter(None, WORDS))
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-async def test_a_stream_torn_anywhere_on_its_way_gives_the_same_bytes(
+async def test_a_stream_split_anywhere_yields_the_same_bytes(
     data: st.DataObject,
 ) -> None:
     pieces = data.draw(splits(STREAM))
@@ -36,14 +36,14 @@ async def test_a_stream_torn_anywhere_on_its_way_gives_the_same_bytes(
     assert all(got)
 
 
-async def test_a_stream_byte_by_byte_gives_the_same_bytes(client: HttpClient) -> None:
+async def test_a_stream_sent_byte_by_byte_yields_the_same_bytes(client: HttpClient) -> None:
     async with raw_server(splitting(*(bytes([b]) for b in STREAM))) as server:
         body = (await client.request(HttpRequest(url=server.url))).body
 
     assert body == b"".join(WORDS)
 
 
-async def test_reads_that_queued_up_come_as_one_chunk(client: HttpClient) -> None:
+async def test_queued_reads_are_returned_as_one_chunk(client: HttpClient) -> None:
     sent = asyncio.Event()
 
     async def script(peer: Peer) -> None:
@@ -63,7 +63,7 @@ async def test_reads_that_queued_up_come_as_one_chunk(client: HttpClient) -> Non
     assert chunks == [b"".join(b"%d" % number for number in range(1000))]
 
 
-async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
+async def test_a_slow_reader_applies_backpressure_to_the_server(client: HttpClient) -> None:
     sent = 0
     total = 64 * 1024 * 1024
 
@@ -86,7 +86,7 @@ async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
         first = await anext(response.chunks())
         rest = sum([len(chunk) async for chunk in response.chunks()])
 
-    assert held_at < total // 2  # what the two sockets hold, and no more
+    assert held_at < total // 2  # no more than the buffers of the two sockets
     assert len(first) < HIGH_WATER * 3
     assert len(first) + rest == total
 
@@ -109,7 +109,7 @@ async def test_a_slow_reader_holds_the_server_back(client: HttpClient) -> None:
         ),
     ],
 )
-async def test_a_response_that_ends_or_breaks_early_is_an_error_of_one_line(
+async def test_a_response_that_ends_early_or_is_malformed_raises_a_one_line_error(
     client: HttpClient, response: bytes, error: type[HttpError], message: str
 ) -> None:
     if b"A: b" in response:
@@ -124,7 +124,7 @@ async def test_a_response_that_ends_or_breaks_early_is_an_error_of_one_line(
     assert "\n" not in str(caught.value)
 
 
-async def test_what_arrived_before_a_failure_is_delivered_first(client: HttpClient) -> None:
+async def test_bytes_received_before_a_failure_are_delivered_first(client: HttpClient) -> None:
     async with (
         raw_server(splitting(chunked(b"said")[:-5])) as server,
         client.stream(HttpRequest(url=server.url)) as response,
@@ -136,7 +136,7 @@ async def test_what_arrived_before_a_failure_is_delivered_first(client: HttpClie
 
 
 @pytest.mark.parametrize("response", [b"", b"HTTP/1.1 200 OK\r\n\r\nhalf", ok(b"whole")[:-1]])
-async def test_a_reset_is_retryable_and_no_end_of_a_body(
+async def test_a_connection_reset_raises_a_retryable_error_and_does_not_end_a_body(
     client: HttpClient, response: bytes
 ) -> None:
     async def script(peer: Peer) -> None:
@@ -166,7 +166,9 @@ async def test_a_body_without_length_ends_when_the_server_closes_tls(
         assert (await tls_client.request(HttpRequest(url=server.url))).body == b"all of it"
 
 
-async def test_more_than_was_promised_is_dropped_with_the_connection(client: HttpClient) -> None:
+async def test_bytes_beyond_the_content_length_are_dropped_with_the_connection(
+    client: HttpClient,
+) -> None:
     async with raw_server(answering(ok(b"hi") + b"more"), answering(ok(b"new"))) as server:
         bodies = [(await client.request(HttpRequest(url=server.url))).body for _ in range(2)]
 

@@ -36,7 +36,9 @@ def inflate(coding: str, pieces: list[bytes]) -> tuple[bytes, bool]:
 
 
 @given(st.sampled_from(sorted(ENCODERS)), st.binary(max_size=200), st.data())
-def test_bodies_split_anywhere_come_back_whole(kind: str, body: bytes, data: st.DataObject) -> None:
+def test_compressed_bodies_split_anywhere_are_decoded(
+    kind: str, body: bytes, data: st.DataObject
+) -> None:
     packed = ENCODERS[kind](body)
 
     pieces = data.draw(splits(packed))
@@ -45,7 +47,7 @@ def test_bodies_split_anywhere_come_back_whole(kind: str, body: bytes, data: st.
 
 
 @pytest.mark.parametrize("kind", sorted(ENCODERS))
-def test_a_body_that_stops_early_is_not_finished(kind: str) -> None:
+def test_a_truncated_body_is_not_finished(kind: str) -> None:
     packed = ENCODERS[kind](b"some words and more words")
 
     for end in range(1, len(packed)):

@@ -1,4 +1,4 @@
-"""No file descriptor is left, whatever happened to the requests."""
+"""No file descriptor is left open, however the requests ended."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def client(authority_file: Path) -> HttpClient:
     return HttpClient(environ={}, tls=tls, timeouts=Timeouts(connect=2, first_byte=0.05, idle=0.05))
 
 
-async def test_no_socket_is_left_after_good_bad_and_cancelled_requests(
+async def test_no_socket_is_left_open_after_successful_failed_and_cancelled_requests(
     client: HttpClient, server_side: ssl.SSLContext | None
 ) -> None:
     ways = ["whole", "whole", "left early", *(f"cancelled after {n}" for n in range(12))]

@@ -46,7 +46,7 @@ async def test_a_literal_address_is_not_looked_up(listening: int) -> None:
         assert connected.getpeername() == ("127.0.0.1", listening)
 
 
-async def test_an_address_that_refuses_is_followed_by_the_next_at_once(
+async def test_the_next_address_is_tried_immediately_after_a_refused_connection(
     listening: int, closed_port: int
 ) -> None:
     resolve_to(closed_port, closed_port, listening)
@@ -58,7 +58,7 @@ async def test_an_address_that_refuses_is_followed_by_the_next_at_once(
     assert asyncio.get_running_loop().time() - started < 0.4  # not even twice the delay
 
 
-async def test_an_address_that_is_silent_is_overtaken_by_the_next(
+async def test_the_next_address_is_tried_when_one_does_not_respond(
     listening: int, overrun: int
 ) -> None:
     resolve_to(overrun, listening)
@@ -74,7 +74,7 @@ async def test_when_all_addresses_refuse_the_reason_is_reported(closed_port: int
         await open_socket("some.example", 1)
 
 
-async def test_cancelling_leaves_no_socket(overrun: int) -> None:
+async def test_cancelling_a_connection_attempt_leaves_no_socket(overrun: int) -> None:
     resolve_to(overrun, overrun)
     task = asyncio.create_task(open_socket("some.example", 1))
     await asyncio.wait([task], timeout=0.3)

@@ -16,7 +16,7 @@ from pi.ai.http.errors import (
 )
 
 
-def test_what_may_pass_is_retryable_and_what_stays_is_not() -> None:
+def test_only_temporary_http_errors_are_retryable() -> None:
     assert {
         kind.__name__: kind.retryable
         for kind in (
@@ -41,7 +41,7 @@ def test_what_may_pass_is_retryable_and_what_stays_is_not() -> None:
     }
 
 
-def test_the_reason_of_the_system_is_one_line_without_addresses() -> None:
+def test_the_reason_of_an_os_error_is_one_line_without_addresses() -> None:
     refused = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")
 
     assert os_reason(refused) == "Connection refused"

@@ -15,7 +15,9 @@ from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 LARGE = bytes(range(256)) * 40_000
 
 
-async def test_a_slow_first_byte_is_cut_by_its_own_timeout(client: HttpClient) -> None:
+async def test_a_response_that_does_not_begin_raises_the_first_byte_timeout(
+    client: HttpClient,
+) -> None:
     request_timeouts = Timeouts(first_byte=0.05, idle=None)
     async with raw_server(answering(b"")) as server:
         with pytest.raises(TimedOut) as caught:
@@ -30,7 +32,7 @@ async def test_a_slow_first_byte_is_cut_by_its_own_timeout(client: HttpClient) -
 @pytest.mark.parametrize(
     "response", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/", ok(b"whole")[:-1]]
 )
-async def test_silence_after_the_first_byte_is_cut_by_the_idle_timeout(
+async def test_silence_after_the_first_byte_raises_the_idle_timeout(
     client: HttpClient, response: bytes
 ) -> None:
     timeouts = Timeouts(first_byte=None, idle=0.05)
@@ -41,7 +43,7 @@ async def test_silence_after_the_first_byte_is_cut_by_the_idle_timeout(
     assert caught.value.kind == "idle"
 
 
-async def test_less_silence_can_be_allowed_while_a_body_is_read(client: HttpClient) -> None:
+async def test_the_idle_timeout_can_be_shortened_while_a_body_is_read(client: HttpClient) -> None:
     async with raw_server(answering(ok(b"whole")[:-1])) as server:
         request = HttpRequest(url=server.url, timeouts=NO_TIMEOUTS)
         with pytest.raises(TimedOut) as caught:
@@ -63,7 +65,7 @@ async def slow(peer: Peer) -> None:
 
 @pytest.mark.behaviour("no-timeout-means-none")
 @pytest.mark.parametrize("timeouts", [NO_TIMEOUTS, Timeouts(connect=0, first_byte=0, idle=0)])
-async def test_a_timeout_that_is_off_cuts_nothing(client: HttpClient, timeouts: Timeouts) -> None:
+async def test_a_disabled_timeout_never_raises(client: HttpClient, timeouts: Timeouts) -> None:
     async with raw_server(slow) as server:
         answer = await client.request(HttpRequest(url=server.url, timeouts=timeouts))
 
@@ -79,7 +81,7 @@ async def test_each_byte_starts_the_idle_timeout_anew(client: HttpClient) -> Non
     assert answer.body == b"hi"
 
 
-async def test_time_that_the_reader_takes_is_not_idle_time(client: HttpClient) -> None:
+async def test_the_time_of_a_slow_reader_does_not_count_as_idle_time(client: HttpClient) -> None:
     async with raw_server(answering(ok(b"whole"))) as server:
         request = HttpRequest(url=server.url, timeouts=Timeouts(idle=0.05))
         async with client.stream(request) as response:
@@ -87,7 +89,7 @@ async def test_time_that_the_reader_takes_is_not_idle_time(client: HttpClient) -
             assert await response.read() == b"whole"
 
 
-async def test_a_large_upload_arrives_whole(client: HttpClient) -> None:
+async def test_a_large_upload_is_sent_completely(client: HttpClient) -> None:
     received: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -101,7 +103,7 @@ async def test_a_large_upload_arrives_whole(client: HttpClient) -> None:
     assert received == [LARGE]
 
 
-async def test_a_large_upload_over_tls_arrives_whole(
+async def test_a_large_upload_over_tls_is_sent_completely(
     tls_client: HttpClient, server_tls: ssl.SSLContext
 ) -> None:
     received: list[bytes] = []
@@ -117,7 +119,7 @@ async def test_a_large_upload_over_tls_arrives_whole(
     assert received == [LARGE]
 
 
-async def test_an_upload_that_the_server_does_not_read_is_cut_by_the_idle_timeout(
+async def test_an_upload_that_the_server_does_not_read_raises_the_idle_timeout(
     client: HttpClient,
 ) -> None:
     async def script(peer: Peer) -> None:
@@ -134,7 +136,7 @@ async def test_an_upload_that_the_server_does_not_read_is_cut_by_the_idle_timeou
     assert caught.value.kind == "idle"
 
 
-async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: HttpClient) -> None:
+async def test_a_response_during_an_upload_ends_the_upload(client: HttpClient) -> None:
     async def script(peer: Peer) -> None:
         await peer.reader.readuntil(b"\r\n\r\n")
         peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -151,7 +153,7 @@ async def test_an_answer_in_the_middle_of_an_upload_ends_the_upload(client: Http
     assert server.connections == 2
 
 
-async def test_an_exchange_on_a_connection_that_has_ended_fails_at_once() -> None:
+async def test_an_exchange_on_a_closed_connection_raises_immediately() -> None:
     ours, theirs = socket.socketpair()
     _, connection = await asyncio.get_running_loop().create_connection(
         lambda: Connection("peer", set()), sock=ours

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.ai.http.response_parser import Headers
 
 
-def test_fields_are_found_without_regard_to_case() -> None:
+def test_header_names_are_case_insensitive() -> None:
     headers = Headers([("Content-Type", "a/b"), ("X-Empty", "")])
 
     assert headers.get("content-type") == headers.get("CONTENT-TYPE") == "a/b"
@@ -13,7 +13,7 @@ def test_fields_are_found_without_regard_to_case() -> None:
     assert headers.get("missing", "none") == "none"
 
 
-def test_fields_of_one_name_are_kept_apart_and_can_be_joined() -> None:
+def test_repeated_headers_are_kept_separate_and_joined_on_request() -> None:
     headers = Headers([("Set-Cookie", "a=1"), ("Via", "x"), ("set-cookie", "b=2")])
 
     assert headers.get_all("Set-Cookie") == ("a=1", "b=2")

@@ -1,4 +1,4 @@
-"""The same requests through ours, httpx2 and aiohttp, against servers that others wrote."""
+"""The same requests through our client, httpx2 and aiohttp, against third-party servers."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def stack() -> Iterator[ExitStack]:
         keep=3,
     ),
 )
-async def test_we_understand_a_server_as_httpx2_and_aiohttp_do(
+async def test_responses_are_read_as_httpx2_and_aiohttp_read_them(
     kind: str, security: str, files: dict[str, Path], tmp_path: Path, stack: ExitStack
 ) -> None:
     base = running(kind, files, security, tmp_path, stack)

@@ -7,7 +7,7 @@ from pi.ai.http.request import HttpRequest
 from tests.ai.http.raw_server import Peer, ok, raw_server
 
 
-async def test_only_so_many_connections_rest_for_one_server(client: HttpClient) -> None:
+async def test_the_number_of_idle_connections_to_one_server_is_limited(client: HttpClient) -> None:
     many = MAX_RESTING_PER_ROUTE + 3
     started, gone = 0, 0
     all_open, enough = asyncio.Event(), asyncio.Event()
@@ -31,7 +31,7 @@ async def test_only_so_many_connections_rest_for_one_server(client: HttpClient) 
         assert gone == 3
 
 
-async def test_a_server_that_closes_while_nothing_is_asked_is_forgotten(
+async def test_an_idle_connection_closed_by_the_server_is_removed_from_the_pool(
     client: HttpClient,
 ) -> None:
     async def script(peer: Peer) -> None:
@@ -42,6 +42,6 @@ async def test_a_server_that_closes_while_nothing_is_asked_is_forgotten(
     async with raw_server(script) as server:
         for _ in range(3):
             await client.request(HttpRequest(url=server.url))
-            await asyncio.sleep(0.01)  # the good-bye comes after the answer
+            await asyncio.sleep(0.01)  # the connection is closed after the response
 
     assert server.connections == 3

@@ -13,7 +13,7 @@ def chosen(url: str, setting: str | None = None, **environ: str) -> str:
     return proxy.origin.netloc if proxy else ""
 
 
-def test_the_environment_names_a_proxy_for_each_scheme() -> None:
+def test_each_scheme_has_its_own_proxy_variable() -> None:
     both = {"HTTP_PROXY": "http://plain:1", "HTTPS_PROXY": "http://tls:2"}
 
     assert chosen("http://a/", **both) == "plain:1"
@@ -22,18 +22,18 @@ def test_the_environment_names_a_proxy_for_each_scheme() -> None:
     assert chosen("https://a/", https_proxy="http://low:3", HTTPS_PROXY="http://up:4") == "low:3"
 
 
-def test_all_proxy_stands_in_for_a_missing_one() -> None:
+def test_all_proxy_is_used_if_the_variable_of_the_scheme_is_unset() -> None:
     assert chosen("http://a/", ALL_PROXY="http://all:1") == "all:1"
     assert chosen("https://a/", all_proxy="all:1", HTTPS_PROXY="tls:2") == "tls:2"
     assert chosen("https://a/", HTTPS_PROXY=" ", ALL_PROXY="all:1") == "all:1"
 
 
-def test_the_setting_wins_over_the_environment_and_an_empty_one_means_none() -> None:
+def test_the_proxy_setting_overrides_the_environment_and_an_empty_one_disables_it() -> None:
     assert chosen("https://a/", "set:1", HTTPS_PROXY="env:2") == "set:1"
     assert chosen("https://a/", "", HTTPS_PROXY="env:2") == ""
 
 
-def test_the_upper_case_variable_is_not_believed_inside_a_cgi_script() -> None:
+def test_the_upper_case_http_proxy_variable_is_ignored_inside_a_cgi_script() -> None:
     assert chosen("http://a/", HTTP_PROXY="evil:1", REQUEST_METHOD="GET") == ""
     assert chosen("http://a/", http_proxy="good:1", REQUEST_METHOD="GET") == "good:1"
 
@@ -57,7 +57,7 @@ def test_the_upper_case_variable_is_not_believed_inside_a_cgi_script() -> None:
         ("fd00::/8", "http://[fd00::5]/"),
     ],
 )
-def test_no_proxy_excepts_hosts(rule: str, url: str) -> None:
+def test_matching_hosts_of_no_proxy_bypass_the_proxy(rule: str, url: str) -> None:
     assert chosen(url, HTTP_PROXY="p:1", NO_PROXY=rule) == ""
     assert chosen(url, HTTP_PROXY="p:1", no_proxy=rule) == ""
     assert chosen(url, "p:1", NO_PROXY=rule) == ""
@@ -76,7 +76,7 @@ def test_no_proxy_excepts_hosts(rule: str, url: str) -> None:
         ("::1", "http://[::2]/"),
     ],
 )
-def test_no_proxy_excepts_no_other_hosts(rule: str, url: str) -> None:
+def test_other_hosts_do_not_bypass_the_proxy(rule: str, url: str) -> None:
     assert chosen(url, HTTP_PROXY="p:1", NO_PROXY=rule) == "p:1"
 
 
@@ -90,7 +90,7 @@ def test_user_and_password_of_a_proxy_are_decoded() -> None:
     )
 
 
-def test_a_tunnel_is_asked_for_by_host_and_port() -> None:
+def test_a_connect_request_contains_host_port_and_proxy_credentials() -> None:
     origin = parse_url("https://[::1]/x").origin
     bare = Proxy(origin=Origin(scheme="http", host="p", port=1))
     guarded = Proxy(origin=bare.origin, authorization="Basic x")
@@ -104,7 +104,7 @@ def test_a_tunnel_is_asked_for_by_host_and_port() -> None:
 
 
 @pytest.mark.parametrize("text", ["socks5://p:1", "http://", "http://a b", "p:99999"])
-def test_a_proxy_that_cannot_be_used_is_an_error_and_not_skipped(text: str) -> None:
+def test_an_unusable_proxy_raises_instead_of_being_skipped(text: str) -> None:
     with pytest.raises(ProxyFailed) as caught:
         chosen("https://a/", HTTPS_PROXY=text)
 

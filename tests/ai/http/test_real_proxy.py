@@ -1,4 +1,4 @@
-"""Through proxy.py, a proxy that others wrote, in a child process."""
+"""Requests through proxy.py, a third-party proxy, in a child process."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_plain_requests_go_through_the_proxy(open_proxy: int) -> None:
             assert (answer.body, answer.headers.get("x-proxied")) == (BODY[:size], "True")
 
 
-async def test_tls_goes_through_a_tunnel_of_the_proxy_and_is_kept(
+async def test_tls_requests_reuse_one_tunnel_through_the_proxy(
     open_proxy: int, server_tls: ssl.SSLContext, authority_file: Path
 ) -> None:
     environ = {"all_proxy": f"127.0.0.1:{open_proxy}"}
@@ -89,7 +89,7 @@ async def test_tls_goes_through_a_tunnel_of_the_proxy_and_is_kept(
     assert server.connections == 1
 
 
-async def test_a_proxy_with_a_password_lets_us_through(
+async def test_a_proxy_with_a_password_accepts_the_configured_credentials(
     guarded_proxy: int, server_tls: ssl.SSLContext, authority_file: Path
 ) -> None:
     proxy = f"http://user:p%40ss@127.0.0.1:{guarded_proxy}"
@@ -104,7 +104,7 @@ async def test_a_proxy_with_a_password_lets_us_through(
 
 
 @pytest.mark.parametrize("credentials", ["", "user:wrong@"])
-async def test_a_proxy_with_a_password_refuses_strangers(
+async def test_a_proxy_with_a_password_rejects_missing_or_wrong_credentials(
     guarded_proxy: int, credentials: str
 ) -> None:
     proxy = f"http://{credentials}127.0.0.1:{guarded_proxy}"
@@ -119,7 +119,7 @@ async def test_a_proxy_with_a_password_refuses_strangers(
     assert server.connections == 0
 
 
-async def test_no_proxy_goes_around_the_proxy(open_proxy: int) -> None:
+async def test_hosts_of_no_proxy_are_requested_without_the_proxy(open_proxy: int) -> None:
     environ = {"HTTP_PROXY": f"http://127.0.0.1:{open_proxy}", "NO_PROXY": "127.0.0.0/8"}
     async with raw_server(echo) as server, HttpClient(environ=environ) as client:
         answer = await client.request(HttpRequest(url=server.url))
@@ -127,9 +127,7 @@ async def test_no_proxy_goes_around_the_proxy(open_proxy: int) -> None:
     assert answer.headers.get("x-proxied") == "False"
 
 
-async def test_a_server_that_the_proxy_cannot_reach_is_an_error(
-    open_proxy: int, closed_port: int
-) -> None:
+async def test_a_server_unreachable_for_the_proxy_raises(open_proxy: int, closed_port: int) -> None:
     async with HttpClient(environ={}, proxy=f"127.0.0.1:{open_proxy}") as client:
         with pytest.raises(ConnectFailed):
             await client.request(HttpRequest(url=f"https://127.0.0.1:{closed_port}/"))

@@ -18,7 +18,7 @@ def test_a_relative_location_is_followed_with_all_headers() -> None:
     )
 
 
-def test_another_origin_gets_no_credentials() -> None:
+def test_credentials_are_removed_on_a_redirect_to_another_origin() -> None:
     assert redirected(ASKING, 307, Headers([("Location", "https://a:444/")])) == HttpRequest(
         url="https://a:444/", headers=(("Accept", "y"),), redirects=1
     )
@@ -34,11 +34,13 @@ def test_another_origin_gets_no_credentials() -> None:
         (HttpRequest(url="https://a/", method="POST", redirects=3), 302, "/x"),
     ],
 )
-def test_other_responses_are_answers(request_: HttpRequest, status: int, location: str) -> None:
+def test_other_responses_are_not_redirects(
+    request_: HttpRequest, status: int, location: str
+) -> None:
     assert redirected(request_, status, Headers([("Location", location)])) is None
 
 
 @pytest.mark.parametrize("location", ["http://a/", "ftp://a/", "https://[bad", "https://a:x/"])
-def test_a_location_that_is_unsafe_or_nonsense_is_refused(location: str) -> None:
+def test_an_unsafe_or_invalid_location_is_rejected(location: str) -> None:
     with pytest.raises(BadResponse):
         redirected(ASKING, 301, Headers([("Location", location)]))

@@ -12,7 +12,7 @@ def head_of(request: HttpRequest) -> bytes:
     return encode_head(request, parse_url(request.url))
 
 
-def test_a_get_names_the_host_and_asks_for_no_compression() -> None:
+def test_a_get_has_a_host_header_and_requests_no_compression() -> None:
     request = HttpRequest(url="https://a.example/b?c", headers=(("X-Key", "k"),))
 
     assert head_of(request) == (
@@ -20,7 +20,7 @@ def test_a_get_names_the_host_and_asks_for_no_compression() -> None:
     )
 
 
-def test_a_post_always_says_how_long_it_is() -> None:
+def test_a_post_always_has_a_content_length() -> None:
     empty = HttpRequest(method="POST", url="http://a:81/")
     full = HttpRequest(method="POST", url="http://a:81/", body=b"{}")
 
@@ -28,7 +28,7 @@ def test_a_post_always_says_how_long_it_is() -> None:
     assert head_of(full).endswith(b"Content-Length: 2\r\n\r\n")
 
 
-def test_headers_of_the_caller_win_over_ours() -> None:
+def test_headers_of_the_caller_override_the_defaults() -> None:
     headers = (("host", "other"), ("accept-encoding", "gzip"), ("authorization", "Bearer x"))
 
     assert head_of(HttpRequest(url="http://u:p@a/", headers=headers)) == (
@@ -43,7 +43,7 @@ def test_user_and_password_of_the_url_become_basic_credentials() -> None:
     assert b"u:p@" not in head
 
 
-def test_a_proxy_that_fetches_gets_the_whole_url_and_its_own_header() -> None:
+def test_a_request_to_a_forwarding_proxy_has_the_absolute_url_and_proxy_headers() -> None:
     request = HttpRequest(url="http://[::1]:81/b", headers=(("A", "1"),))
 
     head = encode_head(
@@ -80,7 +80,7 @@ def test_the_right_content_length_of_the_caller_is_not_sent_twice() -> None:
         (("Ü", "1"),),
     ],
 )
-def test_headers_that_could_change_the_request_are_refused(
+def test_headers_that_could_change_the_framing_of_a_request_are_rejected(
     headers: tuple[tuple[str, str], ...],
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
@@ -90,13 +90,13 @@ def test_headers_that_could_change_the_request_are_refused(
     assert "Evil: 1" not in str(caught.value)
 
 
-def test_a_method_that_could_change_the_request_is_refused() -> None:
+def test_a_method_with_line_breaks_is_rejected() -> None:
     with pytest.raises(InvalidRequest):
         head_of(HttpRequest(method="GET / HTTP/1.1\r\nX: y", url="http://a/"))
 
 
 @given(st.text(), st.text(), st.text())
-def test_no_text_gives_a_head_with_another_number_of_lines(
+def test_no_path_or_header_can_add_lines_to_the_request_head(
     path: str, name: str, value: str
 ) -> None:
     try:

@@ -26,7 +26,7 @@ PACKED = {
 
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(PACKED)), st.data())
-async def test_a_compressed_stream_torn_anywhere_comes_back_whole(
+async def test_a_compressed_stream_split_anywhere_is_decoded(
     coding: str, data: st.DataObject
 ) -> None:
     parts = data.draw(splits(PACKED[coding]))
@@ -56,7 +56,7 @@ async def test_an_empty_body_needs_no_decoding(client: HttpClient) -> None:
         assert (await client.request(HttpRequest(url=server.url))).body == b""
 
 
-async def test_a_compressed_body_that_stops_early_is_an_error(client: HttpClient) -> None:
+async def test_a_truncated_compressed_body_raises(client: HttpClient) -> None:
     cut = ok(PACKED["gzip"][:-3], "Content-Encoding: gzip")
     async with raw_server(answering(cut)) as server:
         with pytest.raises(BodyTruncated):
@@ -82,7 +82,7 @@ async def test_a_body_that_cannot_be_decoded_is_an_error(
     assert f"127.0.0.1:{server.port}" in str(caught.value)
 
 
-async def test_a_gzip_bomb_meets_the_limit_of_the_body(client: HttpClient) -> None:
+async def test_a_gzip_bomb_exceeds_the_body_limit(client: HttpClient) -> None:
     bomb = ok(gzip.compress(bytes(50_000_000)), "Content-Encoding: gzip")
     async with raw_server(answering(bomb)) as server:
         with pytest.raises(BodyTooLarge, match="larger than 1000000 bytes"):
@@ -97,7 +97,7 @@ async def test_the_beginning_of_an_error_page_can_be_read_alone(client: HttpClie
         assert await response.read_prefix(8) == b"<html>xx"
 
 
-def test_a_body_is_text_or_json_when_it_can_be() -> None:
+def test_a_body_can_be_read_as_text_or_json() -> None:
     def body(raw: bytes) -> HttpResponse:
         return HttpResponse(status=200, headers=Headers(), body=raw)
 

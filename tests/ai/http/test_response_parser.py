@@ -83,7 +83,7 @@ CASES: dict[str, tuple[bytes, Outcome]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
-def test_a_response_split_anywhere_is_understood(name: str, data: st.DataObject) -> None:
+def test_a_response_split_anywhere_is_parsed(name: str, data: st.DataObject) -> None:
     raw, expected = CASES[name]
 
     pieces = data.draw(splits(raw))
@@ -92,7 +92,7 @@ def test_a_response_split_anywhere_is_understood(name: str, data: st.DataObject)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_response_byte_by_byte_is_understood(name: str) -> None:
+def test_a_response_fed_byte_by_byte_is_parsed(name: str) -> None:
     raw, expected = CASES[name]
 
     assert parse(*(raw[i : i + 1] for i in range(len(raw)))) == expected
@@ -115,17 +115,17 @@ def test_a_body_without_length_ends_with_the_connection() -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n",
     ],
 )
-def test_a_framed_response_is_not_complete_because_the_connection_ends(raw: bytes) -> None:
+def test_a_truncated_framed_response_is_not_complete_when_the_connection_ends(raw: bytes) -> None:
     assert not parse(raw, ended=True)[2]
 
 
-def test_headers_of_a_bodiless_answer_promise_nothing() -> None:
+def test_framing_headers_of_a_bodiless_response_are_ignored() -> None:
     for framing in (b"Content-Length: 10", b"Transfer-Encoding: chunked", b"X: y"):
         _, body, complete, _ = parse(b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n\r\n", bodiless=True)
         assert (body, complete) == (b"", True)
 
 
-def test_bytes_after_a_whole_response_make_the_connection_unusable() -> None:
+def test_bytes_after_a_complete_response_make_the_connection_unusable() -> None:
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
     expected = (head(200, ("Content-Length", "2")), b"hi", True, False)
 
@@ -165,13 +165,13 @@ def test_bytes_after_a_whole_response_make_the_connection_unusable() -> None:
         b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000,
     ],
 )
-def test_what_breaks_the_rules_or_the_limits_is_refused(raw: bytes) -> None:
+def test_malformed_or_oversized_responses_are_rejected(raw: bytes) -> None:
     with pytest.raises(Malformed):
         parse(raw)
 
 
 @given(st.lists(st.binary()), st.booleans())
-def test_random_bytes_are_refused_or_wait_for_more(pieces: list[bytes], bodiless: bool) -> None:
+def test_random_bytes_raise_nothing_but_malformed(pieces: list[bytes], bodiless: bool) -> None:
     parser = ResponseParser(bodiless=bodiless)
     try:
         for piece in pieces:

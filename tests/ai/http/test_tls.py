@@ -12,7 +12,7 @@ from pi.ai.http.errors import ConnectionLost, TlsFailed
 from pi.ai.http.tls import TlsContext, TlsSettings, build_context, tls_failure
 
 
-def test_a_context_verifies_names_and_certificates_and_speaks_http_1() -> None:
+def test_a_context_verifies_host_names_and_certificates_and_requires_tls_1_2() -> None:
     context = build_context(TlsSettings(), {})
 
     assert context.verify_mode is ssl.CERT_REQUIRED
@@ -35,7 +35,7 @@ async def test_a_context_is_built_once() -> None:
     assert first is second is await tls.get()
 
 
-def test_the_bundle_of_the_system_is_not_read_twice(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_system_bundle_is_not_added_twice(caplog: pytest.LogCaptureFixture) -> None:
     bundle = ssl.get_default_verify_paths().cafile
     if bundle is None:
         pytest.skip("this system keeps its authorities elsewhere")
@@ -47,7 +47,7 @@ def test_the_bundle_of_the_system_is_not_read_twice(caplog: pytest.LogCaptureFix
 
 
 @pytest.mark.parametrize("pem", ["-----BEGIN CERTIFICATE-----x", "-----BEGIN ü-----"])
-def test_text_that_is_no_authority_is_an_error_that_does_not_repeat_it(pem: str) -> None:
+def test_invalid_authority_text_raises_an_error_that_does_not_contain_it(pem: str) -> None:
     with pytest.raises(TlsFailed) as caught:
         build_context(TlsSettings(extra_ca=pem), {})
 
@@ -56,7 +56,7 @@ def test_text_that_is_no_authority_is_an_error_that_does_not_repeat_it(pem: str)
 
 
 @pytest.mark.parametrize("content", [None, "no certificate", "-----BEGIN CERTIFICATE-----\nx\n"])
-def test_an_authority_of_the_settings_that_cannot_be_read_is_an_error(
+def test_an_unreadable_authority_of_the_settings_raises(
     tmp_path: Path, content: str | None
 ) -> None:
     path = tmp_path / "ca.pem"
@@ -70,7 +70,7 @@ def test_an_authority_of_the_settings_that_cannot_be_read_is_an_error(
     assert caught.value.hint
 
 
-def test_an_authority_of_the_environment_that_cannot_be_read_is_only_a_warning(
+def test_an_unreadable_authority_of_the_environment_is_only_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
@@ -79,9 +79,7 @@ def test_an_authority_of_the_environment_that_cannot_be_read_is_only_a_warning(
     assert "NODE_EXTRA_CA_CERTS is ignored" in caplog.text
 
 
-def test_a_client_certificate_that_cannot_be_used_is_an_error(
-    authority: trustme.CA, tmp_path: Path
-) -> None:
+def test_an_unusable_client_certificate_raises(authority: trustme.CA, tmp_path: Path) -> None:
     ours, other = authority.issue_cert("a.example"), authority.issue_cert("b.example")
     certificate = ours.cert_chain_pems[0].bytes().decode()
     wrong_key = other.private_key_pem.bytes().decode()
@@ -103,7 +101,7 @@ def ssl_error(kind: type[ssl.SSLError], reason: str) -> ssl.SSLError:
     return problem
 
 
-def test_a_damaged_connection_differs_from_an_untrusted_server() -> None:
+def test_a_damaged_tls_connection_is_reported_as_lost_and_not_as_untrusted() -> None:
     damaged = [
         tls_failure("a:1", ssl_error(ssl.SSLError, "DECRYPTION_FAILED_OR_BAD_RECORD_MAC")),
         tls_failure("a:1", ssl_error(ssl.SSLError, "SSLV3_ALERT_BAD_RECORD_MAC")),

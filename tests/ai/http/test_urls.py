@@ -24,7 +24,9 @@ from pi.ai.http.request import Origin, Url, basic_authorization, parse_url
         ("http://my_host.local/", "http", "my_host.local", 80, "/"),
     ],
 )
-def test_a_url_is_taken_apart(text: str, scheme: str, host: str, port: int, target: str) -> None:
+def test_a_url_is_parsed_into_its_parts(
+    text: str, scheme: str, host: str, port: int, target: str
+) -> None:
     assert parse_url(text) == Url(origin=Origin(scheme=scheme, host=host, port=port), target=target)
 
 
@@ -51,12 +53,12 @@ def test_a_url_is_taken_apart(text: str, scheme: str, host: str, port: int, targ
         "http://xn--" + "ü" * 70 + "/",
     ],
 )
-def test_what_is_not_a_url_is_refused(text: str) -> None:
+def test_an_invalid_url_is_rejected(text: str) -> None:
     with pytest.raises(InvalidRequest):
         parse_url(text)
 
 
-def test_names_for_messages_and_headers_know_brackets_default_ports_and_zones() -> None:
+def test_host_names_in_messages_and_headers_handle_ipv6_default_ports_and_zones() -> None:
     plain = Origin(scheme="http", host="a", port=80)
     odd = Origin(scheme="https", host="fe80::1%eth0", port=80)
 
@@ -71,7 +73,7 @@ def test_user_and_password_are_decoded_before_they_are_encoded() -> None:
 
 
 @given(st.text())
-def test_any_text_is_a_url_or_is_refused(text: str) -> None:
+def test_any_text_is_parsed_safely_or_rejected(text: str) -> None:
     for candidate in (text, f"http://{text}", f"https://host/{text}"):
         try:
             url = parse_url(candidate)

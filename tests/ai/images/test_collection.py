@@ -87,7 +87,7 @@ async def studio(pages: dict[str, Any], *doors: str) -> AsyncIterator[tuple[Imag
 
 
 @pytest.mark.parametrize("api", sorted(ANSWERS))
-async def test_every_shape_gives_the_same_result(api: str) -> None:
+async def test_every_api_shape_returns_the_same_result(api: str) -> None:
     path, answer = ANSWERS[api]
     async with studio({path: answer}, "p") as (models, server):
         result = await models.generate(model(api, server.url), ImageRequest(prompt="a cat"))
@@ -111,7 +111,7 @@ async def test_every_shape_gives_the_same_result(api: str) -> None:
     assert b"a cat" in body
 
 
-async def test_pictures_to_start_from_are_sent_along() -> None:
+async def test_input_images_are_sent_with_the_request() -> None:
     request = ImageRequest(prompt="wider", images=(PNG,), size="1x1", aspect_ratio="16:9")
     for api, path in (
         ("openai-images", "/images/edits"),
@@ -126,7 +126,7 @@ async def test_pictures_to_start_from_are_sent_along() -> None:
         assert (b"\x89PNG" if api == "openai-images" else PNG.data.encode()) in body
 
 
-async def test_extra_fields_are_laid_over_the_body() -> None:
+async def test_extra_fields_override_the_request_body() -> None:
     path, answer = ANSWERS["openai-images"]
     request = ImageRequest(prompt="x", extra={"background": "transparent", "n": 2})
     async with studio({path: answer}, "p") as (models, server):
@@ -160,7 +160,7 @@ async def test_failures_are_part_of_the_result(answer: Any, message: str) -> Non
     assert (result.stop_reason, result.error_message, result.images) == ("error", message, ())
 
 
-async def test_a_picture_that_cannot_be_sent_is_a_failure_of_the_request() -> None:
+async def test_an_input_image_that_cannot_be_sent_is_reported_in_the_result() -> None:
     request = ImageRequest(prompt="wider", images=(replace(PNG, data="picture!"),))
     async with studio({}, "p") as (models, server):
         result = await models.generate(model("openai-images", server.url), request)
@@ -169,7 +169,7 @@ async def test_a_picture_that_cannot_be_sent_is_a_failure_of_the_request() -> No
     assert "A picture to start from is not base64" in str(result.error_message)
 
 
-async def test_nothing_is_asked_without_a_key_a_shape_or_a_provider() -> None:
+async def test_no_request_is_sent_without_a_key_a_known_api_or_a_known_provider() -> None:
     asked = ImageRequest(prompt="x")
     async with studio({}) as (models, server):
         plain = model("openai-images", server.url)
@@ -187,7 +187,7 @@ async def test_nothing_is_asked_without_a_key_a_shape_or_a_provider() -> None:
     assert server.asked == []
 
 
-async def test_models_are_found_by_their_owner() -> None:
+async def test_models_are_found_by_their_provider() -> None:
     async with studio({}) as (models, _):
         assert models.get_models() == IMAGE_MODELS
         assert [found.provider for found in models.get_models("openai")] == ["openai"]

@@ -25,7 +25,7 @@ json_values = st.recursive(
 
 @pytest.mark.parametrize("api", sampled(sorted(SHAPES), 1))
 @given(body=st.dictionaries(st.sampled_from(KEYS.split()), json_values, min_size=3))
-def test_an_odd_answer_is_a_provider_error_and_nothing_worse(
+def test_an_unexpected_response_raises_nothing_but_a_provider_error(
     api: str, body: dict[str, object]
 ) -> None:
     try:

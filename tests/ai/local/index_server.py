@@ -21,27 +21,27 @@ _RANGE = re.compile(rb"\r\nRange: bytes=(\d+)-\r\n", re.IGNORECASE)
 
 @dataclass
 class Index:
-    """How the index behaves, and what it was asked for."""
+    """The behaviour of the index and its received requests."""
 
     wheel: bytes
     url: str = ""
     sha256: str | None = ""
-    """What it says of the wheel: empty for the truth, ``None`` for nothing."""
+    """The hash it lists for the wheel: empty for the real one, ``None`` for none."""
     has_metadata: bool = True
     takes_ranges: bool = True
     only_for_pip: bool = False
-    """Whether it wants something that only pip knows."""
+    """Whether it rejects requests of clients other than pip."""
     stop_after: int | None = None
-    """Bytes of an answer after which nothing more comes."""
+    """Bytes of a response after which it stops sending."""
     hangs_up: bool = False
-    """Whether it ends the connection then."""
+    """Whether it then closes the connection."""
     range_starts: list[int] = field(default_factory=list)
-    """The first bytes that were asked for, one for each request of the wheel."""
+    """The start of the requested range, for each request of the wheel."""
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def environ(self) -> dict[str, str]:
-        """What makes pip use it, and nothing else."""
+        """Environment variables that make pip use only this index."""
         return {
             "PATH": os.environ["PATH"],
             "PIP_INDEX_URL": f"{self.url}simple",

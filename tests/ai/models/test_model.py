@@ -36,7 +36,7 @@ def test_a_model_is_read_from_the_json_of_a_catalog() -> None:
     )
 
 
-def test_a_model_knows_whether_it_sees() -> None:
+def test_sees_images_follows_from_the_input_types() -> None:
     model = Model(id="m", name="M", api="a", provider="p")
 
     assert not model.sees_images

@@ -20,7 +20,7 @@ MODEL = Model(
 )
 
 
-def test_what_was_kept_is_read_again_and_others_stay_as_they_are(tmp_path: Path) -> None:
+def test_written_models_are_read_back_and_other_providers_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "agent" / "models-store.json"
     path.parent.mkdir()
     path.write_text('{"other": {"models": [], "etag": "x"}, "radius": {"etag": "old"}}')
@@ -34,7 +34,7 @@ def test_what_was_kept_is_read_again_and_others_stay_as_they_are(tmp_path: Path)
     assert (entries["radius"]["etag"], entries["radius"]["checkedAt"]) == ("old", 1790000000000)
 
 
-def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_file_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "agent" / "models-store.json"
 
     ModelsStore(path).write("radius", (), checked_at=0)
@@ -47,7 +47,7 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     "content",
     ["", "{", "[]", '{"radius": 7}', '{"radius": {"models": {}}}', '{"radius": {"models": [{}]}}'],
 )
-def test_a_file_that_cannot_be_used_has_nothing_and_can_be_written(
+def test_an_invalid_file_reads_as_empty_and_can_be_overwritten(
     tmp_path: Path, content: str
 ) -> None:
     path = tmp_path / "models-store.json"
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_used_has_nothing_and_can_be_written(
     assert store.read("radius") == (MODEL,)
 
 
-def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+def test_an_unwritable_path_raises_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store = ModelsStore(tmp_path / "file" / "models-store.json")
 
@@ -68,7 +68,7 @@ def test_a_place_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     assert store.read("radius") == ()
 
 
-def test_models_of_unknown_kinds_are_left_out() -> None:
+def test_invalid_model_entries_are_skipped() -> None:
     entries: list[Any] = [{"id": "a"}, {"id": "odd", "cost": "?"}, {}, 7, None]
 
     assert models_from(entries, api="pi-messages", provider="radius") == (

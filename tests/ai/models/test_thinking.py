@@ -22,11 +22,11 @@ def model(words: dict[str, str | None] | None = None, *, reasoning: bool = True)
     )
 
 
-def test_a_model_that_cannot_think_is_off_and_nothing_else() -> None:
+def test_a_model_without_reasoning_supports_only_off() -> None:
     assert supported_levels(model(reasoning=False)) == ("off",)
 
 
-def test_the_two_highest_levels_must_be_offered_and_the_others_may_be_denied() -> None:
+def test_the_two_highest_levels_are_opt_in_and_the_others_opt_out() -> None:
     assert supported_levels(model()) == ("off", "minimal", "low", "medium", "high")
     assert supported_levels(model({"max": "max", "off": None})) == (
         "minimal",
@@ -48,26 +48,26 @@ def test_the_two_highest_levels_must_be_offered_and_the_others_may_be_denied() -
         ({"xhigh": "xhigh"}, "xhigh", "xhigh"),
     ],
 )
-def test_a_level_the_model_lacks_becomes_the_next_above_or_else_below(
+def test_an_unsupported_level_is_clamped_to_the_next_higher_or_else_lower_level(
     words: dict[str, str | None] | None, requested: ThinkingLevel, given: ThinkingLevel
 ) -> None:
     assert clamp_level(model(words), requested) == given
 
 
 @pytest.mark.parametrize("level", THINKING_LEVELS)
-def test_every_level_clamps_to_one_that_the_model_has(level: ThinkingLevel) -> None:
+def test_every_level_is_clamped_to_a_supported_level(level: ThinkingLevel) -> None:
     denials: list[dict[str, str | None]] = [{}, {"off": None}, dict.fromkeys(THINKING_LEVELS)]
     for words in denials:
         chosen = model(words)
         assert clamp_level(chosen, level) in (*supported_levels(chosen), "off")
 
 
-def test_a_provider_may_have_its_own_word_for_a_level() -> None:
+def test_a_level_can_be_mapped_to_the_name_of_the_provider() -> None:
     assert level_word(model({"minimal": "low"}), "minimal") == "low"
     assert level_word(model(), "minimal") == "minimal"
 
 
-def test_thinking_leaves_room_for_an_answer() -> None:
+def test_the_thinking_budget_leaves_tokens_for_the_answer() -> None:
     assert thinking_budget("high", 128_000) == 16_384
     assert thinking_budget("max", 128_000) == 16_384
     assert thinking_budget("high", 8000) == 6976

@@ -15,7 +15,7 @@ MODEL = Model(id="m", name="M", api="smoke-signals", provider="p")
 SERVICES = Services(http=HttpClient(environ={}), clock=FakeClock(), environ={})
 
 
-async def test_a_model_whose_wire_is_unknown_loads_and_fails_only_when_it_is_used() -> None:
+async def test_a_model_with_an_unknown_wire_fails_only_when_it_is_used() -> None:
     provider = WireProvider(ROW, lambda: (MODEL,))
 
     async def answer(builder: MessageBuilder, flush: Flush) -> None:

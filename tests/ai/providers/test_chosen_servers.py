@@ -1,4 +1,4 @@
-"""Which model servers of this machine may answer, and who owns them."""
+"""Which local model servers are used, and who owns them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ V4, ANY, MAPPED, ONE6 = (
     ],
     ids=["exact", "any", "exact wins", "mapped", "any 6", "loopback 6", "name", "open", "other"],
 )
-def test_the_owner_is_who_a_connection_would_reach(
+def test_the_owner_is_the_user_whose_socket_would_accept_the_connection(
     tmp_path: Path, host: str, tcp: list[str], tcp6: list[str], uid: int | None
 ) -> None:
     there = proc(tmp_path / "proc", "\n".join(tcp), "\n".join(tcp6))
@@ -81,7 +81,7 @@ def test_the_owner_is_who_a_connection_would_reach(
     assert owner_of(ServerAddress(host=host, port=8000), proc=there).uid == uid
 
 
-def test_the_process_is_named_where_it_can_be_read(tmp_path: Path) -> None:
+def test_the_owner_contains_the_process_name_if_it_can_be_read(tmp_path: Path) -> None:
     processes = {"other": 3, "evil\x1b[2J": 9}
     there = proc(tmp_path / "proc", row(f"{V4}:1F40", 54321, 9), processes=processes)
 
@@ -93,7 +93,7 @@ def test_the_process_is_named_where_it_can_be_read(tmp_path: Path) -> None:
 
 
 @LINUX
-def test_our_own_socket_is_ours() -> None:
+def test_a_socket_of_this_process_has_the_current_user_as_owner() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         owner = owner_of(ServerAddress(host="127.0.0.1", port=listening.getsockname()[1]))
 
@@ -154,7 +154,7 @@ async def test_a_choice_is_kept_with_port_and_owner(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[", "[]", '{"servers": 5}', '{"servers": [{}]}'])
-async def test_a_file_that_cannot_be_read_holds_no_choices(tmp_path: Path, content: str) -> None:
+async def test_an_invalid_file_contains_no_choices(tmp_path: Path, content: str) -> None:
     path = tmp_path / "local-servers.json"
     path.write_text(content)
 
@@ -164,7 +164,7 @@ async def test_a_file_that_cannot_be_read_holds_no_choices(tmp_path: Path, conte
 @pytest.mark.parametrize(
     ("uid", "sent"), [(os.getuid(), "Bearer k"), (os.getuid() + 1, None)], ids=["ours", "another"]
 )
-async def test_the_key_goes_to_no_server_of_another_user_that_was_not_chosen(
+async def test_the_key_is_not_sent_to_an_unchosen_server_of_another_user(
     tmp_path: Path, uid: int, sent: str | None
 ) -> None:
     async with (

@@ -67,7 +67,7 @@ async def test_requests_carry_the_recorded_identity(api: str) -> None:
     assert {name: sent[name] for name in IDENTITY} == recorded(api)
 
 
-def test_the_agent_is_named_when_it_goes_on_by_itself() -> None:
+def test_the_initiator_is_agent_after_a_tool_result_and_without_messages() -> None:
     result = ToolResultMessage(tool_call_id="c", tool_name="t", content=(Text(text="R"),))
 
     assert request_headers((UserMessage(content="hi"), result)) == {

@@ -48,7 +48,7 @@ async def take_the_tour(*tools: str) -> list[str]:
     raise AssertionError("the tour does not end")
 
 
-async def test_the_tour_shows_every_tool_it_is_offered_and_then_says_what_it_is() -> None:
+async def test_the_tour_calls_every_available_tool() -> None:
     assert await take_the_tour("read", "bash", "edit", "write") == [
         "bash",
         "write",
@@ -58,6 +58,6 @@ async def test_the_tour_shows_every_tool_it_is_offered_and_then_says_what_it_is(
     ]
 
 
-async def test_the_tour_asks_for_nothing_it_is_not_offered() -> None:
+async def test_the_tour_calls_only_available_tools() -> None:
     assert await take_the_tour("read") == ["read"]
     assert await take_the_tour() == []

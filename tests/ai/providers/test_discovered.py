@@ -38,7 +38,7 @@ def facts(model: Model) -> tuple[Any, ...]:
 
 
 @pytest.mark.behaviour("local-server-context")
-async def test_the_real_context_size_comes_from_the_server() -> None:
+async def test_the_context_size_is_read_from_the_server() -> None:
     ollama = {
         "/api/tags": {"models": [{"name": "qwen3:8b"}, {"name": ""}, 7]},
         "/api/show": {
@@ -85,7 +85,7 @@ async def test_the_real_context_size_comes_from_the_server() -> None:
         {"models": [{"name": "x"}], "model_info": "small", "capabilities": 1},
     ],
 )
-async def test_a_server_that_answers_nonsense_is_no_error(name: str, answer: Any) -> None:
+async def test_an_invalid_server_response_raises_no_error(name: str, answer: Any) -> None:
     paths = ("/api/tags", "/api/show", "/v1/models", "/api/v0/models", "/props")
     pages = dict.fromkeys(paths, answer)
 
@@ -95,7 +95,7 @@ async def test_a_server_that_answers_nonsense_is_no_error(name: str, answer: Any
     assert {row[1] for row in found} <= {128_000}
 
 
-async def test_a_server_that_is_not_there_has_no_models() -> None:
+async def test_an_unreachable_server_has_no_models() -> None:
     async with HttpClient(environ={}) as http:
         found = provider("ollama", "127.0.0.1:9")
         await found.refresh(Services(http=http, clock=FakeClock(), environ={}), None)
@@ -103,7 +103,7 @@ async def test_a_server_that_is_not_there_has_no_models() -> None:
     assert found.models() == ()
 
 
-async def test_a_key_is_sent_where_there_is_one() -> None:
+async def test_a_configured_key_is_sent() -> None:
     async with site({"/v1/models": {"data": []}}) as server, HttpClient(environ={}) as http:
         found = provider("vllm", server.url)
         services = Services(http=http, clock=FakeClock(), environ={})
@@ -127,11 +127,11 @@ async def test_a_key_is_sent_where_there_is_one() -> None:
         ("https://box/v1/", "https://box"),
     ],
 )
-def test_addresses_are_taken_as_people_write_them(given: str, address: str) -> None:
+def test_server_addresses_are_normalised(given: str, address: str) -> None:
     assert provider("ollama", given).row.base_url == address
 
 
-def test_of_several_variables_the_first_that_is_set_says_where_a_server_is() -> None:
+def test_the_first_set_variable_determines_the_address_of_a_server() -> None:
     environ = {
         "OLLAMA_BASE_URL": "http://a",
         "OLLAMA_HOST": "b",
@@ -148,7 +148,7 @@ def test_of_several_variables_the_first_that_is_set_says_where_a_server_is() -> 
 
 
 @pytest.mark.parametrize(("setting", "window"), [("4096", 4096), ("0", 40960), ("many", 40960)])
-async def test_the_user_may_set_the_context_window_of_ollama(setting: str, window: int) -> None:
+async def test_a_variable_sets_the_context_window_of_ollama(setting: str, window: int) -> None:
     shown = {"model_info": {"qwen3.context_length": 40960}}
     pages = {"/api/tags": {"models": [{"name": "qwen3:8b"}]}, "/api/show": shown}
     async with site(pages) as server, HttpClient(environ={}) as http:

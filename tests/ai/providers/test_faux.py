@@ -22,7 +22,7 @@ def ask(provider: FauxProvider) -> EventStream:
     return EventStream(MessageBuilder(FAUX_MODEL, now_ms=0), answer)
 
 
-async def test_words_come_one_by_one() -> None:
+async def test_text_is_streamed_word_by_word() -> None:
     events = [event async for event in ask(FauxProvider(says("one  two three")))]
 
     assert [event.delta for event in events if isinstance(event, TextDelta)] == [
@@ -33,7 +33,7 @@ async def test_words_come_one_by_one() -> None:
     assert isinstance(events[-1], Done)
 
 
-async def test_thoughts_words_and_calls_are_played_in_order() -> None:
+async def test_thinking_text_and_calls_are_emitted_in_order() -> None:
     provider = FauxProvider(thinks("hm", Text(text="so"), call("bash", id="c", command="ls")))
 
     message = await ask(provider).result()
@@ -46,7 +46,7 @@ async def test_thoughts_words_and_calls_are_played_in_order() -> None:
     assert message.stop_reason == "toolUse"
 
 
-async def test_each_request_takes_the_next_step_and_is_kept() -> None:
+async def test_each_request_consumes_the_next_step_and_is_recorded() -> None:
     provider = FauxProvider(calls("bash", command="ls"), RateLimited("slow down"))
     provider.add(lambda asked: says(f"asked {asked.model.id}"))
 
@@ -65,7 +65,7 @@ async def test_a_single_function_answers_every_request() -> None:
     assert [(await ask(provider).result()).text for _ in range(3)] == ["again"] * 3
 
 
-async def test_a_reply_may_break_off() -> None:
+async def test_a_reply_can_end_with_an_error() -> None:
     message = await ask(FauxProvider(Reply(blocks=(Text(text="half"),), error="gone"))).result()
 
     assert (message.text, message.stop_reason, message.error_message) == ("half", "error", "gone")

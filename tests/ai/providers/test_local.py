@@ -40,7 +40,9 @@ def collection(folder: Path, reports: list[str]) -> Models:
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(root: Path) -> None:
+async def test_the_embedded_model_answers_without_tools_and_reports_that_it_loads(
+    root: Path,
+) -> None:
     reports: list[str] = []
     async with real_weights(root) as folder:
         models = collection(folder, reports)
@@ -69,7 +71,7 @@ async def test_the_embedded_model_answers_without_tools_and_says_that_it_loads(r
         (gguf_model(Path("/nowhere/x.gguf")), "There is no model file /nowhere/x.gguf."),
     ],
 )
-async def test_what_is_missing_is_said_with_how_to_get_it(
+async def test_missing_weights_are_reported_as_an_error(
     tmp_path: Path, model: Model, message: str
 ) -> None:
     models = collection(tmp_path, [])
@@ -80,7 +82,7 @@ async def test_what_is_missing_is_said_with_how_to_get_it(
     await models.close()
 
 
-async def test_any_model_file_is_a_model_by_its_path(tmp_path: Path) -> None:
+async def test_any_gguf_file_can_be_used_as_a_model_by_its_path(tmp_path: Path) -> None:
     models = collection(tmp_path, [])
 
     assert models.get_model("local", "/models/x.GGUF") == gguf_model(Path("/models/x.GGUF"))
@@ -88,6 +90,6 @@ async def test_any_model_file_is_a_model_by_its_path(tmp_path: Path) -> None:
     await models.close()
 
 
-def test_the_small_model_says_how_small_it_is() -> None:
+def test_the_name_of_the_small_model_contains_its_size_and_limits() -> None:
     assert "135M" in SMALL_MODEL.name
     assert "no tools" in SMALL_MODEL.name

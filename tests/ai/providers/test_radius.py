@@ -34,7 +34,7 @@ async def listed(answer: Any, folder: Path) -> tuple[Model, ...]:
 
 
 @pytest.mark.parametrize("wrap", [lambda m: m, lambda m: {"data": m}, lambda m: {"models": m}])
-async def test_the_gateways_list_becomes_models(wrap: Any, tmp_path: Path) -> None:
+async def test_the_model_list_of_the_gateway_is_read(wrap: Any, tmp_path: Path) -> None:
     entries = [{"id": "balanced", "contextWindow": 5000}, {"id": "odd", "cost": "?"}, {}, 7]
 
     assert await listed(wrap(entries), tmp_path) == (
@@ -48,12 +48,12 @@ async def test_the_gateways_list_becomes_models(wrap: Any, tmp_path: Path) -> No
     )
 
 
-async def test_a_gateway_that_cannot_be_asked_is_an_error(tmp_path: Path) -> None:
+async def test_a_gateway_that_fails_to_list_its_models_raises(tmp_path: Path) -> None:
     with pytest.raises(ProviderUnavailable, match="Radius did not give its list of models"):
         await listed((500, {}), tmp_path)
 
 
-async def test_what_the_gateway_said_is_known_at_the_next_start(tmp_path: Path) -> None:
+async def test_the_model_list_of_a_gateway_is_stored_for_its_address(tmp_path: Path) -> None:
     await listed([{"id": "balanced"}], tmp_path)
     store = ModelsStore(tmp_path / "models-store.json")
     (kept,) = store.read("radius")
@@ -65,7 +65,9 @@ async def test_what_the_gateway_said_is_known_at_the_next_start(tmp_path: Path) 
     assert other.models() == ()
 
 
-def test_what_a_person_says_of_a_gateway_counts(tmp_path: Path) -> None:
+def test_configured_models_and_overrides_are_applied_to_the_list_of_a_gateway(
+    tmp_path: Path,
+) -> None:
     base = "https://radius.example/v1"
     store = ModelsStore(tmp_path / "models-store.json")
     found = Model(id="a", name="a", api="pi-messages", provider="radius", base_url=base)
@@ -85,7 +87,7 @@ def test_what_a_person_says_of_a_gateway_counts(tmp_path: Path) -> None:
 # Lists as OpenAI's API has them -------------------------------------------------------------------
 
 
-def test_a_list_of_openais_kind_becomes_models_one_can_talk_to() -> None:
+def test_text_models_are_read_from_a_list_in_the_openai_format() -> None:
     answer = {
         "data": [
             {"id": "a", "type": "text", "context_length": 200_000, "max_output_tokens": 9000},
@@ -110,5 +112,5 @@ def test_a_list_of_openais_kind_becomes_models_one_can_talk_to() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"data": {}}, [], "text"])
-def test_an_answer_without_a_list_has_no_models(answer: Any) -> None:
+def test_a_response_without_a_list_has_no_models(answer: Any) -> None:
     assert openai_models(answer, "https://api.example/v1", "venice") == ()

@@ -4,9 +4,9 @@ from pi.ai.models.catalog import bundled_models, bundled_providers
 from pi.ai.providers.rows import BUILT_IN
 
 DYNAMIC = {"radius", *(row.id for row in BUILT_IN if row.lists_models)}
-"""Their list comes from the provider itself."""
+"""Providers that list their models themselves."""
 SHARED = {row.id for row in BUILT_IN if row.catalog}
-"""They serve the models of another row."""
+"""Providers with the models of another row."""
 
 
 def test_every_provider_of_the_catalog_has_a_row_and_every_row_its_models() -> None:
@@ -25,7 +25,7 @@ def test_every_default_model_exists() -> None:
     assert missing == []
 
 
-def test_every_provider_can_be_opened_somehow() -> None:
+def test_every_provider_has_a_key_variable_a_login_or_ambient_credentials() -> None:
     closed = [
         row.id
         for row in BUILT_IN
@@ -50,10 +50,10 @@ STATED = {
     "zenmux": ("https://zenmux.ai/api/v1", "ZENMUX_API_KEY"),
     "zhipu-coding-plan": ("https://open.bigmodel.cn/api/coding/paas/v4", "ZHIPU_API_KEY"),
 }
-"""Where the specification or the vendor's documentation says that a key goes."""
+"""Base URL and key variables according to the specification or the vendor's documentation."""
 
 
-def test_keys_go_only_where_vendors_say() -> None:
+def test_the_base_urls_and_key_variables_are_those_stated_by_the_vendors() -> None:
     without_catalog = {
         row.id: (row.base_url, *row.key_variables)
         for row in BUILT_IN

@@ -20,7 +20,7 @@ A, B, C = (UserMessage(content=text) for text in "abc")
 
 
 def foreign(*blocks: Text | Thinking | ToolCall, **fields: Any) -> AssistantMessage:
-    """An answer of some other model."""
+    """An answer of another model."""
     return AssistantMessage(content=blocks, api="other", provider="other", model="o", **fields)
 
 
@@ -30,7 +30,7 @@ def peek(identifier: str) -> ToolCall:
 
 
 def result(identifier: str, *content: Text | Image, is_error: bool = False) -> ToolResultMessage:
-    """What the call came to."""
+    """The result of the call."""
     return ToolResultMessage(
         tool_call_id=identifier, tool_name="peek", content=content, is_error=is_error
     )

@@ -46,11 +46,11 @@ Answer: TypeAlias = Callable[[Call, MessageBuilder, Flush, Services], Awaitable[
 
 @dataclass(frozen=True)
 class Case:
-    """A recording and what it comes to; what is ``None`` is not compared."""
+    """A recording and its expected result; fields that are ``None`` are not compared."""
 
     name: str
     content: tuple[Block, ...] = ()
-    """What is in the message at the end, also where the answer fails."""
+    """The content of the final message, also if the answer fails."""
     stop: StopReason = "stop"
     input: int | None = None
     output: int | None = None
@@ -58,7 +58,7 @@ class Case:
     cache_read: int | None = None
     cache_write: int | None = None
     deltas: int = 0
-    """Events that at least carry something new."""
+    """The minimum number of delta events."""
     error: type[ProviderError] | None = None
     retryable: bool = False
     retry_after: float | None = None
@@ -135,35 +135,35 @@ KEY = Access(api_key="KEY", kind="api_key")
 
 @dataclass(frozen=True)
 class Wire:
-    """A wire, how to address it, and where it cannot be like the others."""
+    """A wire, how to call it, and where it differs from the others."""
 
     module: str
     model: str = "test-model"
     recorded_as: str = ""
-    """The API whose recordings these are too, where it is not this one."""
+    """The API whose recordings are used, if it is not this one."""
     compat: Json | None = None
     access: Access = KEY
     call_id: str = "call_1"
     """The id of the call in ``tool_call``, as the wire keeps it."""
     signature: str | None = "c2ln"
-    """The signature in ``thinking``: empty for wires without, ``None`` for one of another form."""
+    """The signature in ``thinking``: empty for wires without one, ``None`` for another format."""
     streams_arguments: bool = True
-    """Whether arguments of calls come in pieces."""
+    """Whether the arguments of calls are streamed."""
     reports_reasoning: bool = True
     reports_cache_writes: bool = True
     instead: Mapping[str, Case] = field(default_factory=dict)
-    """Cases that come to something else here."""
+    """Cases with another expected result on this wire."""
     not_offered: Mapping[str, str] = field(default_factory=dict)
-    """Cases that the protocol has no words for, and why."""
+    """Cases that the protocol cannot express, and why."""
 
     @property
     def answer(self) -> Answer:
-        """The wire's entrance."""
+        """The entry point of the wire."""
         entrance: Answer = import_module(self.module).answer
         return entrance
 
     def case(self, name: str) -> Case:
-        """What ``name`` must come to on this wire."""
+        """The expected result of the case ``name`` on this wire."""
         return self.instead.get(name) or CASES[name]
 
 
@@ -233,12 +233,12 @@ SYSTEM = SystemMessage(content="SYS", tools_added=(PEEK,))
 
 
 def recordings(api: str) -> Path:
-    """Where the recorded responses of an API are."""
+    """The folder of the recorded responses of an API."""
     return RECORDINGS / (WIRES[api].recorded_as or api)
 
 
 def recording(api: str, case: str) -> bytes:
-    """The recorded response; ``AssertionError`` where a wire should have it and does not."""
+    """Return the recorded response; raise ``AssertionError`` if it is missing."""
     path = recordings(api) / f"{case}.http"
     assert path.is_file(), f"{path.relative_to(RECORDINGS.parent)} is missing: see not_offered"
     return path.read_bytes()
@@ -266,7 +266,7 @@ def call_of(
     messages: tuple[Message, ...] | None = None,
     options: StreamOptions | None = None,
 ) -> Call:
-    """A request with a tool, a session and a short cache, unless something else is wanted."""
+    """A request with a tool, a session and a short cache, unless the options differ."""
     return Call(
         model=model,
         messages=messages or (SYSTEM, UserMessage(content="hi")),

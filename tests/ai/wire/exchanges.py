@@ -1,4 +1,4 @@
-"""One exchange between a wire and a server that replays, watched from all sides."""
+"""One exchange between a wire and a replay server, with all observations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Meanwhile = Callable[[ReplayServer, EventStream], Coroutine[Any, Any, None]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an exchange came to."""
+    """The result of an exchange."""
 
     events: tuple[StreamEvent, ...]
     message: AssistantMessage
@@ -47,7 +47,7 @@ async def exchange(
     meanwhile: Meanwhile | None = None,
     on_text: Callable[[EventStream], None] | None = None,
 ) -> Outcome:
-    """Ask, see every event, and check that no task and no connection is left behind."""
+    """Send the request, collect every event, and check that no task or connection is left open."""
     tasks = asyncio.all_tasks()
     async with asyncio.timeout(LIMIT), replaying(replay) as server:
         model = model_of(api, server.url, sees_images=sees_images)
@@ -63,7 +63,9 @@ async def exchange(
                         on_text(stream)
             message, failure = await stream.result(), stream.failure
             assert stream.partial is message
-            await server.left.wait()  # the client is still there: the stream itself has let go
+            await (
+                server.left.wait()
+            )  # the client is still open: the stream itself has closed the connection
         request = server.requests[0]
     assert asyncio.all_tasks() == tasks
     assert check_events(events) == message

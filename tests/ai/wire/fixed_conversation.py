@@ -60,7 +60,7 @@ def recorded_call(
 ) -> Call:
     """The call that ``row`` records.
 
-    ``signature`` is that of the thought in it, where the wire has such.
+    ``signature`` is that of its thinking block, on wires with signatures.
     """
     model = msgspec.convert(
         {
@@ -101,7 +101,7 @@ def ready(
 def fixed_conversation(
     model: Model, signature: str | UnsetType, call_id: str = "call_1"
 ) -> tuple[Message, ...]:
-    """Five messages with everything in them, the answer written by ``model`` itself."""
+    """Five messages with all kinds of content; the answer is by ``model`` itself."""
     picture = (Image(data=PNG, mime_type="image/png"),) if model.sees_images else ()
     return (
         SystemMessage(content="SYS", tools_added=(PEEK,)),

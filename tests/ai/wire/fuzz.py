@@ -39,7 +39,7 @@ from tests.ai.wire.grammar import check_events
 from tests.ai.wire.mutations import AmazonFraming, Framing, SseFraming, cut, damaged
 
 SECONDS_PER_INPUT = 5.0
-"""After this a decoder hangs."""
+"""A decoder that takes longer is reported as hanging."""
 SHRINKING_SECONDS = 5.0
 MOST_SHOWN = 1500
 """Characters of an answer that are printed."""
@@ -52,7 +52,7 @@ STRICT = replace(
     constrained_sampling={"type": "json_schema", "strict": "prefer"},
 )
 MESSAGES = (SystemMessage(content="SYS", tools_added=(STRICT,)), UserMessage(content="hi"))
-"""A strict tool, so that wires which ask again without it do."""
+"""A strict tool, so that wires retry without strict schemas where they can."""
 
 
 class Hang(BaseException):
@@ -71,13 +71,13 @@ class Recording:
 
     @property
     def framing(self) -> Framing:
-        """How its events are cut."""
+        """The framing of its events."""
         binary = self.headers.get("content-type").startswith("application/vnd.amazon.eventstream")
         return AmazonFraming() if binary else SseFraming()
 
 
 class MemoryResponse:
-    """A response that is here already; as far as wires need one."""
+    """A response that has already arrived, with the methods that wires need."""
 
     def __init__(self, status: int, headers: Headers, pieces: Sequence[bytes]) -> None:
         self.status = status
@@ -86,7 +86,7 @@ class MemoryResponse:
         self.exchange = self
 
     def allow_silence(self, seconds: float | None) -> None:
-        """Nothing to do: there is none."""
+        """Do nothing: there is no exchange."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """The body, piece by piece."""
@@ -112,7 +112,7 @@ class MemoryHttp:
 
 
 async def decode(call: Call, response: MemoryResponse) -> AssistantMessage:
-    """What the wire makes of a response; raises whatever it should not have raised."""
+    """Decode a response with the wire; raise every error that is not allowed."""
     clock = FakeClock()
     http = cast(HttpClient, MemoryHttp(response))
     services = Services(http=http, clock=clock, environ={})
@@ -154,7 +154,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseException | None:
-    """What comes out of the wire that must not."""
+    """Return the forbidden error of the wire, if any."""
     model = replace(model_of(recorded.api, "http://127.0.0.1:1"), compat=STRICT_FLAGS)
     response = MemoryResponse(recorded.status, recorded.headers, pieces)
     try:
@@ -166,7 +166,7 @@ async def problem_of(recorded: Recording, pieces: Sequence[bytes]) -> BaseExcept
 
 
 async def smallest(recorded: Recording, body: bytes, problem: BaseException) -> bytes:
-    """``body`` without what the problem does not need."""
+    """Return a smaller ``body`` that still shows the problem."""
     expected, deadline = signature(problem), time.monotonic() + SHRINKING_SECONDS
     size = max(len(body) // 2, 1)
     while True:
@@ -184,7 +184,7 @@ async def smallest(recorded: Recording, body: bytes, problem: BaseException) -> 
 
 
 def signature(problem: BaseException) -> tuple[object, ...]:
-    """What makes two problems the same: their type and where they were raised."""
+    """The identity of a problem: its type and where it was raised."""
     places = traceback.extract_tb(problem.__traceback__)
     return type(problem), *((place.filename, place.lineno) for place in places[-1:])
 
@@ -207,7 +207,7 @@ def _taken_apart(api: str, case: str, raw: bytes) -> Recording:
 
 
 async def run(seconds: float, seed: int, apis: Sequence[str]) -> int:
-    """Try damaged answers until the time is over; the exit status."""
+    """Try damaged answers until the time is over; return the exit status."""
     corpus, tried = load(apis), Counter[str]()
     known: set[tuple[object, ...]] = set()
     began = time.monotonic()
@@ -234,7 +234,7 @@ async def run(seconds: float, seed: int, apis: Sequence[str]) -> int:
 
 
 async def explain(recorded: Recording, pieces: Sequence[bytes], problem: BaseException) -> None:
-    """Print the problem, and the smallest answer that has it."""
+    """Print the problem and the smallest answer that shows it."""
     print_line("".join(traceback.format_exception(problem)))
     body = b"".join(pieces)
     if await problem_of(recorded, [body]) is None:

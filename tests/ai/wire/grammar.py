@@ -1,4 +1,4 @@
-"""What every stream of events must look like, whichever wire it came from."""
+"""The rules for the events of every stream, independent of the wire."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Block:
 
     @property
     def content(self) -> str:
-        """What its deltas add up to."""
+        """The joined deltas."""
         return "".join(self.deltas)
 
 

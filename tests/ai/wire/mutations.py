@@ -1,4 +1,4 @@
-"""Ways in which an answer can go wrong: random bytes, and recordings that were damaged. Pure."""
+"""Damaged answers: random bytes and mutated recordings. Pure functions."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Mutation = Callable[[Random, bytes], bytes]
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a recorded body: what stands around its JSON, and the JSON."""
+    """One event of a recorded body: its JSON and the bytes around it."""
 
     before: bytes
     payload: bytes
@@ -96,13 +96,15 @@ class AmazonFraming:
         events = []
         while len(body) >= FRAME_AROUND:
             total, headers = struct.unpack(">II", body[:8])
-            total = max(total, FRAME_AROUND)  # damage may have made it smaller than itself
+            total = max(
+                total, FRAME_AROUND
+            )  # damage can make the length smaller than the frame overhead
             frame, body = body[:total], body[total:]
             events.append(Event(frame[12 : 12 + headers], frame[12 + headers : -4], b""))
         return events
 
     def join(self, events: list[Event]) -> bytes:
-        """The body that holds ``events``, with checksums that are right."""
+        """The body that holds ``events``, with valid checksums."""
         return b"".join(self._frame(event) for event in events)
 
     def _frame(self, event: Event) -> bytes:
@@ -204,7 +206,7 @@ def _swap_events(random: Random, events: list[Event]) -> None:
 
 
 def _change_event(random: Random, events: list[Event]) -> None:
-    """Put something else in the place of one value of one event's JSON."""
+    """Replace one value in the JSON of one event."""
     if not events:
         return
     at = random.randrange(len(events))

@@ -1,4 +1,4 @@
-"""A server on the loopback that answers with recorded bytes, cut and timed as a test wants it."""
+"""A server on the loopback that sends recorded bytes, split and timed by the test."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ class Request:
 
 @dataclass(frozen=True)
 class Replay:
-    """One answer: pieces that arrive one by one, and what happens to the connection then."""
+    """One response: pieces that arrive one by one, and how the connection ends."""
 
     pieces: Sequence[bytes]
     then: Literal["close", "hold", "reset"] = "close"
     """``hold`` keeps the connection open until the client closes it."""
     gate: asyncio.Event | None = None
-    """What the first byte waits for."""
+    """Event that the first byte waits for."""
 
 
 @dataclass
 class ReplayServer:
-    """Where it listens, and what it has seen."""
+    """The URL of the server and its received requests."""
 
     url: str
     requests: list[Request] = field(default_factory=list)
     received: asyncio.Event = field(default_factory=asyncio.Event)
-    """A request is there."""
+    """Set when a request has arrived."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The connection has ended; one that is held open by the client."""
 
 
 @asynccontextmanager
 async def replaying(replay: Replay) -> AsyncIterator[ReplayServer]:
-    """A server that gives every request the same answer."""
+    """A server that sends the same response to every request."""
 
     async def script(peer: Peer) -> None:
         server.requests.append(_parsed(await peer.request()))

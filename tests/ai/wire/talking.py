@@ -24,7 +24,7 @@ from pi.ai.request import Access, Call, StreamOptions
 
 
 class Talk:
-    """A wire's model, what it is asked, and what it said."""
+    """Builds the models, calls and answers of a wire."""
 
     def __init__(self, api: str, *, base_url: str = "http://127.0.0.1:1") -> None:
         self._api = api
@@ -64,14 +64,14 @@ class Talk:
         )
 
     def own(self, *content: str | Text | Thinking | ToolCall, **fields: Any) -> AssistantMessage:
-        """An answer that the model of ``model`` gave."""
+        """An answer of this model."""
         blocks = tuple(Text(text=block) if isinstance(block, str) else block for block in content)
         origin = {"api": self._api, "provider": "p", "model": "m"}
         return AssistantMessage(**{"content": blocks, **origin, **fields})
 
 
 def system(content: str = "", *tools: Tool, **fields: Any) -> SystemMessage:
-    """What is said before everything else."""
+    """A system message."""
     return SystemMessage(content=content, tools_added=tools or UNSET, **fields)
 
 
@@ -85,7 +85,7 @@ def user(*content: str | Text | Image) -> UserMessage:
 def result(
     identifier: str, *content: str | Text | Image, is_error: bool = False
 ) -> ToolResultMessage:
-    """What came of a call."""
+    """The result of a call."""
     return ToolResultMessage(
         tool_call_id=identifier, tool_name="peek", content=_blocks(content), is_error=is_error
     )

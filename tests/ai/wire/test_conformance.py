@@ -41,7 +41,7 @@ every_wire = pytest.mark.parametrize("api", WIRES)
 
 
 def every_case(apis: Iterable[str], *, of_each: int = len(CASES)) -> pytest.MarkDecorator:
-    """All cases that these wires have words for; ``./test`` runs ``of_each`` of a wire.
+    """All cases that these wires can express; ``./test`` runs ``of_each`` of a wire.
 
     Each wire begins with another case, so that the samples of all of them have most cases.
     """
@@ -82,7 +82,7 @@ def check(outcome: Outcome, case: Case, wire: Wire) -> None:
 
 
 def comparable(content: tuple[Block, ...], case: Case, wire: Wire) -> tuple[Block, ...]:
-    """``content`` without what is each wire's own: marks on texts, ids of parallel calls."""
+    """``content`` without wire-specific parts: text signatures and ids of parallel calls."""
     ids = [block.id for block in content if isinstance(block, ToolCall)]
     assert all(ids)
     assert len(set(ids)) == len(ids)
@@ -135,7 +135,7 @@ def expected_usage(case: Case, wire: Wire) -> dict[str, object]:
 
 
 @every_case(WIRES)
-async def test_a_recording_is_understood(api: str, name: str) -> None:
+async def test_a_recording_is_decoded(api: str, name: str) -> None:
     wire, case = WIRES[api], WIRES[api].case(name)
 
     outcome = await exchange(api, Replay([recording(api, name)]))
@@ -147,7 +147,7 @@ async def test_a_recording_is_understood(api: str, name: str) -> None:
 
 @pytest.mark.slow
 @every_case(ORIGINALS.values(), of_each=3)
-async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> None:
+async def test_a_recording_is_decoded_byte_by_byte(api: str, name: str) -> None:
     wire, raw = WIRES[api], recording(api, name)
 
     outcome = await exchange(api, Replay([raw[at : at + 1] for at in range(len(raw))]))
@@ -159,7 +159,7 @@ async def test_a_recording_is_understood_byte_by_byte(api: str, name: str) -> No
 @every_case(WIRES, of_each=6)
 @settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
-async def test_a_recording_is_understood_however_it_is_cut(
+async def test_a_recording_split_anywhere_is_decoded(
     api: str, name: str, data: st.DataObject
 ) -> None:
     wire, pieces = WIRES[api], data.draw(splits(recording(api, name)))
@@ -225,7 +225,7 @@ async def test_a_server_that_falls_silent_times_out_as_the_caller_requests(api: 
 
 
 @every_wire
-async def test_a_connection_that_is_reset_keeps_what_had_arrived(api: str) -> None:
+async def test_a_connection_reset_keeps_the_partial_answer(api: str) -> None:
     outcome = await exchange(api, Replay([recording(api, "cut")], then="reset"))
 
     assert outcome.message.text == "part"
@@ -234,7 +234,7 @@ async def test_a_connection_that_is_reset_keeps_what_had_arrived(api: str) -> No
 
 
 @every_wire
-async def test_aborting_keeps_what_had_arrived_and_closes_the_connection(api: str) -> None:
+async def test_aborting_keeps_the_partial_answer_and_closes_the_connection(api: str) -> None:
     replay = Replay([recording(api, "cut")], then="hold")
 
     outcome = await exchange(api, replay, on_text=EventStream.abort)
@@ -261,7 +261,7 @@ async def test_an_abort_before_the_first_byte_is_the_only_event(api: str) -> Non
 
 
 @every_wire
-def test_every_recording_belongs_to_a_case_that_the_wire_offers(api: str) -> None:
+def test_every_recording_belongs_to_a_case_of_its_wire(api: str) -> None:
     recorded = {path.stem for path in recordings(api).iterdir()}
 
     assert recorded == CASES.keys() - WIRES[api].not_offered.keys()

@@ -11,8 +11,8 @@ from tests.ai.wire.fuzz import load
 
 
 @pytest.mark.slow
-def test_no_damaged_answer_gets_past_the_decoders(root: Path) -> None:
-    # A process of its own: the alarm against hangs would stop the one of pytest-timeout.
+def test_fuzzed_responses_cause_no_unexpected_errors_in_the_decoders(root: Path) -> None:
+    # In its own process: the alarm against hangs would replace that of pytest-timeout.
     command = [sys.executable, "-m", "tests.ai.wire.fuzz", "--seconds", "1"]
 
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=90)
@@ -21,7 +21,7 @@ def test_no_damaged_answer_gets_past_the_decoders(root: Path) -> None:
 
 
 @pytest.mark.parametrize("api", WIRES)
-def test_a_recording_that_is_taken_apart_and_put_together_is_the_same(api: str) -> None:
+def test_splitting_and_joining_a_recording_keeps_its_events(api: str) -> None:
     for recorded in load([api]):
         framing = recorded.framing
         events = framing.split(recorded.body)

@@ -1,4 +1,4 @@
-"""No recorded request is left out: each API's golden test claims its rows, and together all."""
+"""Every recorded request is covered by the golden test of its API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TESTED_BY = {
 
 
 def api_of(row: dict[str, Any]) -> str:
-    """Which API a recorded request speaks."""
+    """The API of a recorded request."""
     if "api" in row:
         return str(row["api"])
     if "path" not in row:

@@ -30,7 +30,7 @@ A, B = TextDelta(content_index=0, delta="a"), TextDelta(content_index=0, delta="
 OPEN, CLOSE = TextStart(content_index=0), TextEnd(content_index=0, content="ab")
 
 
-def test_a_whole_stream_gives_its_message() -> None:
+def test_a_complete_stream_returns_its_message() -> None:
     events: list[StreamEvent] = [
         Start(),
         ThinkingStart(content_index=0),
@@ -51,7 +51,7 @@ def test_a_whole_stream_gives_its_message() -> None:
 
 
 @pytest.mark.parametrize("events", [[FAILED], [Start(), FAILED], [Start(), EMPTY]])
-def test_a_stream_may_hold_nothing(events: list[StreamEvent]) -> None:
+def test_a_stream_without_content_is_valid(events: list[StreamEvent]) -> None:
     check_events(events)
 
 

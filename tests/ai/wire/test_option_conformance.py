@@ -1,4 +1,4 @@
-"""What every wire makes of the options that all of them know, in one table each."""
+"""How every wire encodes the common options, in one table each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def sent(api: str, options: StreamOptions, *messages: Message) -> Json:
 
 
 def at(body: Json, path: str) -> Any:
-    """What stands in ``body`` at ``path``, or ``GONE``."""
+    """The value in ``body`` at ``path``, or ``GONE``."""
 
     def step(value: Any, name: str) -> Any:
         return value.get(name, GONE) if isinstance(value, dict) else GONE
@@ -81,17 +81,17 @@ CHOICES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "openai-responses": RESPONSES,
     "pi-messages": ("options.toolChoice", (GONE, "auto", "none", ANY, PEEK_IT)),
 }
-"""Where the choice stands, and what it is for none, ``auto``, ``none``, any tool and one tool."""
+"""The path of the choice, and its values for unset, ``auto``, ``none``, any tool and one tool."""
 
 FORMS: tuple[ToolChoice | None, ...] = (None, "auto", "none", ANY, PEEK_IT)
 
 every_wire = pytest.mark.parametrize("api", WIRES)
 every_vendor = pytest.mark.parametrize("api", sorted(WIRES.keys() - {"pi-messages"}))
-"""All wires that speak to a model, and not to a server that decides such things itself."""
+"""All wires to models; not those to a server that decides about tools itself."""
 
 
 @every_wire
-async def test_every_form_of_tool_choice_is_said_in_the_words_of_the_wire(api: str) -> None:
+async def test_every_form_of_tool_choice_is_encoded_in_the_format_of_the_wire(api: str) -> None:
     path, words = CHOICES[api]
 
     bodies = [await sent(api, _choosing(form), SYSTEM, HI) for form in FORMS]
@@ -102,7 +102,7 @@ async def test_every_form_of_tool_choice_is_said_in_the_words_of_the_wire(api: s
 @pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", [ABSENT, UNKNOWN], ids=["absent", "unknown"])
-async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -> None:
+async def test_an_impossible_tool_choice_is_dropped(api: str, choice: Json) -> None:
     path, (unsaid, *_) = CHOICES[api]
 
     body = await sent(api, _choosing(choice), SYSTEM, HI)
@@ -113,7 +113,7 @@ async def test_a_choice_that_cannot_be_made_is_dropped(api: str, choice: Json) -
 @pytest.mark.behaviour("no-tools-no-tool-fields")
 @every_vendor
 @pytest.mark.parametrize("choice", ["auto", "none", ANY, PEEK_IT], ids=str)
-async def test_without_tools_there_is_no_choice(api: str, choice: ToolChoice) -> None:
+async def test_a_request_without_tools_has_no_tool_choice(api: str, choice: ToolChoice) -> None:
     body = await sent(api, _choosing(choice), SystemMessage(content="SYS"), HI)
 
     assert at(body, CHOICES[api][0]) is GONE
@@ -134,11 +134,11 @@ STRICT_FLAGS = {
     "openai-completions": "supportsStrictMode",
     "openai-responses": "supportsStrictMode",
 }
-"""The flag that says that a model takes strict tools, on wires that know such."""
+"""The flag for strict tools, on wires that support them."""
 
 
 def with_strictness(strictness: str) -> Tool:
-    """A tool with that strictness for strictness."""
+    """A tool with this setting for strict arguments."""
     properties = {"path": {"type": "string"}}
     return replace(
         PEEK,
@@ -148,7 +148,7 @@ def with_strictness(strictness: str) -> Tool:
 
 
 async def payloads(model: Model, *tools: Tool) -> tuple[list[Json], BadRequest | None]:
-    """What is about to be sent to ``model``, and why nothing is; no server listens there."""
+    """Return the payloads for ``model`` and the error if none is sent; no server is listening."""
     seen: list[Json] = []
 
     async def on_payload(payload: Json, _: Model) -> None:
@@ -164,13 +164,13 @@ async def payloads(model: Model, *tools: Tool) -> tuple[list[Json], BadRequest |
 
 
 def unreachable(api: str, *, strict: bool) -> Model:
-    """A model that takes strict tools or not."""
+    """A model with or without support for strict tools."""
     model = model_of(api, "http://127.0.0.1:1")
     return replace(model, compat={STRICT_FLAGS[api]: True}) if strict else model
 
 
 @every_vendor
-async def test_a_required_strictness_that_a_model_lacks_is_an_error_and_nothing_is_sent(
+async def test_required_strict_arguments_without_model_support_raise_before_sending(
     api: str,
 ) -> None:
     seen, problem = await payloads(unreachable(api, strict=False), with_strictness("require"))
@@ -183,7 +183,7 @@ async def test_a_required_strictness_that_a_model_lacks_is_an_error_and_nothing_
 
 
 @pytest.mark.parametrize("api", STRICT_FLAGS)
-async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing_is_sent(
+async def test_required_strict_arguments_beside_a_loose_tool_raise_before_sending(
     api: str,
 ) -> None:
     other = replace(PEEK, name="other")
@@ -200,7 +200,7 @@ async def test_a_required_strictness_beside_a_loose_tool_is_an_error_and_nothing
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @pytest.mark.parametrize("strictness", ["prefer", "require"])
 @pytest.mark.parametrize("api", STRICT_FLAGS)
-async def test_a_strictness_that_can_be_had_is_sent(api: str, strictness: str) -> None:
+async def test_supported_strict_arguments_are_sent(api: str, strictness: str) -> None:
     (payload,), problem = await payloads(unreachable(api, strict=True), with_strictness(strictness))
 
     assert problem is None
@@ -209,7 +209,7 @@ async def test_a_strictness_that_can_be_had_is_sent(api: str, strictness: str) -
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
 @every_vendor
-async def test_a_preferred_strictness_that_a_model_lacks_is_left_out(api: str) -> None:
+async def test_preferred_strict_arguments_without_model_support_are_left_out(api: str) -> None:
     (payload,), problem = await payloads(unreachable(api, strict=False), with_strictness("prefer"))
 
     assert problem is None
@@ -232,11 +232,11 @@ UPDATES: dict[str, tuple[str, Any]] = {
     "openai-responses": USER,
     "pi-messages": ("options.metadata", METADATA),
 }
-"""Where the metadata goes and what is left of it, by what each API is documented to take."""
+"""The path and the value of the metadata that each API is documented to accept."""
 
 
 @every_wire
-async def test_the_metadata_goes_where_the_api_takes_it_and_nowhere_else(api: str) -> None:
+async def test_the_metadata_is_sent_only_in_the_field_of_the_api(api: str) -> None:
     path, update = UPDATES[api]
 
     body = await sent(api, StreamOptions(metadata=METADATA, transport="sse"), SYSTEM, HI)
@@ -248,7 +248,7 @@ async def test_the_metadata_goes_where_the_api_takes_it_and_nowhere_else(api: st
 
 
 def _without(body: Json, path: str) -> Json:
-    """``body`` without what ``path`` begins with."""
+    """``body`` without the top-level field of ``path``."""
     return {name: value for name, value in body.items() if name != path.split(".")[0]}
 
 

@@ -68,7 +68,7 @@ async def asked(
     *,
     sees_images: bool = True,
 ) -> Request:
-    """What the wire sends for ``messages``."""
+    """The request that the wire sends for ``messages``."""
     replay = Replay([recording(api, "text")])
     outcome = await exchange(
         api, replay, messages=messages, options=options, sees_images=sees_images
@@ -85,7 +85,7 @@ async def test_pictures_of_users_and_of_tools_are_sent(api: str) -> None:
 
 
 @every_wire
-async def test_a_model_that_cannot_see_gets_a_note_in_place_of_pictures(api: str) -> None:
+async def test_a_model_without_image_input_gets_a_note_instead_of_images(api: str) -> None:
     request = await asked(api, conversation(api), sees_images=False)
 
     assert RED.data.encode() not in request.body
@@ -117,7 +117,7 @@ async def test_a_longer_conversation_begins_with_the_shorter_one(api: str) -> No
 
 
 @every_wire
-async def test_nothing_is_marked_if_caching_is_off(api: str) -> None:
+async def test_no_cache_marks_are_set_if_caching_is_off(api: str) -> None:
     options = StreamOptions(session_id="SESSION", transport="sse", cache_retention="none")
 
     request = await asked(api, conversation(api), options)
@@ -126,7 +126,7 @@ async def test_nothing_is_marked_if_caching_is_off(api: str) -> None:
 
 
 @every_wire
-async def test_the_hooks_see_payload_and_response(api: str) -> None:
+async def test_the_hooks_are_called_with_payload_and_response(api: str) -> None:
     seen: list[object] = []
 
     async def on_payload(payload: Json, model: Model) -> Json | None:
@@ -166,7 +166,7 @@ def without_turns(body: Json) -> Json:
 
 
 def unmarked(value: Any) -> Any:
-    """A body without what says where its cached part ends, which moves with every turn."""
+    """A body without cache marks, which move with every turn."""
     match value:
         case dict():
             kept = {key: unmarked(inner) for key, inner in value.items() if key not in CACHE_MARKS}

@@ -58,7 +58,7 @@ PICTURE = Image(data=base64.b64encode(b"picture").decode(), mime_type="image/png
 
 
 class Wire(Record):
-    """One wire from both ends."""
+    """The client and the server of one wire."""
 
     api: str
     server: Any
@@ -202,7 +202,7 @@ def is_end(event: StreamEvent) -> TypeGuard[TextEnd | ThinkingEnd]:
 
 
 def received(wire: Wire, body: bytes) -> AssistantMessage:
-    """What our client understands."""
+    """The message that our client decodes."""
     builder = MessageBuilder(wire.model, now_ms=2)
     decoder = wire.decoder(Call(model=wire.model, messages=(UserMessage(content="q"),)), builder)
     reader = SseReader()
@@ -214,20 +214,22 @@ def received(wire: Wire, body: bytes) -> AssistantMessage:
 
 
 def plain(content: Content) -> list[Any]:
-    """The content without the marks that every wire writes in its own way."""
+    """The content without wire-specific signatures."""
     return [
         (block.id.partition("|")[0], block.name, block.arguments)
         if isinstance(block, ToolCall)
         else (type(block), block.text if isinstance(block, Text) else block.thinking)
         for block in content
-        if not (isinstance(block, Thinking) and not block.thinking)  # chats have it at the end
+        if not (
+            isinstance(block, Thinking) and not block.thinking
+        )  # chat completions send it at the end
     ]
 
 
 @pytest.mark.parametrize("name", WIRES)
 @given(data=st.data())
 @settings(max_examples=60)
-def test_our_client_reads_what_the_server_writes(name: str, data: Any) -> None:
+def test_the_client_decodes_the_response_of_the_server(name: str, data: Any) -> None:
     wire = WIRES[name]
     content = data.draw(contents(wire))
     usage, size = data.draw(USAGES), data.draw(st.integers(1, 9))
@@ -243,7 +245,7 @@ def test_our_client_reads_what_the_server_writes(name: str, data: Any) -> None:
 @pytest.mark.parametrize("name", WIRES)
 @given(data=st.data())
 @settings(max_examples=60)
-def test_the_server_gets_its_own_response_back_with_its_signatures(name: str, data: Any) -> None:
+def test_the_server_receives_its_own_response_with_its_signatures(name: str, data: Any) -> None:
     wire = WIRES[name]
     content = data.draw(contents(wire))
     answer = received(wire, served(wire, content, Usage(input=1, output=1), 4))
@@ -280,7 +282,7 @@ TALK: tuple[Message, ...] = (
 
 
 @pytest.mark.parametrize("name", WIRES)
-def test_the_server_reads_a_request_of_our_client(name: str) -> None:
+def test_the_server_decodes_the_request_of_the_client(name: str) -> None:
     wire = WIRES[name]
     options = StreamOptions(
         reasoning="high", max_tokens=6000, tool_choice={"type": "tool", "name": "peek"},
@@ -306,7 +308,7 @@ def test_the_server_reads_a_request_of_our_client(name: str) -> None:
     assert request.options.max_tokens == 6000
     assert request.options.tool_choice == {"type": "tool", "name": "peek"}
     assert request.options.metadata == {"user_id": "u"}
-    if name != "messages":  # there a forced tool rules out thinking
+    if name != "messages":  # on this wire a forced tool disables thinking
         assert request.options.reasoning == "high"
 
 
@@ -320,7 +322,7 @@ def test_the_server_reads_a_request_of_our_client(name: str) -> None:
      b'"input":[{"role":"user","content":[{"type":"video"}]}]}',
      b'{"model":"m","tool_choice":"perhaps"}', b'{"model":"m","temperature":"hot"}'],
 )  # fmt: skip
-def test_a_bad_request_is_refused_with_a_reason(name: str, body: bytes) -> None:
+def test_an_invalid_request_is_rejected_with_a_reason(name: str, body: bytes) -> None:
     with pytest.raises(BadRequest) as refused:
         WIRES[name].server.decode_request(body)
 
@@ -353,7 +355,7 @@ def test_any_json_is_decoded_or_refused(name: str, values: Json) -> None:
 
 
 @pytest.mark.parametrize("name", WIRES)
-def test_a_failure_reaches_the_client_with_its_message(name: str) -> None:
+def test_a_failure_is_sent_to_the_client_with_its_message(name: str) -> None:
     wire = WIRES[name]
     builder = MessageBuilder(TARGET, now_ms=1)
     encoder = wire.encoder(ServedRequest(model="m", messages=()))
@@ -385,7 +387,7 @@ async def test_a_stream_is_served_event_by_event_with_signatures(name: str) -> N
 
 
 @pytest.mark.parametrize("name", WIRES)
-def test_a_client_without_events_gets_one_object(name: str) -> None:
+def test_a_client_without_streaming_receives_one_object(name: str) -> None:
     wire = WIRES[name]
     message = AssistantMessage(
         content=(Thinking(thinking="hm", thinking_signature="s1"), Text(text="yes"),

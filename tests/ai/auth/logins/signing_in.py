@@ -1,4 +1,4 @@
-"""What the tests of all logins need: settings that lead to the test's own server."""
+"""Shared by the tests of all logins: settings with the URLs of the test server."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ PROVIDERS: dict[str, Provider] = {row.id: row for row in BUILT_IN}
 
 
 def settings_at(provider: str, changes: Json) -> LoginSettings:
-    """The row of a built-in provider, sent elsewhere."""
+    """Return the login settings of a built-in provider with these changes."""
     return login_settings(PROVIDERS[provider], {provider: changes})

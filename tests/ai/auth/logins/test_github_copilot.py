@@ -26,10 +26,12 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     return settings_at("github-copilot", changes)
 
 
-async def test_login_gives_a_copilot_token_and_the_models_of_the_plan(
+async def test_login_returns_a_copilot_token_and_the_models_of_the_plan(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
-    server.troubles.append(Reply(200, {"error": "authorization_pending"}))  # GitHub says 200
+    server.troubles.append(
+        Reply(200, {"error": "authorization_pending"})
+    )  # GitHub sends status 200 with it
     server.pages["/copilot"] = lambda visit: Reply(200, {"token": "tid=1", "expires_at": END})
     models = [
         {"id": "gpt"},
@@ -56,7 +58,7 @@ async def test_login_gives_a_copilot_token_and_the_models_of_the_plan(
 
 
 @pytest.mark.parametrize("reply", [Reply(500), Reply(200, {"data": "?"}), None])
-async def test_a_login_without_the_list_of_models_is_a_login(
+async def test_a_login_succeeds_even_if_the_model_list_cannot_be_fetched(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings, reply: Reply | None
 ) -> None:
     server.pages["/copilot"] = lambda visit: Reply(200, {"token": "t", "expires_at": END})
@@ -92,7 +94,7 @@ async def test_a_refresh_keeps_the_github_login_and_the_extras(
         (Reply(200, {"token": "t"}), BadAnswer),
     ],
 )
-async def test_a_refresh_that_fails_says_how(
+async def test_a_failed_refresh_raises_an_error_for_the_kind_of_failure(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,
@@ -115,7 +117,9 @@ async def test_a_refresh_that_fails_says_how(
         ("tid=1", {}, "https://api.individual.githubcopilot.com"),
     ],
 )  # fmt: skip
-def test_the_token_says_where_the_models_are(token: str, extra: dict[str, str], url: str) -> None:
+def test_the_base_url_comes_from_the_token_or_the_enterprise_domain(
+    token: str, extra: dict[str, str], url: str
+) -> None:
     settings = login_settings(PROVIDERS["github-copilot"], {})
     credential = OAuthCredential(access=token, refresh="gho", expires=0, extra=extra)
 
@@ -124,7 +128,7 @@ def test_the_token_says_where_the_models_are(token: str, extra: dict[str, str], 
     )
 
 
-def test_a_company_is_asked_at_its_own_domain() -> None:
+def test_an_enterprise_login_uses_the_urls_of_the_enterprise_domain() -> None:
     settings = login_settings(PROVIDERS["github-copilot"], {})
     at_home = github_copilot.at_domain("my.ghe.com", settings)
 
@@ -147,11 +151,11 @@ def test_a_company_is_asked_at_its_own_domain() -> None:
         ("git.local:8443", "git.local:8443"),
     ],
 )
-def test_a_domain_is_understood_however_it_is_typed(typed: str, domain: str | None) -> None:
+def test_an_enterprise_domain_is_normalised(typed: str, domain: str | None) -> None:
     assert github_copilot.enterprise_domain(typed) == domain
 
 
 @pytest.mark.parametrize("typed", ["my company", "a@b.com", "-x.com", "ü"])
-def test_what_is_no_domain_is_refused(typed: str) -> None:
+def test_an_invalid_enterprise_domain_is_rejected(typed: str) -> None:
     with pytest.raises(LoginFailed, match="is not a domain"):
         github_copilot.enterprise_domain(typed)

@@ -24,7 +24,7 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     return settings_at("meta", {**server.clients, "keyUrl": server.url("/key")})
 
 
-async def test_the_identity_is_traded_for_a_key_again_and_again(
+async def test_login_and_refresh_exchange_the_identity_token_for_a_new_api_key(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     keys = iter(("key-1", "key-2"))
@@ -52,7 +52,7 @@ async def test_the_identity_is_traded_for_a_key_again_and_again(
 @pytest.mark.parametrize(
     "body", [{"api_key": "k"}, {"key": "", "token": "k"}, {"data": {"key": "k"}}]
 )
-async def test_the_key_is_found_wherever_it_is(
+async def test_the_api_key_is_read_from_every_known_response_shape(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings, body: Json
 ) -> None:
     server.pages["/key"] = lambda visit: Reply(200, body)
@@ -63,7 +63,7 @@ async def test_the_key_is_found_wherever_it_is(
 @pytest.mark.parametrize(
     ("reply", "kind"), [(Reply(200, {"x": 1}), BadAnswer), (Reply(401, {"x": 1}), GrantRefused)]
 )
-async def test_without_a_key_nothing_is_renewed(
+async def test_a_refresh_without_an_api_key_in_the_response_raises(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,

@@ -114,7 +114,7 @@ async def test_login_with_a_code_on_another_device(
         ),
     ],
 )
-async def test_a_code_that_leads_nowhere_ends_the_login(
+async def test_a_failed_device_code_request_ends_the_login_with_an_error(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,
@@ -130,7 +130,7 @@ async def test_a_code_that_leads_nowhere_ends_the_login(
         await in_time(clock, openai_codex.login(ScriptedUI("device"), http, clock, settings))
 
 
-async def test_a_token_without_an_account_is_no_login_but_does_not_spoil_a_refresh(
+async def test_a_token_without_an_account_fails_a_login_but_not_a_refresh(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     server.access_token = "opaque-{}".format
@@ -147,5 +147,5 @@ async def test_a_token_without_an_account_is_no_login_but_does_not_spoil_a_refre
 @pytest.mark.parametrize(
     "broken", ["", "a", "a.b.c", "a.!!!.c", "a.e30.c", "a.W10.c", token(None), token(5)]
 )
-def test_a_broken_token_names_no_account(broken: str) -> None:
+def test_a_malformed_token_has_no_account_id(broken: str) -> None:
     assert openai_codex.account_id(broken) is None

@@ -22,7 +22,7 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     return settings_at("openrouter", {**server.clients, "keyUrl": server.url("/keys")})
 
 
-async def test_login_gives_a_key_that_stays(
+async def test_login_returns_an_api_key_that_does_not_expire(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     def keys(visit: Visit) -> Reply:
@@ -51,7 +51,7 @@ async def test_login_gives_a_key_that_stays(
 @pytest.mark.parametrize(
     ("reply", "kind"), [(Reply(200, {"key": ""}), BadAnswer), (Reply(401, {"a": 1}), GrantRefused)]
 )
-async def test_no_key_is_no_login(
+async def test_a_login_without_an_api_key_in_the_response_raises(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,

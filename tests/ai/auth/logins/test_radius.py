@@ -32,7 +32,7 @@ def described(server: AuthorizationServer, answer: dict[str, Any]) -> None:
     server.pages["/v1/oauth"] = lambda visit: Reply(200, answer)
 
 
-async def test_login_in_the_browser_as_the_gateway_describes_it_refresh_and_access(
+async def test_browser_login_with_the_discovered_login_page_refresh_and_access(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     described(server, {"authorization_endpoint": server.url("/authorize")})
@@ -51,7 +51,7 @@ async def test_login_in_the_browser_as_the_gateway_describes_it_refresh_and_acce
     assert radius.access(renewed, settings) == Access(api_key="access-2", kind="oauth")
 
 
-async def test_a_page_of_the_settings_is_used_without_asking_the_gateway(
+async def test_a_configured_login_page_is_used_without_discovery(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     ui = ScriptedUI("browser", browser=obedient_browser(http))
@@ -75,7 +75,7 @@ async def test_login_with_a_code(
 
 
 @pytest.mark.parametrize("answer", [{"a": 1}, {"authorization_endpoint": "javascript:alert()"}])
-async def test_a_gateway_that_names_no_page_says_what_to_do(
+async def test_a_gateway_without_a_valid_login_page_raises_an_error_with_a_hint(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings, answer: dict[str, Any]
 ) -> None:
     described(server, answer)

@@ -1,4 +1,4 @@
-"""Work that waits for minutes, done at once."""
+"""Run work that sleeps for minutes without waiting, by a fake clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def in_time(clock: FakeClock, work: Awaitable[T]) -> T:
-    """Let the clock run whenever all tasks sleep, until ``work`` is done."""
+    """Advance the clock whenever all tasks sleep, until ``work`` is done."""
     task = asyncio.ensure_future(work)
     async with asyncio.timeout(30):
         while not task.done():

@@ -40,7 +40,7 @@ def settings(server: AuthorizationServer) -> LoginSettings:
     )
 
 
-async def test_the_browser_brings_the_code_and_the_verifier_proves_who_asked(
+async def test_the_callback_code_is_exchanged_for_tokens_with_the_pkce_verifier(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     ui = ScriptedUI(browser=obedient_browser(http))
@@ -109,7 +109,7 @@ async def test_the_address_can_be_pasted_from_a_browser_on_another_machine(
     assert [prompt.kind for prompt in ui.prompts] == ["manual_code"] * 3
 
 
-async def test_a_port_in_use_leaves_the_paste(
+async def test_a_code_can_be_pasted_when_the_callback_port_is_in_use(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     async def browse(url: str) -> str:
@@ -134,7 +134,9 @@ async def test_a_port_in_use_leaves_the_paste(
     assert "then paste the address" in shown.instructions
 
 
-async def test_who_gives_up_ends_the_login(http: HttpClient, settings: LoginSettings) -> None:
+async def test_cancelling_the_prompt_ends_the_login(
+    http: HttpClient, settings: LoginSettings
+) -> None:
     class Reluctant(ScriptedUI):
         async def ask(self, prompt: LoginPrompt) -> str:
             raise LoginCancelled("Never mind.")
@@ -189,7 +191,7 @@ async def test_cancelling_closes_the_listener(http: HttpClient, settings: LoginS
         ("", ""),
     ],
 )
-def test_a_pasted_text_is_understood(text: str, code: str) -> None:
+def test_a_code_is_read_from_pasted_text(text: str, code: str) -> None:
     found, problem = read_pasted(text, "s")
 
     assert (found, bool(problem)) == (code, not code)
@@ -207,7 +209,7 @@ def test_a_pasted_text_is_understood(text: str, code: str) -> None:
         ("abc#s", False, True),
     ],
 )
-def test_a_pasted_text_must_name_the_issuer(
+def test_a_pasted_url_must_contain_the_expected_issuer(
     text: str, *, is_required: bool, is_accepted: bool
 ) -> None:
     issuer = ExpectedIssuer(name="https://a", is_required=is_required)
@@ -218,12 +220,12 @@ def test_a_pasted_text_must_name_the_issuer(
 
 
 @given(st.text() | st.text().map(lambda text: f"http://[{text}?code={text}"))
-def test_no_pasted_text_is_too_odd(text: str) -> None:
+def test_any_pasted_text_results_in_either_a_code_or_a_problem(text: str) -> None:
     code, problem = read_pasted(text, "s")
 
     assert bool(code) is not bool(problem)
 
 
-def test_a_page_with_a_query_of_its_own_keeps_it() -> None:
+def test_parameters_are_appended_to_the_existing_query_of_a_login_page() -> None:
     assert page_url("https://a/b?c=d", {"e": "f g", "x": ""}) == "https://a/b?c=d&e=f+g"
     assert page_url("https://a/b", {"e": "f"}) == "https://a/b?e=f"

@@ -29,7 +29,9 @@ def has_ipv6() -> bool:
 
 
 @pytest.mark.behaviour("callback-listener-is-strict")
-async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: HttpClient) -> None:
+async def test_a_request_with_a_wrong_state_is_rejected_and_a_later_correct_one_accepted(
+    http: HttpClient,
+) -> None:
     async with CallbackListener(path="/callback", state="right") as listener:
         refused = [
             await visit(http, listener, "?code=evil&state=wrong"),
@@ -50,7 +52,7 @@ async def test_a_wrong_state_is_ignored_and_the_right_one_is_still_heard(http: H
     assert accepted.headers.get("content-security-policy").startswith("default-src 'none'")
 
 
-async def test_a_refusal_in_the_browser_is_shown_there_and_raised_here(http: HttpClient) -> None:
+async def test_a_denied_authorization_is_shown_in_the_browser_and_raised(http: HttpClient) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         page = await visit(
             http, listener, "?error=access_denied&error_description=%3Cb%3ENo%3C/b%3E&state=s"
@@ -62,7 +64,7 @@ async def test_a_refusal_in_the_browser_is_shown_there_and_raised_here(http: Htt
 
 
 @pytest.mark.behaviour("callback-listener-is-strict")
-async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two() -> None:
+async def test_only_loopback_is_bound_on_ipv4_and_on_ipv6_if_available() -> None:
     async with CallbackListener(path="/", state="s") as listener:
         bound = {sock.getsockname()[:2] for server in listener._servers for sock in server.sockets}
         port = int(listener.redirect_uri.split(":")[2].rstrip("/"))
@@ -72,7 +74,7 @@ async def test_only_the_loopback_is_bound_on_both_families_where_there_are_two()
 
 
 @pytest.mark.behaviour("callback-listener-is-strict")
-async def test_it_works_with_ipv6_disabled(
+async def test_the_listener_works_with_ipv6_disabled(
     http: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create = socket.create_server
@@ -88,7 +90,7 @@ async def test_it_works_with_ipv6_disabled(
         assert await listener.code() == "c"
 
 
-async def test_a_port_in_use_is_noticed_and_nothing_is_heard() -> None:
+async def test_a_listener_on_a_port_in_use_is_not_listening_and_receives_no_code() -> None:
     async with (
         CallbackListener(path="/callback", state="s") as first,
         CallbackListener(path="/callback", state="s", port=first._port) as second,
@@ -114,7 +116,7 @@ async def test_the_port_is_free_again_even_if_a_client_is_still_connected() -> N
         assert next_one.listening
 
 
-async def test_idle_connections_neither_delay_the_end_nor_print_tracebacks() -> None:
+async def test_idle_connections_neither_delay_closing_nor_print_tracebacks() -> None:
     reported: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
 
@@ -129,7 +131,7 @@ async def test_idle_connections_neither_delay_the_end_nor_print_tracebacks() -> 
     assert reported == []
 
 
-async def test_a_flood_of_idle_connections_takes_a_bounded_number_of_them(
+async def test_the_number_of_idle_connections_is_limited(
     http: HttpClient,
 ) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
@@ -161,7 +163,7 @@ async def test_a_flood_of_idle_connections_takes_a_bounded_number_of_them(
         ("LOCALHOST", 200),
     ],
 )
-async def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str, status: int) -> None:
+async def test_a_request_for_a_foreign_host_name_is_rejected(host: str, status: int) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
         writer.write(f"GET /callback?code=c&state=s HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
@@ -175,7 +177,7 @@ async def test_a_name_that_was_pointed_at_this_machine_is_refused(host: str, sta
 @pytest.mark.parametrize(
     "noise", [b"\r\n\r\n", b"x" * 50_000, b"\x16\x03\x01\r\n\r\n", b"GET //[ \r\n\r\n", b""]
 )
-async def test_noise_does_not_disturb_it(http: HttpClient, noise: bytes) -> None:
+async def test_malformed_requests_do_not_stop_the_listener(http: HttpClient, noise: bytes) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
         writer.write(noise)
@@ -187,14 +189,16 @@ async def test_noise_does_not_disturb_it(http: HttpClient, noise: bytes) -> None
         assert await listener.code() == "c"
 
 
-async def test_without_a_state_the_path_is_the_secret(http: HttpClient) -> None:
+async def test_a_listener_without_a_state_accepts_a_code_on_its_secret_path(
+    http: HttpClient,
+) -> None:
     async with CallbackListener(path="/callback/secret", state=None) as listener:
         await visit(http, listener, "?code=c")
 
         assert await listener.code() == "c"
 
 
-async def test_the_browser_gets_its_page_although_the_login_goes_on_at_once(
+async def test_the_browser_receives_its_page_after_the_code_was_returned(
     http: HttpClient,
 ) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
@@ -209,7 +213,7 @@ async def test_the_browser_gets_its_page_although_the_login_goes_on_at_once(
     ["", "Accept: */*\r\n", "Host: localhost\r\nHost: evil.example\r\n"],
     ids=["none", "another field only", "two"],
 )
-async def test_a_request_without_exactly_one_host_is_refused(fields: str) -> None:
+async def test_a_request_without_exactly_one_host_header_is_rejected(fields: str) -> None:
     async with CallbackListener(path="/callback", state="s") as listener:
         reader, writer = await asyncio.open_connection("127.0.0.1", listener._port)
         writer.write(f"GET /callback?code=c&state=s HTTP/1.1\r\n{fields}\r\n".encode())

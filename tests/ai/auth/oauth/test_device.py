@@ -75,7 +75,7 @@ async def test_polling_waits_first_and_slows_down_on_request(
         (Reply(404, {"error": "unauthorized_client"}), GrantRefused, "unauthorized_client"),
     ],
 )
-async def test_a_refusal_ends_the_login(
+async def test_an_error_response_while_polling_ends_the_login(
     server: AuthorizationServer,
     http: HttpClient,
     settings: LoginSettings,
@@ -90,7 +90,7 @@ async def test_a_refusal_ends_the_login(
         await in_time(clock, device_login(ScriptedUI(), http, clock, settings))
 
 
-async def test_a_server_that_stumbles_is_asked_again_later(
+async def test_polling_continues_more_slowly_after_a_temporary_server_error(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     server.troubles += [Reply(503), Reply(429)]
@@ -102,7 +102,7 @@ async def test_a_server_that_stumbles_is_asked_again_later(
     assert clock.monotonic() == 5 + 10 + 15
 
 
-async def test_a_login_that_cannot_begin_says_why(
+async def test_a_rejected_device_code_request_raises_with_the_error_code(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     server.pages["/device"] = lambda visit: Reply(400, {"error": "unauthorized_client"})
@@ -124,7 +124,7 @@ async def test_polling_ends_when_the_code_expires() -> None:
     assert polled_at == [20, 40, 50]
 
 
-async def test_a_server_that_wants_no_pause_gets_one() -> None:
+async def test_an_interval_of_zero_is_raised_to_one_second() -> None:
     clock, polled_at = FakeClock(), []
 
     async def not_yet() -> str | Wait:
@@ -135,13 +135,13 @@ async def test_a_server_that_wants_no_pause_gets_one() -> None:
     assert polled_at == [1, 2, 3]
 
 
-def test_what_a_server_leaves_out_has_the_values_of_the_standard() -> None:
+def test_missing_fields_get_the_default_values_of_the_standard() -> None:
     grant = grant_of(BEGUN | {"interval": None})
 
     assert (grant.interval, grant.expires_in, grant.verification_uri_complete) == (5, 900, None)
 
 
-def test_the_name_of_an_older_draft_is_understood() -> None:
+def test_the_verification_url_field_of_an_older_draft_is_read() -> None:
     older = {"device_code": "d", "user_code": "u", "verification_url": "https://example.com/device"}
 
     assert grant_of(older) == grant_of(BEGUN)
@@ -151,7 +151,7 @@ def test_the_name_of_an_older_draft_is_understood() -> None:
     "wrong",
     [{"verification_uri": "file:///etc/passwd"}, {"user_code": None}, {"interval": "soon"}],
 )
-def test_an_answer_that_cannot_be_shown_is_refused(wrong: Json) -> None:
+def test_an_invalid_device_code_response_is_rejected(wrong: Json) -> None:
     with pytest.raises(BadAnswer, match="device code cannot be used"):
         grant_of(BEGUN | wrong)
 

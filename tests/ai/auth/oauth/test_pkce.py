@@ -7,7 +7,7 @@ import pytest
 from pi.ai.auth.oauth.browser import Pkce, new_pkce
 
 
-def test_the_challenge_is_the_one_of_the_standard() -> None:
+def test_the_challenge_matches_the_example_of_the_standard() -> None:
     # RFC 7636, appendix B
     pkce = Pkce(verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", state="s")
 

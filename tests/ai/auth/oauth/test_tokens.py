@@ -46,7 +46,7 @@ async def test_fields_are_sent_as_form_or_json_with_the_headers_of_the_settings(
     assert visit.headers["user-agent"].startswith("pi (")
 
 
-async def test_a_refresh_gives_new_tokens_and_keeps_the_rest(
+async def test_a_refresh_replaces_the_tokens_and_keeps_the_extra_fields(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     clock = FakeClock(now_ms=1_000_000)
@@ -63,7 +63,7 @@ async def test_a_refresh_gives_new_tokens_and_keeps_the_rest(
     }
 
 
-async def test_a_refresh_token_that_is_not_sent_again_stays_valid(
+async def test_the_old_refresh_token_is_kept_if_the_response_has_none(
     server: AuthorizationServer, http: HttpClient, settings: LoginSettings
 ) -> None:
     server.troubles.append(Reply(200, {"access_token": "new", "expires_in": "60"}))
@@ -73,7 +73,7 @@ async def test_a_refresh_token_that_is_not_sent_again_stays_valid(
     assert (new.access, new.refresh, new.expires) == ("new", "refresh-0", 60_000)
 
 
-def test_the_stored_end_is_a_margin_before_the_real_one() -> None:
+def test_the_stored_expiry_is_the_real_expiry_minus_the_margin() -> None:
     tokens = Tokens(access_token="a", refresh_token="r", expires_in=1000)
 
     stored = credential_of(tokens, FakeClock(now_ms=0), LoginSettings(margin=300))
@@ -81,7 +81,7 @@ def test_the_stored_end_is_a_margin_before_the_real_one() -> None:
     assert stored == OAuthCredential(access="a", refresh="r", expires=700_000)
 
 
-def test_a_token_goes_with_the_headers_of_the_settings() -> None:
+def test_the_configured_request_headers_accompany_a_token() -> None:
     settings = LoginSettings(request_headers={"X-Client": "mine"})
 
     assert bearer(OLD, settings) == Access(
@@ -137,14 +137,14 @@ async def test_permanent_refusals_differ_from_temporary_errors(
 
 
 @pytest.mark.behaviour("failed-refresh-keeps-credentials")
-async def test_a_server_that_is_not_there_is_a_bad_day(http: HttpClient) -> None:
+async def test_an_unreachable_token_server_raises_provider_unavailable(http: HttpClient) -> None:
     settings = LoginSettings(token_url="http://127.0.0.1:1/token")
 
     with pytest.raises(ProviderUnavailable):
         await request_tokens(http, FakeClock(), settings, {})
 
 
-async def test_without_fields_it_is_a_plain_get(
+async def test_a_request_without_fields_is_a_get(
     server: AuthorizationServer, http: HttpClient
 ) -> None:
     body: Json = {"a": [1]}

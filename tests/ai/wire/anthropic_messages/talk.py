@@ -19,12 +19,12 @@ PLAIN, model, call, own = TALK.plain, TALK.model, TALK.call, TALK.own
 
 
 def asks(identifier: str = "c1", **arguments: Any) -> ToolCall:
-    """A call of the model's."""
+    """A tool call of the model."""
     return ToolCall(id=identifier, name="peek", arguments=arguments)
 
 
 def tool(name: str = "peek", sampling: Json | None = None, **parameters: Any) -> Tool:
-    """Something that the model may call."""
+    """A tool for the model."""
     return Tool(
         name=name,
         description=f"does {name}",

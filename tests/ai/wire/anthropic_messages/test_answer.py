@@ -1,4 +1,4 @@
-"""The wire's entrance, over a real connection."""
+"""The entry point of the wire, over a real connection."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def diagnostic(kind: str, sentence: str) -> Json:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
+async def test_a_rejected_signature_is_removed_and_never_sent_again() -> None:
     first = ScriptedExchange(refusal(SIGNATURE), THINKING)
     later = ScriptedExchange(TEXT)
 
@@ -108,7 +108,7 @@ def kinds(body: Json) -> list[list[str]]:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted", "bad-schema-is-isolated")
-async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> None:
+async def test_a_rejected_schema_is_sent_without_strict_first_and_then_without_its_tool() -> None:
     first = ScriptedExchange(refusal(SCHEMA), refusal(SCHEMA), TEXT)
 
     builder = await first.ask(*TALK, target=model({"supportsStrictTools": True}))
@@ -125,7 +125,7 @@ async def test_a_refused_schema_loses_strictness_first_and_then_its_tool() -> No
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_refused_strictness_is_not_asked_for_again() -> None:
+async def test_rejected_strict_tools_are_not_sent_again_in_the_session() -> None:
     strict = model({"supportsStrictTools": True})
     first = ScriptedExchange(refusal(SCHEMA), TEXT)
     later = ScriptedExchange(TEXT)
@@ -140,7 +140,7 @@ async def test_a_refused_strictness_is_not_asked_for_again() -> None:
     ]
 
 
-async def test_a_refusal_that_stays_is_raised() -> None:
+async def test_a_request_rejected_twice_raises() -> None:
     first = ScriptedExchange(refusal(SIGNATURE), refusal(SIGNATURE))
 
     with pytest.raises(BadRequest, match="Invalid `signature`"):
@@ -149,7 +149,7 @@ async def test_a_refusal_that_stays_is_raised() -> None:
     assert len(first.bodies) == 2
 
 
-async def test_features_travel_in_a_header_as_the_hook_leaves_them() -> None:
+async def test_beta_features_are_sent_in_a_header_after_the_payload_hook() -> None:
     async def add(payload: Json, _: Model) -> Json:
         return {**payload, "betas": [*payload["betas"], "mine-2026-01-01"]}
 
@@ -162,7 +162,7 @@ async def test_features_travel_in_a_header_as_the_hook_leaves_them() -> None:
     assert "anthropic-beta: interleaved-thinking-2025-05-14,mine-2026-01-01\r\n" in first.heads[0]
 
 
-async def test_the_effort_is_kept_with_the_answer_where_it_may_change() -> None:
+async def test_the_effort_is_stored_with_the_answer_if_the_model_can_change_it() -> None:
     changing = model({"forceAdaptiveThinking": True, "supportsMidConvoEffort": True})
 
     builder = await ScriptedExchange(TEXT).ask(

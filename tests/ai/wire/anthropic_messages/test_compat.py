@@ -20,7 +20,7 @@ def test_flags_are_read_and_unknown_ones_ignored() -> None:
     )
 
 
-def test_a_flag_of_the_wrong_type_is_an_error_that_names_model_and_flag() -> None:
+def test_a_flag_of_the_wrong_type_raises_with_model_and_flag() -> None:
     with pytest.raises(BadRequest, match=r"model 'm' .*supportsTemperature") as caught:
         compat_of(call(model=model({"supportsTemperature": "no"})))
 
@@ -45,7 +45,7 @@ def test_the_session_header_follows_flags_and_host(
     assert compat_of(call(model=model(flags, base_url=base_url))).session_header == header
 
 
-def test_tools_change_in_place_only_where_system_messages_may_carry_it() -> None:
+def test_tools_change_in_place_only_if_later_system_messages_are_supported() -> None:
     both = compat_of(call(model=model(IN_PLACE)))
 
     assert both.changes_tools_in_place

@@ -60,7 +60,7 @@ def comparable(named: Any) -> Json:
 
 
 def access_of(row: Json) -> Access:
-    """What the provider's login comes to: Copilot's identity is its own, not this wire's."""
+    """The credentials of the provider; Copilot adds its identity headers itself."""
     recorded = row["headers"]
     if "authorization" not in recorded:
         return Access(api_key="<KEY>", kind="api_key")
@@ -74,7 +74,7 @@ def access_of(row: Json) -> Access:
     rows("payloads-by-provider"),
     ids=lambda row: f"{row['provider']}-{row['reasoning']}",
 )
-def test_the_payload_for_each_provider_is_the_recorded_one(row: Json) -> None:
+def test_the_payload_for_each_provider_matches_the_recorded_one(row: Json) -> None:
     base_url = row["url"].removesuffix("/v1/messages?beta=true")
     call = recorded_call(row, base_url, access=access_of(row))
 
@@ -134,7 +134,7 @@ def run_messages(body: Json) -> tuple[Message, ...]:
         for at, row in enumerate(rows("provider-requests"))
     ],
 )
-def test_the_requests_of_a_run_are_the_recorded_ones(row: Json, level: ThinkingLevel) -> None:
+def test_the_requests_of_a_run_match_the_recorded_ones(row: Json, level: ThinkingLevel) -> None:
     model = Model(
         id="mock-a",
         name="mock-a",
@@ -186,7 +186,7 @@ def test_awkward_histories_become_the_recorded_messages(row: Json) -> None:
     assert_same({"messages": encode(call)["messages"]}, {"messages": row["messages"]})
 
 
-def test_no_recorded_case_is_left_out() -> None:
+def test_all_recorded_cases_are_present() -> None:
     counts = {
         name: len(rows(name))
         for name in ("payloads-by-provider", "provider-requests", "history-transforms")

@@ -44,7 +44,7 @@ def effort(word: str) -> Json:
 
 
 @pytest.mark.behaviour("empty-tool-result-placeholder")
-def test_a_user_message_of_only_a_picture_carries_no_empty_text() -> None:
+def test_a_user_message_with_only_an_image_has_no_empty_text() -> None:
     assert sent(user("", PNG)) == [{"role": "user", "content": [PNG_BLOCK]}]
 
 
@@ -53,7 +53,7 @@ def test_a_blank_user_message_is_not_sent() -> None:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_results_of_parallel_calls_go_into_one_message_each_with_its_pictures() -> None:
+def test_results_of_parallel_calls_share_one_message_and_keep_their_images() -> None:
     messages = sent(
         user("a"),
         own(asks("c1"), asks("c2")),
@@ -90,7 +90,7 @@ def test_results_of_parallel_calls_go_into_one_message_each_with_its_pictures() 
         ((" ", PNG), False, [PNG_BLOCK]),
     ],
 )
-def test_an_empty_result_is_never_a_blank_text(
+def test_an_empty_result_is_never_sent_as_blank_text(
     content: tuple[str | Image, ...], is_error: bool, expected: object
 ) -> None:
     messages = sent(user("a"), own(asks()), result("c1", *content, is_error=is_error))
@@ -102,7 +102,7 @@ def test_an_empty_result_is_never_a_blank_text(
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives")
-def test_own_thoughts_are_replayed_as_they_came() -> None:
+def test_own_thinking_is_replayed_unchanged() -> None:
     signed = Thinking(thinking="hm \n", thinking_signature="c2ln")
     empty = Thinking(thinking="", thinking_signature="ZW1wdHk=")
     redacted = Thinking(thinking="", thinking_signature="DATA", redacted=True)
@@ -118,7 +118,7 @@ def test_own_thoughts_are_replayed_as_they_came() -> None:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_an_unsigned_thought_becomes_plain_text() -> None:
+def test_unsigned_thinking_becomes_plain_text() -> None:
     nothing = Thinking(thinking=" ", redacted=True)
 
     messages = sent(user("a"), own(Thinking(thinking="hm"), nothing, "t"), user("b"))
@@ -126,7 +126,7 @@ def test_an_unsigned_thought_becomes_plain_text() -> None:
     assert messages[1]["content"] == [text("hm"), text("t")]
 
 
-def test_an_unsigned_thought_stays_one_where_signatures_may_be_empty() -> None:
+def test_unsigned_thinking_is_kept_if_empty_signatures_are_allowed() -> None:
     lenient = model({"allowEmptySignature": True})
 
     messages = sent(user("a"), own(Thinking(thinking="hm"), "t"), user("b"), model=lenient)
@@ -138,14 +138,14 @@ def test_an_unsigned_thought_stays_one_where_signatures_may_be_empty() -> None:
 
 
 @pytest.mark.behaviour("anthropic-replay-is-normalised")
-def test_an_answer_does_not_end_in_white_space() -> None:
+def test_trailing_white_space_of_an_answer_is_removed() -> None:
     messages = sent(user("a"), own("one \n", "two \n", " "), user("b"))
 
     assert messages[1]["content"] == [text("one \n"), text("two")]
 
 
 @pytest.mark.behaviour("anthropic-replay-is-normalised")
-def test_what_came_after_a_call_stands_before_it() -> None:
+def test_text_after_the_last_call_is_moved_before_it() -> None:
     messages = sent(user("a"), own("one", asks("c1"), "two "), result("c1", "R"))
 
     assert messages[1]["content"] == [
@@ -163,7 +163,7 @@ def test_text_between_calls_stays_where_it_was() -> None:
     assert [block["type"] for block in messages[1]["content"]] == ["tool_use", "text", "tool_use"]
 
 
-def test_an_answer_of_which_nothing_is_left_is_not_sent() -> None:
+def test_an_answer_without_any_content_is_not_sent() -> None:
     assert sent(user("a"), own(" ", Thinking(thinking="")), user("b")) == [
         {"role": "user", "content": "a"},
         {"role": "user", "content": "b"},
@@ -186,7 +186,7 @@ def test_ids_that_become_equal_are_made_unique_on_call_and_result() -> None:
 # Instructions in the middle ----------------------------------------------------------------------
 
 
-def test_later_instructions_stand_behind_the_users_turn() -> None:
+def test_later_instructions_are_placed_after_the_next_user_message() -> None:
     messages = sent(
         system("S"),
         user("a"),
@@ -206,7 +206,7 @@ def test_later_instructions_stand_behind_the_users_turn() -> None:
     ]
 
 
-def test_later_instructions_wait_for_the_results_of_a_batch() -> None:
+def test_later_instructions_are_placed_after_all_results_of_a_batch() -> None:
     messages = sent(
         user("a"), own(asks()), system("rule"), result("c1", "R"), model=model(MID_SYSTEM)
     )
@@ -223,13 +223,13 @@ def test_changed_and_removed_sections_are_sent() -> None:
     assert messages[-1] == {"role": "system", "content": [text(update)]}
 
 
-def test_instructions_that_no_turn_of_the_user_follows_are_said_in_their_place() -> None:
+def test_instructions_without_a_following_user_message_become_a_user_message() -> None:
     messages = sent(user("a"), own("t"), system("rule"), model=model(MID_SYSTEM))
 
     assert messages[2:] == [{"role": "user", "content": [text("rule")]}]
 
 
-def test_tools_come_and_go_by_name() -> None:
+def test_tools_are_added_and_removed_by_name() -> None:
     messages = sent(
         system("S", tool("a"), tool("b")),
         user("1"),
@@ -251,7 +251,7 @@ def test_tools_come_and_go_by_name() -> None:
     ]
 
 
-def test_a_change_of_effort_stands_where_it_was_first_sent() -> None:
+def test_a_change_of_effort_keeps_the_position_where_it_was_first_sent() -> None:
     talk = (
         user("1"),
         own("a", provider_thinking_level="high"),
@@ -283,7 +283,7 @@ def test_a_change_of_effort_stands_where_it_was_first_sent() -> None:
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_only_the_last_block_of_the_user_is_marked() -> None:
+def test_only_the_last_user_block_has_a_cache_mark() -> None:
     messages = encode(call(user("a"), own("t"), system("rule"), user("b", PNG)))["messages"]
 
     assert messages == [
@@ -296,7 +296,7 @@ def test_only_the_last_block_of_the_user_is_marked() -> None:
     ]
 
 
-def test_the_mark_stays_on_the_user_when_instructions_follow() -> None:
+def test_the_cache_mark_is_on_the_user_message_even_if_instructions_follow() -> None:
     messages = encode(call(user("a"), system("rule"), model=model(MID_SYSTEM)))["messages"]
 
     assert messages == [
@@ -305,5 +305,5 @@ def test_the_mark_stays_on_the_user_when_instructions_follow() -> None:
     ]
 
 
-def test_texts_of_users_keep_their_white_space() -> None:
+def test_white_space_of_user_text_is_kept() -> None:
     assert sent(user(Text(text=" a "))) == [{"role": "user", "content": [text(" a ")]}]

@@ -34,7 +34,7 @@ def refusal(sentence: str) -> BadRequest:
         "modified.",
     ],
 )
-def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
+def test_a_rejected_signature_is_repaired_by_removing_thinking(sentence: str) -> None:
     assert next_repair(refusal(sentence), PAYLOAD) == Repairs(thinking=True)
     assert next_repair(refusal(sentence), STRICT_PAYLOAD) is None
 
@@ -48,17 +48,17 @@ def test_a_refused_signature_asks_to_leave_thoughts_out(sentence: str) -> None:
         "tools.0.custom.input_schema: For 'object' type, 'additionalProperties' must be false",
     ],
 )
-def test_a_refused_strictness_asks_to_leave_it_out(sentence: str) -> None:
+def test_rejected_strict_tools_are_repaired_by_removing_strict(sentence: str) -> None:
     assert next_repair(refusal(sentence), STRICT_PAYLOAD) == Repairs(strict=True)
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
-def test_the_tool_with_the_refused_schema_is_given_up() -> None:
+def test_a_rejected_schema_is_repaired_by_dropping_its_tool() -> None:
     invalid = refusal("tools.1.custom.input_schema: JSON schema is invalid")
 
     assert next_repair(invalid, PAYLOAD) == Repairs(tools=frozenset({"b"}))
     assert next_repair(invalid, {**PAYLOAD, "tools": []}) is None
 
 
-def test_other_refusals_are_not_repaired() -> None:
+def test_other_rejections_are_not_repaired() -> None:
     assert next_repair(refusal("max_tokens: must be positive"), PAYLOAD) is None

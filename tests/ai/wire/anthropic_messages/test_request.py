@@ -56,7 +56,7 @@ def test_the_credential_decides_how_the_key_is_sent(access: Access, expected: Js
     assert headers(call(access=access), ["a", "b"]) == {**COMMON, **expected}
 
 
-def test_the_session_is_named_only_where_it_is_supported_and_known() -> None:
+def test_the_session_header_is_sent_only_if_it_is_supported_and_known() -> None:
     affine = model({"sendSessionAffinityHeaders": True})
 
     assert headers(call(model=affine, session_id="S"))["x-session-affinity"] == "S"
@@ -68,7 +68,7 @@ def test_the_session_is_named_only_where_it_is_supported_and_known() -> None:
     ("retention", "supported", "mark"),
     [("none", True, None), ("short", True, CACHE), ("long", True, HOUR), ("long", False, CACHE)],
 )
-def test_the_cache_is_kept_as_long_as_requested_and_possible(
+def test_the_cache_retention_is_the_requested_one_if_it_is_supported(
     retention: str, supported: bool, mark: Json | None
 ) -> None:
     target = model({"supportsLongCacheRetention": supported})
@@ -100,7 +100,7 @@ def test_of_the_metadata_only_the_user_is_sent() -> None:
     assert "metadata" not in encode(call(metadata={"user_id": 7}))
 
 
-def test_the_server_may_fall_back_to_the_models_that_are_allowed() -> None:
+def test_allowed_fallback_models_are_sent() -> None:
     target = model({"allowedFallbackModels": [{"model": "b"}, {"model": "c"}]})
 
     payload = encode(call(model=target))
@@ -109,7 +109,7 @@ def test_the_server_may_fall_back_to_the_models_that_are_allowed() -> None:
     assert payload["betas"] == ["server-side-fallback-2026-06-01"]
 
 
-def test_every_feature_that_is_used_is_asked_for_in_a_fixed_order() -> None:
+def test_every_used_beta_feature_is_listed_in_a_fixed_order() -> None:
     target = model(
         {
             **IN_PLACE,
@@ -130,7 +130,7 @@ def test_every_feature_that_is_used_is_asked_for_in_a_fixed_order() -> None:
     ]
 
 
-def test_a_repaired_request_has_no_thoughts_and_thinks_only_where_none_is_missed() -> None:
+def test_a_repaired_request_has_no_thinking_blocks_and_disables_thinking_if_required() -> None:
     thought = Thinking(thinking="hm", thinking_signature="bad")
     in_a_turn = (user("a"), own(thought, asks("c1")), result("c1", "R"))
     new_turn = (*in_a_turn, own(thought, "t"), user("b"))

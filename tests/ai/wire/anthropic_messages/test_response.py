@@ -62,7 +62,7 @@ def answered(*events: Any) -> AssistantMessage:
 
 
 @pytest.mark.behaviour("anthropic-block-start-content")
-def test_what_a_block_begins_with_is_kept() -> None:
+def test_the_content_of_a_block_start_is_kept() -> None:
     message = answered(
         block(0, type="thinking", thinking="Let ", signature="c2"),
         delta(0, type="thinking_delta", thinking="me."),
@@ -78,7 +78,7 @@ def test_what_a_block_begins_with_is_kept() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_a_thought_without_words_keeps_its_signature() -> None:
+def test_thinking_without_text_keeps_its_signature() -> None:
     message = answered(
         block(0, type="thinking", thinking="", signature=""),
         delta(0, type="signature_delta", signature="c2ln"),
@@ -113,7 +113,7 @@ def test_a_thought_without_words_keeps_its_signature() -> None:
         ],
     ],
 )
-def test_arguments_come_to_the_same_call_in_every_form(pieces: list[Json]) -> None:
+def test_arguments_in_every_form_result_in_the_same_call(pieces: list[Json]) -> None:
     message = answered(*pieces)
 
     assert message.content == (ToolCall(id="c", name="peek", arguments={"path": "x", "n": 1}),)
@@ -138,7 +138,7 @@ def test_arguments_that_are_not_json_are_reported() -> None:
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_calls_without_ids_get_their_own_and_never_mix_arguments() -> None:
+def test_calls_without_ids_get_unique_ids_and_never_mix_arguments() -> None:
     message = answered(
         block(0, type="tool_use", id="", name="peek", input={}),
         block(1, type="tool_use", id=None, name="peek", input={}),
@@ -153,7 +153,7 @@ def test_calls_without_ids_get_their_own_and_never_mix_arguments() -> None:
     assert first.id != second.id
 
 
-def test_tools_of_the_server_and_citations_are_passed_over() -> None:
+def test_server_tools_and_citations_are_ignored() -> None:
     message = answered(
         block(0, type="server_tool_use", id="s", name="web_search", input={}),
         delta(0, type="input_json_delta", partial_json='{"query": "x"}'),
@@ -167,7 +167,7 @@ def test_tools_of_the_server_and_citations_are_passed_over() -> None:
     assert message.content == (Text(text="yes"),)
 
 
-def test_blocks_of_different_kinds_never_meet_whatever_their_numbers() -> None:
+def test_blocks_of_different_types_with_the_same_index_are_kept_separate() -> None:
     message = answered(
         block(0, type="text", text="a"),
         delta(0, type="thinking_delta", thinking="b"),
@@ -198,7 +198,7 @@ def test_the_last_event_may_lack_usage() -> None:
     assert (message.response_id, message.response_model) == ("msg_1", "m-2026")
 
 
-def test_the_model_that_the_server_fell_back_to_is_named() -> None:
+def test_the_fallback_model_of_the_server_becomes_the_response_model() -> None:
     start = {"type": "message_start", "message": {"id": "msg_1", "model": "m"}}
     fallback = {"from": {"model": "m"}, "to": {"model": "other"}}
 
@@ -220,14 +220,14 @@ def test_the_model_that_the_server_fell_back_to_is_named() -> None:
         ("something_new", "stop"),
     ],
 )
-def test_a_reason_is_understood_and_kept(reason: str, stop: str) -> None:
+def test_a_stop_reason_is_translated_and_kept(reason: str, stop: str) -> None:
     message = answered(text_delta("ok"), because(reason))
 
     assert (message.stop_reason, message.raw_stop_reason) == (stop, reason)
 
 
 @pytest.mark.behaviour("gemini-bad-stops")
-def test_a_call_that_the_limit_cut_off_is_not_a_normal_call() -> None:
+def test_a_call_truncated_by_the_token_limit_has_the_stop_reason_length() -> None:
     call = block(0, type="tool_use", id="c", name="peek", input={})
 
     assert answered(call, because("max_tokens")).stop_reason == "length"
@@ -252,9 +252,7 @@ def test_a_refusal_contains_its_reason() -> None:
 @pytest.mark.parametrize(
     ("reason", "error"), [("sensitive", AnswerRefused), ("pause_turn", BadAnswer)]
 )
-def test_an_answer_that_was_not_finished_is_an_error(
-    reason: str, error: type[ProviderError]
-) -> None:
+def test_an_unfinished_answer_raises(reason: str, error: type[ProviderError]) -> None:
     with pytest.raises(error, match=r"explanation|pause_turn"):
         Answer().feed(text_delta("part"), because(reason), STOP)
 
@@ -279,7 +277,7 @@ def test_a_stream_that_ends_without_its_last_event_is_an_error(last: Json) -> No
         answer.decoder.end()
 
 
-def test_a_gateways_own_last_event_ends_an_answer_whose_reason_is_known() -> None:
+def test_a_done_event_ends_an_answer_only_after_a_stop_reason() -> None:
     answer = Answer().feed(text_delta("ok"))
 
     with pytest.raises(BadAnswer, match="ended before the answer was complete"):
@@ -290,14 +288,14 @@ def test_a_gateways_own_last_event_ends_an_answer_whose_reason_is_known() -> Non
     assert answer.message.stop_reason == "stop"
 
 
-def test_the_name_of_an_event_stands_in_for_a_missing_type() -> None:
+def test_the_event_name_is_used_if_the_type_is_missing() -> None:
     answer = Answer().feed(text_delta("ok"), because("end_turn")).feed({}, name="message_stop")
 
     assert answer.message.text == "ok"
 
 
 @pytest.mark.behaviour("lone-surrogates-are-cleaned")
-def test_half_of_a_surrogate_pair_is_left_out() -> None:
+def test_a_lone_surrogate_is_removed() -> None:
     raw = (
         rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}'
     )

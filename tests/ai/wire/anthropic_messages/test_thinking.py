@@ -27,7 +27,7 @@ RESTLESS = model(ADAPTIVE, thinking_level_map={"off": None})
 
 
 def fields(target: Model = PLAIN, **options: Any) -> Json:
-    """What a request says about thinking and temperature."""
+    """The fields of a request for thinking and temperature."""
     payload = encode(call(system("", tool()), user("hi"), model=target, **options))
     names = ("betas", "temperature", "thinking", "output_config")
     return {name: payload[name] for name in names if name in payload}
@@ -48,11 +48,11 @@ OFF = {"thinking": {"type": "disabled"}}
     ("max_tokens", "expected"),
     [(64_000, budget(16_384)), (8000, budget(6976)), (2048, budget(1024)), (2047, OFF), (1, OFF)],
 )
-def test_the_budget_leaves_room_to_answer(max_tokens: int, expected: Json) -> None:
+def test_the_budget_leaves_tokens_for_the_answer(max_tokens: int, expected: Json) -> None:
     assert fields(model(max_tokens=max_tokens), reasoning="high") == expected
 
 
-def test_a_budget_of_the_users_own_is_at_least_what_the_server_takes() -> None:
+def test_a_configured_budget_is_raised_to_the_minimum_of_the_server() -> None:
     budgets = {"low": 10, "high": 3000}
 
     assert fields(reasoning="low", thinking_budgets=budgets) == budget(1024)
@@ -60,7 +60,7 @@ def test_a_budget_of_the_users_own_is_at_least_what_the_server_takes() -> None:
 
 
 @pytest.mark.behaviour("anthropic-thinking-budget")
-def test_a_model_with_efforts_gets_no_budget() -> None:
+def test_a_model_with_effort_levels_gets_no_budget() -> None:
     adaptive = {"type": "adaptive", "display": "summarized"}
 
     got = {
@@ -84,7 +84,7 @@ def test_off_is_sent_unless_the_model_rejects_it() -> None:
 
 
 @pytest.mark.behaviour("anthropic-thinking-budget")
-def test_temperature_is_sent_only_where_nothing_is_thought() -> None:
+def test_the_temperature_is_sent_only_without_thinking() -> None:
     cold = {"temperature": 0.0}
 
     assert fields(temperature=0.0) == {**cold, **OFF}
@@ -94,12 +94,12 @@ def test_temperature_is_sent_only_where_nothing_is_thought() -> None:
     assert fields(model({"supportsTemperature": False}), temperature=0.0) == OFF
 
 
-def test_a_forced_call_is_not_thought_about() -> None:
+def test_thinking_is_off_for_a_forced_call() -> None:
     assert fields(reasoning="high", tool_choice=FORCED) == OFF
     assert fields(model(ADAPTIVE), reasoning="high", tool_choice={"type": "any"}) == OFF
 
 
-def test_the_effort_of_an_answer_is_kept_where_it_may_change() -> None:
+def test_the_effort_of_an_answer_is_recorded_only_if_it_can_change() -> None:
     asked = call(model=model(CHANGING), reasoning="low")
     compat = compat_of(asked)
     off = replace(asked, options=replace(asked.options, reasoning="off"))
@@ -110,7 +110,7 @@ def test_the_effort_of_an_answer_is_kept_where_it_may_change() -> None:
     assert provider_level(plan_thinking(asked, fixed), fixed) is None
 
 
-def test_the_first_effort_is_that_of_the_first_own_answer() -> None:
+def test_the_initial_effort_is_that_of_the_first_own_answer() -> None:
     target = model(CHANGING)
     asked = call(model=target, reasoning="low")
     compat = compat_of(asked)

@@ -38,7 +38,7 @@ def names(tools: list[Json]) -> list[str]:
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_without_tools_nothing_is_said_of_tools() -> None:
+def test_a_request_without_tools_has_no_tool_fields() -> None:
     payload = encode(call(system("S"), user("hi"), tool_choice="auto"))
 
     assert not payload.keys() & {"tools", "tool_choice"}
@@ -56,7 +56,7 @@ def test_without_tools_nothing_is_said_of_tools() -> None:
         ({"type": "tool", "name": "absent"}, None),
     ],
 )
-def test_a_choice_is_sent_unless_it_forces_an_absent_tool(
+def test_a_tool_choice_is_sent_unless_it_forces_an_absent_tool(
     choice: Json | None, sent: Json | None
 ) -> None:
     payload = encode(call(system("", tool()), user("hi"), tool_choice=choice))
@@ -76,7 +76,7 @@ def test_a_server_without_eager_streaming_and_tool_caching_gets_neither() -> Non
     ]
 
 
-def test_without_tool_changes_in_place_the_present_tools_are_declared() -> None:
+def test_without_tool_changes_in_place_only_the_current_tools_are_declared() -> None:
     talk = (
         system("", tool("a"), tool("b")),
         user("1"),
@@ -89,7 +89,7 @@ def test_without_tool_changes_in_place_the_present_tools_are_declared() -> None:
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_tools_that_come_later_are_appended_as_deferred() -> None:
+def test_tools_added_later_are_appended_as_deferred() -> None:
     start = (system("", tool("a"), tool("b")), user("1"))
     change = (own("t"), system("", tool("c"), tools_removed=({"name": "a"},)), user("2"))
 
@@ -108,7 +108,7 @@ def test_tools_that_come_later_are_appended_as_deferred() -> None:
     }
 
 
-def test_a_conversation_that_began_without_tools_declares_the_present_ones() -> None:
+def test_a_conversation_that_began_without_tools_declares_the_current_ones() -> None:
     talk = (system("S"), user("1"), own("t"), system("", tool("a")), user("2"))
 
     payload = encode(call(*talk, model=model(IN_PLACE)))
@@ -117,7 +117,7 @@ def test_a_conversation_that_began_without_tools_declares_the_present_ones() -> 
     assert "betas" not in payload
 
 
-def test_a_tool_that_is_declared_again_has_its_newest_declaration() -> None:
+def test_a_redeclared_tool_has_its_latest_declaration() -> None:
     newer = tool("a", type="object", properties={"n": {"type": "number"}})
     talk = (system("", tool("a")), user("1"), own("t"), system("", newer), user("2"))
 
@@ -143,7 +143,7 @@ def test_a_forced_tool_must_still_be_offered() -> None:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_strict_schemas_go_only_to_servers_that_take_them() -> None:
+def test_strict_schemas_are_sent_only_to_servers_that_support_them() -> None:
     preferring = system("", tool("a", PREFER), tool("b", PREFER))
 
     strict = declared(preferring, user("hi"), model=STRICT)
@@ -163,14 +163,14 @@ def test_strict_schemas_go_only_to_servers_that_take_them() -> None:
         tool("b", {"type": "grammar", "variants": {}}),
     ],
 )
-def test_strict_tools_are_never_mixed_with_others(other: Tool) -> None:
+def test_strict_tools_are_never_mixed_with_loose_ones(other: Tool) -> None:
     tools = declared(system("", tool("a", PREFER), other), user("hi"), model=STRICT)
 
     assert [entry.get("strict") for entry in tools] == [None, None]
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_refused_strictness_is_left_out() -> None:
+def test_rejected_strict_is_not_sent() -> None:
     tools = declared(
         system("", tool("a", PREFER)), user("hi"), model=STRICT, repairs=Repairs(strict=True)
     )
@@ -178,7 +178,7 @@ def test_a_refused_strictness_is_left_out() -> None:
     assert "strict" not in tools[0]
 
 
-def test_a_tool_that_requires_strictness_is_not_sent_without() -> None:
+def test_a_tool_that_requires_strict_arguments_raises_if_they_are_unsupported() -> None:
     strict = declared(system("", tool("a", REQUIRE)), user("hi"), model=STRICT)
 
     assert strict[0]["strict"] is True
@@ -187,7 +187,7 @@ def test_a_tool_that_requires_strictness_is_not_sent_without() -> None:
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
-def test_a_refused_tool_is_left_out_of_everything() -> None:
+def test_a_rejected_tool_is_removed_from_the_whole_request() -> None:
     talk = (system("", tool("a"), tool("b")), user("1"), own("t"), system("", tool("c")), user("2"))
 
     payload = encode(call(*talk, model=model(IN_PLACE)), Repairs(tools=frozenset({"b", "c"})))

@@ -36,7 +36,7 @@ def test_all_counts_are_read() -> None:
         {"input_tokens": -1, "output_tokens": float("nan")},
     ],
 )
-def test_an_event_that_knows_nothing_changes_nothing(counts: Json) -> None:
+def test_empty_or_zero_counts_change_nothing(counts: Json) -> None:
     assert counted(START, counts) == START
 
 
@@ -47,7 +47,7 @@ def test_input_that_turns_out_to_be_cached_is_not_counted_twice() -> None:
     assert counted(START, later) == Usage(input=0, cache_read=110, output=5)
 
 
-def test_the_hour_is_kept_when_the_last_event_does_not_repeat_it() -> None:
+def test_one_hour_cache_writes_are_kept_if_the_last_event_omits_them() -> None:
     first = {
         "cache_creation_input_tokens": 20,
         "cache_creation": {"ephemeral_1h_input_tokens": 20},
@@ -65,7 +65,7 @@ def test_the_hour_is_kept_when_the_last_event_does_not_repeat_it() -> None:
         st.none() | st.integers() | st.floats() | st.text() | st.dictionaries(st.text(), st.text()),
     )
 )
-def test_counts_of_any_kind_come_to_counts(counts: Json) -> None:
+def test_counts_of_any_type_result_in_non_negative_usage(counts: Json) -> None:
     usage = counted(Usage(), counts)
 
     assert usage.input >= 0

@@ -30,7 +30,7 @@ HELLO = UserMessage(content="hello")
 
 
 def model(id: str = OPUS, **fields: Any) -> Model:
-    """A model that thinks and sees."""
+    """A model with reasoning and image input."""
     known: dict[str, Any] = {
         "name": id,
         "api": API,
@@ -69,5 +69,5 @@ def peek(id: str = "call_1") -> ToolCall:
 
 
 def result(id: str, *content: Text | Image, is_error: bool = False) -> ToolResultMessage:
-    """What the tool came to."""
+    """The result of the tool."""
     return ToolResultMessage(tool_call_id=id, tool_name="peek", content=content, is_error=is_error)

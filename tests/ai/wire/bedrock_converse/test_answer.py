@@ -41,7 +41,7 @@ async def ask(
     strict: bool = False,
     environ: dict[str, str] = TOKEN,
 ) -> tuple[list[bytes], MessageBuilder]:
-    """The requests of one call, which are answered one by one, and what they came to."""
+    """Send one call, respond with ``answers`` in order; return the requests and the builder."""
     requests: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -64,7 +64,7 @@ async def ask(
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
+async def test_rejected_strict_tools_are_retried_as_loose_tools() -> None:
     requests, builder = await ask(REFUSED, TEXT, strict=True)
 
     assert [b'"strict":true' in request for request in requests] == [True, False]
@@ -80,7 +80,7 @@ async def test_a_refusal_of_strict_tools_is_answered_with_loose_ones() -> None:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-async def test_a_refused_signature_is_healed_and_never_sent_again() -> None:
+async def test_a_rejected_signature_is_removed_and_never_sent_again() -> None:
     thought = Thinking(thinking="hm", thinking_signature="bad")
     history = (HELLO, assistant_message(thought, Text(text="so")), HELLO)
 
@@ -108,7 +108,7 @@ def answer_kinds(request: bytes) -> list[list[str]]:
     ]
 
 
-async def test_a_refusal_of_loose_tools_is_final() -> None:
+async def test_rejected_loose_tools_are_not_retried() -> None:
     requests, builder = await ask(REFUSED)
 
     assert len(requests) == 1

@@ -32,7 +32,7 @@ def call(
 # Settings ----------------------------------------------------------------------------------------
 
 
-async def test_a_key_of_the_request_is_a_token_and_beats_everything() -> None:
+async def test_the_api_key_of_the_request_is_used_as_a_token_and_has_priority() -> None:
     environ = {**ENV_KEYS, "AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-west-2"}
 
     identity = await find_identity(call(key="KEY"), environ)
@@ -40,13 +40,13 @@ async def test_a_key_of_the_request_is_a_token_and_beats_everything() -> None:
     assert identity == AwsIdentity(token="KEY", region="eu-west-1")
 
 
-async def test_a_token_of_the_environment_beats_keys() -> None:
+async def test_a_token_of_the_environment_has_priority_over_keys() -> None:
     environ = {**ENV_KEYS, "AWS_BEARER_TOKEN_BEDROCK": "T", "AWS_DEFAULT_REGION": "us-west-2"}
 
     assert await find_identity(call(), environ) == AwsIdentity(token="T", region="us-west-2")
 
 
-async def test_keys_may_bring_a_token_of_their_session() -> None:
+async def test_keys_of_the_environment_can_include_a_session_token() -> None:
     environ = {**ENV_KEYS, "AWS_SESSION_TOKEN": "S"}
 
     identity = await find_identity(call(), environ)
@@ -56,7 +56,7 @@ async def test_keys_may_bring_a_token_of_their_session() -> None:
 
 
 @pytest.mark.behaviour("explicit-credentials-win")
-async def test_what_is_chosen_for_pi_beats_the_environment() -> None:
+async def test_credentials_of_the_request_and_of_the_entry_override_the_environment() -> None:
     environ = {"AWS_BEARER_TOKEN_BEDROCK": "T", "AWS_REGION": "us-east-1"}
 
     stored = await find_identity(call(stored={**ENV_KEYS, "AWS_REGION": "eu-west-1"}), environ)
@@ -79,7 +79,7 @@ async def test_a_proxy_that_authenticates_itself_gets_a_dummy_signature() -> Non
 
 @pytest.fixture
 def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with two files for AWS and no server that hands out roles; gives their folder."""
+    """The folder of two AWS files, on a machine without a server for roles."""
     pytest.importorskip("botocore", reason="not installed; not tested: AWS's credential chain")
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         monkeypatch.delenv(name, raising=False)
@@ -109,7 +109,7 @@ async def test_a_profile_is_looked_up_with_its_region(aws: Path) -> None:
 
 
 @pytest.mark.behaviour("login-in-another-terminal-is-seen")
-async def test_keys_that_were_replaced_in_the_file_are_seen(aws: Path) -> None:
+async def test_replaced_keys_in_the_credential_file_are_read(aws: Path) -> None:
     write_profile(aws, "default", "OLD")
     old = await find_identity(call(), {})
     write_profile(aws, "default", "NEW")
@@ -118,7 +118,7 @@ async def test_keys_that_were_replaced_in_the_file_are_seen(aws: Path) -> None:
     assert [identity.keys and identity.keys.access_key for identity in (old, new)] == ["OLD", "NEW"]
 
 
-async def test_credentials_that_renew_themselves_are_asked_for_once(aws: Path) -> None:
+async def test_refreshable_credentials_are_requested_once(aws: Path) -> None:
     program = aws / "issue.py"
     program.write_text(
         "import json, pathlib\n"
@@ -136,21 +136,21 @@ async def test_credentials_that_renew_themselves_are_asked_for_once(aws: Path) -
     assert (aws / "asked").read_text() == "x"
 
 
-async def test_a_profile_that_is_not_there_is_named(aws: Path) -> None:
+async def test_a_missing_profile_is_named_in_the_error(aws: Path) -> None:
     with pytest.raises(AuthenticationFailed, match=r"for the profile missing: .*missing") as failed:
         await find_identity(call(), {"AWS_PROFILE": "missing"})
 
     assert failed.value.hint == WAYS_IN
 
 
-async def test_a_machine_without_credentials_gets_a_hint(aws: Path) -> None:
+async def test_missing_credentials_raise_an_error_with_a_hint(aws: Path) -> None:
     with pytest.raises(AuthenticationFailed) as failed:
         await find_identity(call(), {})
 
     assert failed.value.explain() == f"There are no AWS credentials on this machine. {WAYS_IN}"
 
 
-async def test_without_botocore_the_message_says_how_to_install_it(
+async def test_without_botocore_the_error_explains_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "botocore.session", None)

@@ -37,7 +37,7 @@ EVENTS = [("one", b'{"a":1}'), ("two", b""), ("one", b'{"a":2}')]
 
 
 @given(splits(STREAM))
-def test_events_are_found_however_the_body_is_cut(pieces: list[bytes]) -> None:
+def test_events_are_read_from_a_body_split_anywhere(pieces: list[bytes]) -> None:
     reader = EventStreamReader()
 
     found = [event for piece in pieces for event in reader.feed(piece)]
@@ -46,7 +46,7 @@ def test_events_are_found_however_the_body_is_cut(pieces: list[bytes]) -> None:
     assert reader.first_bytes == b""
 
 
-def test_an_exception_says_of_which_kind_it_is() -> None:
+def test_the_name_of_an_exception_event_contains_its_type() -> None:
     headers = string_header(":exception-type", "throttlingException") + string_header(
         ":message-type", "exception"
     )
@@ -68,7 +68,7 @@ def test_an_error_without_a_payload_has_its_message() -> None:
     assert list(events) == [("exception:InternalError", b'{"message":"broken"}')]
 
 
-def test_headers_of_every_type_are_read_over() -> None:
+def test_headers_that_are_not_strings_are_skipped() -> None:
     sizes = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
     others = b"".join(header(f"h{kind}", kind, bytes(size)) for kind, size in sizes.items())
     raw = header("bytes", 6, pack(">H", 3) + b"abc")
@@ -95,7 +95,7 @@ def test_malformed_headers_are_a_bad_answer(block: bytes) -> None:
 
 
 @given(at=st.integers(0, len(EVENTS[0][1]) + 60), flip=st.integers(1, 255))
-def test_a_damaged_event_is_refused_after_those_before_it(at: int, flip: int) -> None:
+def test_a_damaged_event_raises_after_the_events_before_it_are_returned(at: int, flip: int) -> None:
     good, second = event("one", b'{"a":1}'), event("two", b'{"b":2}')
     at = min(at, len(second) - 1)
     damaged = second[:at] + bytes([second[at] ^ flip]) + second[at + 1 :]
@@ -108,7 +108,7 @@ def test_a_damaged_event_is_refused_after_those_before_it(at: int, flip: int) ->
         next(events)
 
 
-def test_a_length_that_cannot_be_is_a_bad_answer() -> None:
+def test_an_impossible_frame_length_raises_bad_answer() -> None:
     prelude = pack(">II", 15, 0)
 
     with pytest.raises(BadAnswer, match="cannot be 15 bytes long"):
@@ -125,14 +125,14 @@ def test_a_frame_larger_than_the_limit_is_refused_before_it_arrives() -> None:
 
 @pytest.mark.behaviour("error-inside-a-200-stream")
 @pytest.mark.parametrize("page", [b"<html>Too busy</html>", b"busy"])
-def test_a_body_without_frames_is_kept_to_explain_it(page: bytes) -> None:
+def test_a_body_without_frames_is_kept_for_an_error_message(page: bytes) -> None:
     reader = EventStreamReader()
 
     assert [*reader.feed(page[:3]), *reader.feed(page[3:]), *reader.finish()] == []
     assert reader.first_bytes == page
 
 
-def test_half_an_event_at_the_end_is_no_event() -> None:
+def test_an_incomplete_event_at_the_end_is_ignored() -> None:
     reader = EventStreamReader()
 
     assert list(reader.feed(event("one") + event("two")[:-1])) == [("one", b"{}")]

@@ -16,7 +16,7 @@ ROWS = recorded_payloads(API)
 
 
 def shown(value: Any) -> Any:
-    """A payload with bytes as the recording writes them."""
+    """A payload with bytes in the format of the recording."""
     match value:
         case bytes():
             return f"<{len(value)} raw bytes>"
@@ -28,7 +28,7 @@ def shown(value: Any) -> Any:
             return value
 
 
-def test_no_recorded_case_is_left_out() -> None:
+def test_all_recorded_cases_are_present() -> None:
     assert [row["reasoning"] for row in ROWS] == ["off", "high"]
 
 

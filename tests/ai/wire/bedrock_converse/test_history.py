@@ -52,7 +52,7 @@ def test_blank_text_is_left_out_or_replaced() -> None:
     ]
 
 
-def test_an_answer_that_says_nothing_is_left_out() -> None:
+def test_an_empty_answer_is_left_out() -> None:
     assert encoded(HELLO, assistant_message(Text(text="")), HELLO) == [user({"text": "hello"})] * 2
 
 
@@ -60,7 +60,7 @@ def test_an_answer_that_says_nothing_is_left_out() -> None:
     ("mime_type", "written"),
     [("image/jpeg", "jpeg"), ("image/jpg", "jpeg"), ("IMAGE/GIF", "gif"), ("image/webp", "webp")],
 )
-def test_pictures_are_bytes_with_a_format(mime_type: str, written: str) -> None:
+def test_images_are_sent_as_bytes_with_a_format(mime_type: str, written: str) -> None:
     picture = Image(data="AAE=", mime_type=mime_type)
 
     assert encoded(UserMessage(content=(picture,))) == [
@@ -113,7 +113,7 @@ def test_an_empty_result_gets_a_placeholder(content: tuple[Text, ...]) -> None:
     assert messages[-1] == user(tool_result("a", {"text": NO_OUTPUT}))
 
 
-def test_a_result_that_is_only_a_picture_needs_no_text() -> None:
+def test_a_result_with_only_an_image_has_no_text() -> None:
     messages = encoded(HELLO, assistant_message(peek("a")), result("a", PICTURE))
 
     assert messages[-1] == user(tool_result("a", ENCODED_PICTURE))
@@ -165,7 +165,7 @@ HIDDEN = {"reasoningContent": {"redactedContent": b"\x00\x01"}}
         ),
     ],
 )
-def test_thoughts_go_back_as_their_model_takes_them(
+def test_thinking_is_replayed_in_the_form_that_its_model_accepts(
     id: str, thought: Thinking, expected: list[Json]
 ) -> None:
     target = model(id)
@@ -175,7 +175,7 @@ def test_thoughts_go_back_as_their_model_takes_them(
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_foreign_thoughts_are_prose_and_foreign_secrets_are_gone() -> None:
+def test_thinking_of_other_models_becomes_text_and_redacted_content_is_dropped() -> None:
     messages = encoded(
         HELLO,
         assistant_message(SIGNED, REDACTED, Text(text="ok"), by=model("other")),

@@ -1,4 +1,4 @@
-"""Botocore as the judge: our requests are those that it makes of our payloads."""
+"""Botocore as the oracle: our requests equal those it makes from our payloads."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Sdk:
     "keys", [KEYS, AwsKeys(access_key="AK", secret_key="SK")], ids=["expiring", "lasting"]
 )
 @pytest.mark.parametrize("asked", sampled(CALLS.values(), keep=3), ids=CALLS.keys())
-async def test_our_request_is_the_one_that_botocore_makes(asked: Call, keys: AwsKeys) -> None:
+async def test_the_request_equals_that_of_botocore(asked: Call, keys: AwsKeys) -> None:
     payload = encode(asked)
     theirs = await Sdk(payload, keys).run()
     host, moment = theirs.header("Host"), theirs.header("X-Amz-Date")
@@ -119,7 +119,7 @@ async def test_our_request_is_the_one_that_botocore_makes(asked: Call, keys: Aws
 
     assert json.loads(ours.body) == json.loads(theirs.body)
     assert theirs.head.split(b" ")[1].decode() == urlsplit(ours.url).path
-    # Their JSON has spaces, so only over their bytes the signatures can be the same.
+    # Botocore's JSON has spaces, so the signatures are compared over its bytes.
     scope = scope_at(now_ms, region="us-east-1", service="bedrock")
     signed = sign(
         "POST",

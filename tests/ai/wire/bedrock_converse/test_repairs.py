@@ -27,7 +27,7 @@ THOUGHT = Thinking(thinking="hm", thinking_signature="c2ln")
 
 
 def talk(*later: Message, id: str = SONNET) -> Call:
-    """A request with strict tools and a call after a thought."""
+    """A request with strict tools and a call after thinking."""
     target = model(id, compat={"supportsStrictMode": True})
     return call(
         SystemMessage(content="S", tools_added=(STRICT,)),
@@ -49,19 +49,19 @@ def answers(payload: Json) -> list[list[str]]:
     ]
 
 
-def test_a_refused_signature_asks_to_leave_thoughts_out() -> None:
+def test_a_rejected_signature_is_repaired_by_removing_thinking() -> None:
     assert next_repair(SIGNATURE, encode(talk())) == Repairs(thinking=True)
     assert answers(encode(talk())) == [["reasoningContent", "toolUse"]]
     assert answers(encode(talk(), Repairs(thinking=True))) == [["toolUse"]]
 
 
-def test_an_answer_that_was_a_thought_and_nothing_else_is_left_out_with_it() -> None:
+def test_an_answer_with_only_rejected_thinking_is_left_out() -> None:
     alone = assistant_message(THOUGHT, by=model(SONNET))
 
     assert answers(encode(talk(alone), Repairs(thinking=True))) == [["toolUse"]]
 
 
-def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
+def test_missing_thinking_before_the_latest_calls_disables_only_a_thinking_budget() -> None:
     new_turn = (assistant_message(THOUGHT, Text(text="so"), by=model(SONNET)), HELLO)
 
     fields = [
@@ -73,7 +73,7 @@ def test_only_a_budget_needs_the_thought_before_the_latest_calls() -> None:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent() -> None:
+def test_thinking_from_before_a_recorded_rejection_is_removed_and_later_is_sent() -> None:
     noted = replace(
         assistant_message(THOUGHT, Text(text="so"), by=model(SONNET)),
         diagnostics=({"type": THINKING_REJECTED},),
@@ -86,7 +86,7 @@ def test_thoughts_from_before_a_noted_refusal_stay_away_and_later_ones_are_sent(
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_strict_schemas_that_were_refused_become_loose() -> None:
+def test_rejected_strict_schemas_become_loose() -> None:
     assert next_repair(SCHEMA, encode(talk())) == Repairs(strict=True)
 
     loose = encode(talk(), Repairs(strict=True))
@@ -95,7 +95,7 @@ def test_strict_schemas_that_were_refused_become_loose() -> None:
     assert next_repair(SCHEMA, loose) is None
 
 
-def test_what_was_refused_for_another_reason_or_too_late_is_not_repaired() -> None:
+def test_rejections_without_a_matching_repair_or_a_status_are_not_repaired() -> None:
     assert next_repair(SIGNATURE, encode(call(HELLO))) is None
     assert next_repair(SCHEMA, encode(call(HELLO))) is None
     assert next_repair(BadRequest("signature"), encode(talk())) is None

@@ -22,7 +22,7 @@ HOUR = {"cachePoint": {"type": "default", "ttl": "1h"}}
 SYSTEM = SystemMessage(content="SYS", tools_added=(PEEK,))
 
 
-def test_a_bare_question_is_a_small_payload() -> None:
+def test_a_request_with_only_a_message_has_a_minimal_payload() -> None:
     payload = encode(call(HELLO, target=model("meta.llama3-1-8b-instruct-v1:0", max_tokens=4096)))
 
     assert payload == {
@@ -45,7 +45,7 @@ def test_an_output_cap_is_always_sent(known: int, requested: int | None, sent: i
     assert payload["inferenceConfig"] == {"maxTokens": sent}
 
 
-def test_a_nova_at_its_hardest_takes_no_limits() -> None:
+def test_a_nova_model_at_high_reasoning_gets_no_inference_limits() -> None:
     nova = model("us.amazon.nova-2-lite-v1:0")
 
     assert "inferenceConfig" not in encode(call(target=nova, reasoning="high", temperature=0.5))
@@ -65,13 +65,15 @@ def test_a_nova_at_its_hardest_takes_no_limits() -> None:
         ("openai.gpt-oss-20b-1:0", "high", True),
     ],
 )
-def test_a_temperature_goes_only_to_models_that_take_one(id: str, level: Any, sent: bool) -> None:
+def test_a_temperature_is_sent_only_to_models_that_support_it(
+    id: str, level: Any, sent: bool
+) -> None:
     payload = encode(call(target=model(id), reasoning=level, temperature=0))
 
     assert ("temperature" in payload["inferenceConfig"]) is sent
 
 
-def test_a_forced_call_wins_over_thinking() -> None:
+def test_a_forced_call_disables_thinking() -> None:
     forced = {"type": "tool", "name": "peek"}
 
     payload = encode(call(SYSTEM, HELLO, reasoning="high", tool_choice=forced))
@@ -97,7 +99,7 @@ def test_a_forced_call_wins_over_thinking() -> None:
         ("anthropic.claude-3-haiku-20240307-v1:0", "short", None),
     ],
 )
-def test_cache_points_are_set_only_where_they_are_understood(
+def test_cache_points_are_set_only_for_models_that_support_them(
     id: str, retention: Any, point: Json | None
 ) -> None:
     payload = encode(call(target=model(id), cache_retention=retention))
@@ -107,7 +109,7 @@ def test_cache_points_are_set_only_where_they_are_understood(
     assert payload["messages"] == [{"role": "user", "content": [{"text": "hello"}, *added]}]
 
 
-def test_the_cache_reaches_over_the_results_of_tools() -> None:
+def test_the_cache_point_follows_the_tool_results() -> None:
     messages: tuple[Message, ...] = (
         HELLO,
         assistant_message(peek()),
@@ -119,7 +121,7 @@ def test_the_cache_reaches_over_the_results_of_tools() -> None:
     assert payload["messages"][-1]["content"][-1] == POINT
 
 
-def test_no_cache_point_follows_words_of_the_model() -> None:
+def test_no_cache_point_follows_an_assistant_message() -> None:
     payload = encode(call(HELLO, assistant_message(Text(text="I"))))
 
     assert payload["messages"][-1] == {"role": "assistant", "content": [{"text": "I"}]}
@@ -128,7 +130,7 @@ def test_no_cache_point_follows_words_of_the_model() -> None:
 # System messages ---------------------------------------------------------------------------------
 
 
-def test_later_system_messages_join_the_first() -> None:
+def test_later_system_messages_are_merged_into_the_first() -> None:
     payload = encode(call(SYSTEM, HELLO, SystemMessage(content="more"), UserMessage(content="x")))
 
     assert payload["system"] == [{"text": "SYS\n\nmore"}, POINT]
@@ -139,7 +141,7 @@ def test_a_blank_system_prompt_is_left_out() -> None:
     assert "system" not in encode(call(SystemMessage(content=" "), HELLO))
 
 
-def test_of_the_metadata_only_what_the_logs_take_is_sent() -> None:
+def test_only_metadata_with_valid_names_and_values_is_sent() -> None:
     many = {f"k{number}": "v" for number in range(20)}
     odd = {"é": "v", "k": "ü", "n": 7, "": "v", "long": "x" * 257}
 

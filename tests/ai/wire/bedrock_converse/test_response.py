@@ -64,7 +64,7 @@ def stopped(reason: str | None) -> tuple[str, Any]:
 # Blocks ------------------------------------------------------------------------------------------
 
 
-def test_events_come_as_the_blocks_do() -> None:
+def test_block_events_are_emitted_in_order() -> None:
     answer = Answer().feed(delta(0, text="a"), closed(0), stopped("end_turn"), USAGE)
 
     events: list[StreamEvent] = [
@@ -77,7 +77,7 @@ def test_events_come_as_the_blocks_do() -> None:
     assert answer.builder.take() == events
 
 
-def test_blocks_that_share_an_index_stay_apart() -> None:
+def test_blocks_that_share_an_index_are_kept_separate() -> None:
     answer = Answer().feed(
         delta(0, reasoningContent={"text": "hm"}),
         delta(0, text="a"),
@@ -103,7 +103,7 @@ def test_empty_deltas_open_no_block() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_a_signature_and_a_secret_may_come_in_pieces() -> None:
+def test_a_signature_and_redacted_content_can_arrive_in_pieces() -> None:
     answer = Answer().feed(
         delta(0, reasoningContent={"signature": "ab"}),
         delta(0, reasoningContent={"signature": "cd"}),
@@ -119,7 +119,7 @@ def test_a_signature_and_a_secret_may_come_in_pieces() -> None:
     )
 
 
-def test_a_secret_that_is_no_base64_is_a_bad_answer() -> None:
+def test_redacted_content_that_is_not_base64_raises_bad_answer() -> None:
     answer = Answer().feed(delta(1, reasoningContent={"redactedContent": "AA=="}))
 
     with pytest.raises(BadAnswer, match="not base64"):
@@ -145,7 +145,7 @@ def test_pieces_of_parallel_calls_never_mix() -> None:
     assert second.id not in ("", "a")
 
 
-def test_arguments_that_are_no_json_are_reported() -> None:
+def test_arguments_that_are_not_json_are_reported() -> None:
     answer = Answer().feed(
         called(0, "a"), delta(0, toolUse={"input": '{"n":'}), stopped("tool_use"), USAGE
     )
@@ -163,7 +163,7 @@ def test_arguments_that_are_no_json_are_reported() -> None:
 
 
 @pytest.mark.behaviour("usage-is-counted-once")
-def test_cached_tokens_are_counted_once_and_those_kept_for_an_hour_separately() -> None:
+def test_cached_tokens_are_counted_once_and_one_hour_writes_separately() -> None:
     counts = {
         "inputTokens": 10,
         "outputTokens": 5,
@@ -223,7 +223,7 @@ def test_calls_under_another_stop_reason_are_still_calls() -> None:
         ("malformed_tool_use", BadAnswer),
     ],
 )
-def test_stops_that_are_no_answer_are_errors_with_their_usage(
+def test_stop_reasons_without_an_answer_raise_and_keep_the_usage(
     reason: str, kind: type[ProviderError]
 ) -> None:
     answer = Answer().feed(delta(0, text="part"), stopped(reason))
@@ -235,7 +235,7 @@ def test_stops_that_are_no_answer_are_errors_with_their_usage(
     assert answer.builder.raw_stop_reason == reason
 
 
-def test_the_usage_may_come_before_the_stop_reason() -> None:
+def test_the_usage_can_arrive_before_the_stop_reason() -> None:
     message = Answer().feed(USAGE, stopped(None)).message
 
     assert message.stop_reason == "stop"
@@ -272,7 +272,7 @@ def test_a_stream_that_lacks_only_its_usage_is_complete() -> None:
         ("validationException", "Input is too long for requested model.", ContextOverflow),
     ],
 )
-def test_exceptions_in_the_stream_are_typed(
+def test_exceptions_in_the_stream_raise_typed_errors(
     name: str, message: str, kind: type[ProviderError]
 ) -> None:
     with pytest.raises(ProviderError) as failed:
@@ -283,11 +283,11 @@ def test_exceptions_in_the_stream_are_typed(
 
 
 @pytest.mark.parametrize("data", [b"", b"no json", b"[]", b"\xff"])
-def test_an_exception_in_another_form_is_typed_by_its_name(data: bytes) -> None:
+def test_an_exception_with_an_invalid_body_is_classified_by_its_name(data: bytes) -> None:
     with pytest.raises(RateLimited):
         Answer().feed(("exception:throttlingException", data))
 
 
-def test_an_event_that_is_no_json_is_quoted() -> None:
+def test_an_event_that_is_not_json_is_quoted_in_the_error() -> None:
     with pytest.raises(BadAnswer, match="The server sent an event that is not JSON: nonsense"):
         Answer().feed(("contentBlockDelta", b"nonsense"))

@@ -19,7 +19,7 @@ def url(id: str, base_url: str, region: str | None) -> str:
     return rest_request(asked, encode(asked), identity, NOW).url
 
 
-def test_a_token_is_sent_as_it_is() -> None:
+def test_a_bearer_token_is_sent_without_a_signature() -> None:
     asked = call()
     payload = encode(asked)
 
@@ -50,7 +50,7 @@ def test_keys_sign_the_bytes_that_are_sent() -> None:
     assert request.headers == {**signed, **FIXED}
 
 
-def test_a_model_that_a_hook_chose_is_asked() -> None:
+def test_a_model_id_changed_by_a_hook_is_used_in_the_url() -> None:
     asked = call()
 
     request = rest_request(asked, {**encode(asked), "modelId": "a/b:0"}, IDENTITY, NOW)
@@ -79,7 +79,7 @@ AWS = "https://bedrock-runtime.us-east-1.amazonaws.com"
         (ARN, "https://proxy.test/bedrock", None, "https://proxy.test/bedrock"),
     ],
 )
-def test_the_arn_names_the_region_then_the_user_then_the_base_url(
+def test_the_region_comes_from_the_arn_then_the_user_then_the_base_url(
     id: str, base_url: str, region: str | None, host: str
 ) -> None:
     assert url(id, base_url, region).partition("/model/")[0] == host
@@ -94,7 +94,7 @@ def test_the_arn_names_the_region_then_the_user_then_the_base_url(
         ("m", "https://proxy.test:8443/x-us-east-12", "us-east-1"),
     ],
 )
-def test_a_request_through_another_host_is_signed_for_the_region_that_is_known(
+def test_a_request_through_another_host_is_signed_for_the_known_region(
     id: str, base_url: str, signed: str
 ) -> None:
     asked = call(target=model(id, base_url=base_url))

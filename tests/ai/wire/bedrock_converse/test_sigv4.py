@@ -71,7 +71,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
         ),
     ],
 )
-def test_signatures_are_those_of_the_suite_that_aws_publishes(
+def test_signatures_match_the_test_suite_published_by_aws(
     method: str, target: str, headers: dict[str, str], body: bytes, signature: str
 ) -> None:
     url = f"https://example.amazonaws.com{target}"
@@ -88,13 +88,13 @@ def test_signatures_are_those_of_the_suite_that_aws_publishes(
     }
 
 
-def test_a_path_is_quoted_once_more_than_the_url_has_it() -> None:
+def test_the_canonical_path_is_quoted_twice() -> None:
     canonical = canonical_request("POST", "https://host.test/model/a%3A0/x", {"host": "h"}, b"")
 
     assert canonical.split("\n")[1] == "/model/a%253A0/x"
 
 
-def test_keys_that_expire_bring_a_token_that_is_signed_too() -> None:
+def test_the_session_token_of_temporary_keys_is_sent_and_signed() -> None:
     keys = AwsKeys(access_key="AK", secret_key="SK", session_token="TOKEN")
 
     signed = sign("POST", "https://host.test/", {}, b"", keys=keys, scope=SCOPE)
@@ -103,7 +103,7 @@ def test_keys_that_expire_bring_a_token_that_is_signed_too() -> None:
     assert "SignedHeaders=host;x-amz-date;x-amz-security-token," in signed["Authorization"]
 
 
-def test_the_port_of_a_host_is_signed_where_it_is_not_the_usual_one() -> None:
+def test_a_non_default_port_is_part_of_the_signature() -> None:
     usual, unusual = (
         sign("GET", url, {}, b"", keys=KEYS, scope=SCOPE)["Authorization"]
         for url in ("https://host.test:443/", "https://host.test:8443/")

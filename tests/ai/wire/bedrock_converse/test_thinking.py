@@ -53,7 +53,7 @@ def test_older_claudes_get_a_budget_that_leaves_room_for_an_answer() -> None:
 
 
 @pytest.mark.parametrize("id", [SONNET, "anthropic.claude-opus-5"])
-def test_claude_does_not_think_before_a_call_that_is_forced(id: str) -> None:
+def test_claude_does_not_think_before_a_forced_call(id: str) -> None:
     assert fields(model(id), reasoning="high", forced=True) == {}
 
 
@@ -69,22 +69,22 @@ def test_claude_does_not_think_before_a_call_that_is_forced(id: str) -> None:
         ("qwen.qwen3-32b-v1:0", {}),
     ],
 )
-def test_every_maker_is_asked_in_its_own_words(id: str, expected: Json) -> None:
+def test_thinking_fields_have_the_format_of_each_vendor(id: str, expected: Json) -> None:
     assert fields(model(id), reasoning="medium") == expected
 
 
-def test_off_is_said_only_to_models_that_have_a_word_for_it() -> None:
+def test_off_is_sent_only_to_models_with_a_name_for_it() -> None:
     assert fields(model("openai.gpt-5.5")) == {}
     assert fields(model("openai.gpt-5.5", thinking_level_map={"off": "none"})) == {
         "reasoning": {"effort": "none"}
     }
 
 
-def test_a_model_that_does_not_think_is_not_asked_to() -> None:
+def test_a_model_without_reasoning_gets_no_thinking_fields() -> None:
     assert fields(model(reasoning=False), reasoning="high") == {}
 
 
-def test_only_a_nova_at_its_hardest_thinks_without_limits() -> None:
+def test_only_a_nova_model_at_high_reasoning_thinks_without_limits() -> None:
     nova = model("us.amazon.nova-2-lite-v1:0")
 
     assert thinks_without_limits(fields(nova, reasoning="high"))

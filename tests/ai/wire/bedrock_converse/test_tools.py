@@ -35,7 +35,7 @@ def test_a_conversation_with_calls_has_a_tool_config_even_when_no_tool_is_active
     assert config == {"tools": [declared("peek", {"type": "object", "properties": {}})]}
 
 
-def test_tools_that_must_not_be_called_are_left_out_where_they_can_be() -> None:
+def test_the_tool_choice_none_omits_tools_unless_the_history_has_calls() -> None:
     assert tool_config((PEEK,), (), "none", LOOSE) is None
     assert tool_config((PEEK,), (assistant_message(peek()),), "none", LOOSE) == {
         "tools": [DECLARED]
@@ -43,7 +43,7 @@ def test_tools_that_must_not_be_called_are_left_out_where_they_can_be() -> None:
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_choices_are_written_in_the_words_of_the_wire() -> None:
+def test_tool_choices_are_encoded_in_the_format_of_the_wire() -> None:
     assert tool_choice(None, (PEEK,)) is None
     assert tool_choice("none", (PEEK,)) is None
     assert tool_choice("auto", (PEEK,)) == {"auto": {}}
@@ -64,7 +64,7 @@ def test_a_blank_description_is_left_out() -> None:
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
-def test_one_odd_schema_becomes_an_object() -> None:
+def test_a_schema_with_alternatives_becomes_an_object() -> None:
     odd = {"description": "either", "anyOf": [{"properties": {"a": {}}}, {"type": "null"}]}
 
     config = tool_config((replace(PEEK, parameters=odd),), (), None, LOOSE)
@@ -82,7 +82,7 @@ def strict_tool(name: str, **properties: Json) -> Tool:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
+def test_tools_are_strict_if_the_model_and_all_schemas_support_it() -> None:
     config = tool_config((PREFERRED,), (), None, STRICT)
 
     closed = {**PEEK.parameters, "additionalProperties": False}
@@ -100,7 +100,7 @@ def test_tools_are_strict_where_the_model_and_all_of_them_can_be() -> None:
         (replace(PEEK, constrained_sampling=False),),
     ],
 )
-def test_tools_are_never_strict_beside_others_that_are_not(tools: tuple[Tool, ...]) -> None:
+def test_strict_tools_are_never_mixed_with_loose_ones(tools: tuple[Tool, ...]) -> None:
     config = tool_config(tools, (), None, STRICT)
 
     assert config is not None
@@ -108,10 +108,10 @@ def test_tools_are_never_strict_beside_others_that_are_not(tools: tuple[Tool, ..
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_model_that_is_not_known_to_take_strict_tools_gets_none() -> None:
+def test_a_model_without_known_strict_support_gets_loose_tools() -> None:
     assert tool_config((PREFERRED,), (), None, LOOSE) == {"tools": [DECLARED]}
 
 
-def test_a_tool_that_must_be_strict_and_cannot_be_is_refused() -> None:
+def test_a_tool_that_requires_strict_arguments_raises_if_they_are_unsupported() -> None:
     with pytest.raises(BadRequest, match="The tool peek requires strict arguments"):
         tool_config((REQUIRED,), (), None, LOOSE)

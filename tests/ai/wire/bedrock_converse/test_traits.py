@@ -42,21 +42,21 @@ PROFILE = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/
         ("meta.llama3-3-70b-instruct-v1:0", ModelCompat()),
     ],
 )
-def test_capabilities_follow_from_the_name(id: str, expected: ModelCompat) -> None:
+def test_capabilities_are_derived_from_the_model_id(id: str, expected: ModelCompat) -> None:
     assert compat_of(model(id)) == expected
 
 
-def test_capabilities_of_an_anonymous_profile_follow_from_the_model_name() -> None:
+def test_capabilities_of_an_opaque_profile_are_derived_from_the_model_name() -> None:
     assert compat_of(model(PROFILE, name="Claude Opus 4.6 (team)")).thinking == "effort"
     assert compat_of(model(PROFILE, name="our profile")) == ModelCompat()
 
 
-def test_strict_tools_are_a_flag() -> None:
+def test_a_flag_sets_the_support_of_strict_tools() -> None:
     assert compat_of(model(compat={"supportsStrictMode": True})).strict_tools
     assert not compat_of(model(compat={"somethingElse": 1})).strict_tools
 
 
-def test_a_flag_of_the_wrong_type_says_where_to_correct_it() -> None:
+def test_a_flag_of_the_wrong_type_raises_with_a_hint() -> None:
     with pytest.raises(BadRequest) as refused:
         compat_of(model("m", compat={"supportsStrictMode": "yes"}))
 

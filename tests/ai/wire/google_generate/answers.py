@@ -1,4 +1,4 @@
-"""Events of Google, and what they come to."""
+"""Events of Google and their decoded answers."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def called(name: str, args: Any = UNSET, **rest: Any) -> Json:
 
 
 def new_decoder(*tools: Tool) -> tuple[GenerateDecoder, MessageBuilder]:
-    """What reads events, and what it builds."""
+    """Return a decoder and its builder."""
     builder = MessageBuilder(MODEL, now_ms=0xABC)
     return GenerateDecoder(builder, tools), builder
 
 
 def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMessage:
-    """The finished answer that ``events`` come to."""
+    """Return the finished answer of ``events``."""
     decoder, builder = new_decoder(*tools)
     for event in events:
         assert not decoder.finished
@@ -56,7 +56,7 @@ def answer(*events: Json | bytes, tools: tuple[Tool, ...] = ()) -> AssistantMess
 
 
 def failure(*events: Json) -> tuple[ProviderError, AssistantMessage]:
-    """The error that the last of ``events``, or the end, raises, and what had arrived."""
+    """Return the error raised by the last of ``events`` or by the end, and the partial answer."""
     decoder, builder = new_decoder()
     *before, last = (json.dumps(event).encode() for event in events)
     for event in before:

@@ -1,4 +1,4 @@
-"""The calls behind the recorded requests, rebuilt from what the recordings say."""
+"""The calls behind the recorded requests, rebuilt from the recordings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rows(file: str) -> list[Any]:
 
 
 def payload_call(row: Any) -> Call:
-    """The call that a row of ``payloads-by-provider`` answers."""
+    """The call that a row of ``payloads-by-provider`` records."""
     base = row["url"].partition("/models/")[0]
     if row["api"] == "google-vertex":
         base = "https://{location}-aiplatform.googleapis.com"

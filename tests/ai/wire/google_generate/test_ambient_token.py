@@ -27,7 +27,7 @@ ANSWER = {"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason"
 
 
 def machine(requests: list[bytes]) -> Script:
-    """A machine of Google's, and Vertex AI, on one port."""
+    """A metadata server of Google and Vertex AI on one port."""
 
     async def script(peer: Peer) -> None:
         while True:
@@ -43,7 +43,7 @@ def machine(requests: list[bytes]) -> Script:
     return script
 
 
-async def test_a_call_without_a_key_goes_with_the_token_of_the_machine(http: HttpClient) -> None:
+async def test_a_call_without_a_key_uses_the_token_of_the_machine(http: HttpClient) -> None:
     requests: list[bytes] = []
     async with raw_server(machine(requests)) as server:
         environ = {"GCE_METADATA_HOST": f"127.0.0.1:{server.port}", "HOME": "/nowhere"}
@@ -61,7 +61,9 @@ async def test_a_call_without_a_key_goes_with_the_token_of_the_machine(http: Htt
     assert builder.message().text == "ok"
 
 
-async def test_what_the_request_says_beats_the_entry_and_the_environment(http: HttpClient) -> None:
+async def test_variables_of_the_request_override_the_entry_and_the_environment(
+    http: HttpClient,
+) -> None:
     requests: list[bytes] = []
     async with raw_server(machine(requests)) as server:
         environ = {
@@ -85,7 +87,7 @@ async def test_what_the_request_says_beats_the_entry_and_the_environment(http: H
     "access",
     [Access(api_key="KEY", kind="api_key"), Access(api_key="T", kind="ambient"), Access()],
 )
-async def test_a_call_with_a_credential_of_its_own_needs_no_token(
+async def test_a_call_with_its_own_credential_needs_no_ambient_token(
     access: Access, http: HttpClient
 ) -> None:
     call = replace(CALL, access=access)
@@ -94,7 +96,7 @@ async def test_a_call_with_a_credential_of_its_own_needs_no_token(
     assert await with_ambient_token(call, services) is call
 
 
-async def test_without_a_login_the_answer_fails_with_a_hint(http: HttpClient) -> None:
+async def test_missing_google_credentials_raise_authentication_failed(http: HttpClient) -> None:
     environ = {"NO_GCE_CHECK": "true", "HOME": "/nowhere"}
     services = Services(http=http, clock=FakeClock(), environ=environ)
 

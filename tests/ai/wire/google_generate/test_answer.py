@@ -30,7 +30,7 @@ FLATTENED = {
 }
 
 
-async def test_a_hook_sees_the_payload_and_may_change_even_the_model(http: HttpClient) -> None:
+async def test_the_payload_hook_can_change_the_model(http: HttpClient) -> None:
     requests: list[bytes] = []
     seen: list[Json] = []
 

@@ -27,7 +27,7 @@ DECLARED = frozenset({"edits", "options", "path", "dotted.name"})
         ({"edits[999999999999]": "a"}, {"edits": ["a"]}),
     ],
 )
-def test_flattened_keys_are_put_together(flat: Json, whole: Json) -> None:
+def test_flattened_keys_are_merged_into_objects_and_lists(flat: Json, whole: Json) -> None:
     assert unflatten(flat, DECLARED) == whole
 
 
@@ -45,7 +45,7 @@ def test_flattened_keys_are_put_together(flat: Json, whole: Json) -> None:
         {"options": {"edits[0]": 1}},
     ],
 )
-def test_names_and_misfits_stay_as_they_came(arguments: Json) -> None:
+def test_declared_names_and_unmatched_keys_are_not_changed(arguments: Json) -> None:
     assert unflatten(arguments, DECLARED) == arguments
 
 
@@ -70,10 +70,10 @@ def flattened(value: Any, at: str) -> Json:
 
 
 @given(PATHS)
-def test_whatever_was_flattened_comes_back(value: Any) -> None:
+def test_unflattening_restores_any_flattened_value(value: Any) -> None:
     assert unflatten(flattened(value, "edits"), DECLARED) == {"edits": value}
 
 
 @given(st.dictionaries(st.text(alphabet="edits.[]01", max_size=12), st.integers()))
-def test_no_key_is_too_odd(arguments: Json) -> None:
+def test_unflattening_any_key_does_not_raise(arguments: Json) -> None:
     unflatten(arguments, DECLARED)

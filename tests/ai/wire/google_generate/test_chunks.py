@@ -16,7 +16,7 @@ from pi.ai.wire.google_generate.response import (
 )
 
 
-def test_an_event_is_read_as_google_documents_it() -> None:
+def test_an_event_in_the_documented_format_is_read() -> None:
     event = b"""{"candidates": [{"content": {"parts": [
         {"text": "hi", "thought": true, "thoughtSignature": "c2ln"},
         {"functionCall": {"name": "peek", "args": {"path": "a"}, "id": "c1"}}],
@@ -39,7 +39,7 @@ def test_an_event_is_read_as_google_documents_it() -> None:
 
 
 @pytest.mark.behaviour("empty-chunks-are-skipped")
-def test_fields_of_the_wrong_type_do_not_cost_those_that_fit() -> None:
+def test_fields_of_the_wrong_type_do_not_lose_the_valid_ones() -> None:
     event = b"""{"candidates": [{"content": {"parts": [
         {"text": "hi", "thought": "perhaps"}, {"text": 5}, 7]}, "finishReason": "STOP"}, 8],
         "usageMetadata": {"promptTokenCount": "3", "candidatesTokenCount": []},
@@ -59,10 +59,10 @@ def test_fields_of_the_wrong_type_do_not_cost_those_that_fit() -> None:
 
 
 @pytest.mark.parametrize("nested", [b"[" * 100_000, b'{"args":' * 100_000])
-def test_endless_nesting_is_a_bad_answer(nested: bytes) -> None:
+def test_extremely_deep_nesting_raises_bad_answer(nested: bytes) -> None:
     with pytest.raises(BadAnswer, match="not JSON"):
         decode_lenient(b'{"error":' + nested)
 
 
-def test_the_first_event_of_a_list_counts() -> None:
+def test_the_first_event_of_a_list_is_read() -> None:
     assert decode_lenient(b'[{"responseId": "r"}, {}]').response_id == "r"

@@ -17,11 +17,11 @@ PAYLOADS = rows("payloads-by-provider.jsonl")
 TRANSFORMS = rows("history-transforms.jsonl")
 
 NOT_OURS = {"x-goog-api-client"}
-"""The header by which Google's SDK names itself: we are not that SDK."""
+"""The header that identifies Google's SDK, which we do not send."""
 
 
 def shown(call: Call) -> Any:
-    """The payload as it is sent and stored, free of lone surrogates."""
+    """The payload as it is sent and stored, without lone surrogates."""
     return msgspec.json.decode(json_bytes(encode(call)))
 
 

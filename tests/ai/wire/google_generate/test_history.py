@@ -47,7 +47,7 @@ def parts(model: Model, *messages: Message) -> list[list[Json]]:
 @pytest.mark.behaviour(
     "foreign-thinking-is-dropped", "empty-and-redacted-thinking-survives", "gemini-tool-results"
 )
-def test_own_signatures_are_replayed_byte_for_byte() -> None:
+def test_own_signatures_are_replayed_unchanged() -> None:
     answer = own(
         NEW,
         Thinking(thinking="", thinking_signature="dGhvdWdodA=="),
@@ -66,7 +66,7 @@ def test_own_signatures_are_replayed_byte_for_byte() -> None:
 
 
 @pytest.mark.behaviour("gemini-tool-results")
-def test_the_first_unsigned_call_of_a_step_under_way_gets_the_sentinel() -> None:
+def test_the_first_unsigned_call_of_an_unfinished_step_gets_the_sentinel() -> None:
     step = (foreign(peek("c1"), peek("c2")), result("c1"), result("c2"))
     signed = own(NEW, ToolCall(id="c3", name="peek", arguments={}, thought_signature="c2ln"))
 
@@ -77,7 +77,7 @@ def test_the_first_unsigned_call_of_a_step_under_way_gets_the_sentinel() -> None
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable", "gemini-tool-results")
-def test_calls_of_an_earlier_turn_are_sent_as_they_are() -> None:
+def test_calls_of_an_earlier_turn_get_no_sentinel() -> None:
     # Google checks only the turn under way, and what was sent once should not change.
     sent = parts(NEW, ASK, foreign(peek("c1")), result("c1"), UserMessage(content="next"))
 
@@ -129,7 +129,7 @@ def test_results_of_a_batch_share_a_content_and_separate_errors_from_outputs() -
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_pictures_of_results_go_inside_them_for_new_models() -> None:
+def test_images_of_results_are_placed_inside_them_for_new_models() -> None:
     sent = parts(NEW, ASK, foreign(peek("c1")), result("c1", Text(text="see"), PICTURE))
 
     assert sent[2] == [
@@ -160,7 +160,7 @@ def test_pictures_of_results_follow_the_whole_batch_for_older_models() -> None:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_a_model_that_sees_no_pictures_gets_a_note() -> None:
+def test_a_model_without_image_input_gets_a_note() -> None:
     blind = replace(NEW, input=("text",))
 
     sent = parts(blind, UserMessage(content=(PICTURE,)))
@@ -169,11 +169,11 @@ def test_a_model_that_sees_no_pictures_gets_a_note() -> None:
 
 
 @pytest.mark.behaviour("empty-tool-result-placeholder")
-def test_a_message_of_pictures_alone_has_no_empty_text() -> None:
+def test_a_message_with_only_images_has_no_empty_text() -> None:
     assert parts(NEW, UserMessage(content=(Text(text=""), PICTURE))) == [[INLINE]]
 
 
-def test_messages_without_anything_to_say_are_left_out() -> None:
+def test_empty_messages_are_left_out() -> None:
     empty = own(NEW, Text(text=""), Thinking(thinking=""))
 
     assert parts(NEW, ASK, empty, UserMessage(content="")) == [[{"text": "ask"}]]

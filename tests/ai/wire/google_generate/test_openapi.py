@@ -60,11 +60,11 @@ from tests.ai.odd_schemas import odd_schemas, of
         ({}, {}),
     ],
 )
-def test_the_older_form_says_what_it_can(schema: Json, sent: Json) -> None:
+def test_json_schemas_are_converted_to_openapi_schemas(schema: Json, sent: Json) -> None:
     assert openapi_schema(schema) == sent
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
-def test_no_schema_is_too_odd(schema: Json) -> None:
+def test_any_schema_can_be_converted_and_encoded(schema: Json) -> None:
     json.dumps(openapi_schema(schema))

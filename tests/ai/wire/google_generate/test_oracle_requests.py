@@ -68,7 +68,7 @@ async def sdk_request(peer: Peer) -> bytes:
 
 
 def proto_json(value: Any, name: str = "") -> Any:
-    """One spelling for what Google's servers read alike: field names and base64 alphabets."""
+    """Normalise field names and base64 alphabets that Google's servers treat alike."""
     if name in VALUES:
         return value
     if name in BYTES:
@@ -112,7 +112,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
-async def test_our_body_is_the_one_that_the_sdk_sends(call: Call) -> None:
+async def test_the_request_body_equals_that_of_the_sdk(call: Call) -> None:
     payload = clean_json(encode(call))
     vertex = call.model.api == "google-vertex"
 
@@ -136,7 +136,7 @@ async def test_our_body_is_the_one_that_the_sdk_sends(call: Call) -> None:
     ],
     ids=["key", "token"],
 )
-async def test_our_address_at_vertex_is_that_of_the_sdk(access: Access, client: Json) -> None:
+async def test_the_vertex_url_equals_that_of_the_sdk(access: Access, client: Json) -> None:
     model = replace(
         NEW, api="google-vertex", base_url="https://{location}-aiplatform.googleapis.com"
     )

@@ -76,7 +76,7 @@ async def understood_by_us(base_url: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_we_understand_what_the_sdk_understands(case: str) -> None:
+async def test_responses_are_read_as_the_sdk_reads_them(case: str) -> None:
     async def script(peer: Peer) -> None:
         await sdk_request(peer)
         await peer.send(recording("google-generative-ai", case))

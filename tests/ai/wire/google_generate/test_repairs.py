@@ -48,7 +48,7 @@ def refusal(sentence: str) -> BadRequest:
         "Unable to submit request because Thought signature is not valid.. Learn more: …",
     ],
 )
-def test_a_refused_signature_asks_for_a_request_without_thoughts(sentence: str) -> None:
+def test_a_rejected_signature_is_repaired_by_removing_thinking(sentence: str) -> None:
     signed: Json = {"contents": [{"parts": [{"text": "t", "thoughtSignature": "bad"}]}]}
     unsigned: Json = {"contents": [{"parts": [{"text": "t"}, {"thoughtSignature": UNSIGNED}]}]}
 
@@ -58,7 +58,7 @@ def test_a_refused_signature_asks_for_a_request_without_thoughts(sentence: str) 
 
 
 async def asked(*messages: Message, responses: list[bytes]) -> tuple[list[Json], AssistantMessage]:
-    """The bodies of one call, which are answered one by one, and what they came to."""
+    """Send one call, send ``responses`` in order; return the bodies and the message."""
     bodies: list[Json] = []
 
     async def script(peer: Peer) -> None:
@@ -86,7 +86,7 @@ def signatures(body: Json) -> list[str]:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
+async def test_rejected_signatures_are_removed_and_never_sent_again() -> None:
     error = {"error": {"code": 400, "message": "Corrupted thought signature."}}
     refused = b"HTTP/1.1 400 Bad Request\r\n\r\n" + json.dumps(error).encode()
     earlier_answer = AssistantMessage(
@@ -108,6 +108,6 @@ async def test_refused_signatures_are_healed_and_never_sent_again() -> None:
     assert [note["type"] for note in healed.diagnostics or ()] == ["thinking_signature_rejected"]
     assert [signatures(body) for body in (*bodies, *later)] == [
         ["YmFk", "YmFk", "YmFk"],
-        [UNSIGNED],  # the call of the running turn needs one
-        ["c2ln", "dGV4dA=="],  # those that came since
+        [UNSIGNED],  # the call of the current turn needs a signature
+        ["c2ln", "dGV4dA=="],  # signatures received since then
     ]

@@ -22,7 +22,7 @@ def config(options: StreamOptions, *messages: SystemMessage | UserMessage) -> Js
     return written
 
 
-def test_a_call_without_instructions_or_tools_has_none() -> None:
+def test_a_call_without_instructions_or_tools_sends_neither() -> None:
     payload = encode(Call(model=HISTORY_MODEL, messages=(ASK,)))
 
     assert payload == {
@@ -51,14 +51,14 @@ def test_all_system_messages_become_one_instruction_and_the_final_tools() -> Non
         ({"type": "tool", "name": "peek"}, {"mode": "ANY", "allowedFunctionNames": ["peek"]}),
     ],
 )
-def test_a_choice_of_tools_is_passed_on(choice: ToolChoice, sent: Json) -> None:
+def test_a_tool_choice_is_sent(choice: ToolChoice, sent: Json) -> None:
     assert config(StreamOptions(tool_choice=choice))["toolConfig"] == {
         "functionCallingConfig": sent
     }
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_a_choice_that_cannot_be_made_is_left_out() -> None:
+def test_an_impossible_tool_choice_is_left_out() -> None:
     absent: ToolChoice = {"type": "tool", "name": "gone"}
 
     assert "toolConfig" not in config(StreamOptions(tool_choice="none"), ASK)
@@ -66,7 +66,7 @@ def test_a_choice_that_cannot_be_made_is_left_out() -> None:
 
 
 @pytest.mark.behaviour("google-schemas-are-converted")
-def test_a_server_that_knows_only_openapi_gets_openapi() -> None:
+def test_a_server_without_json_schema_support_gets_openapi_schemas() -> None:
     model = replace(HISTORY_MODEL, compat={"supportsParametersJsonSchema": False})
     bare = Tool(name="bare", description="no arguments", parameters={"type": "object"})
     system = SystemMessage(content="", tools_added=(PEEK, bare))
@@ -94,7 +94,7 @@ def test_a_server_that_knows_only_openapi_gets_openapi() -> None:
     ]
 
 
-def test_a_rest_body_has_the_settings_where_the_api_wants_them() -> None:
+def test_the_rest_body_has_each_setting_in_its_documented_place() -> None:
     body = rest_body(
         {
             "model": "m",
@@ -120,7 +120,7 @@ def test_a_rest_body_has_the_settings_where_the_api_wants_them() -> None:
     }
 
 
-def test_an_instruction_that_a_hook_made_a_content_is_left_alone() -> None:
+def test_a_system_instruction_that_is_already_a_content_is_not_changed() -> None:
     content = {"parts": [{"text": "S"}]}
 
     assert rest_body({"config": {"systemInstruction": content}}) == {
@@ -130,7 +130,7 @@ def test_an_instruction_that_a_hook_made_a_content_is_left_alone() -> None:
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_the_same_call_gives_the_same_bytes() -> None:
+def test_the_same_call_is_encoded_to_the_same_bytes() -> None:
     call = Call(model=HISTORY_MODEL, messages=WITH_TOOL, options=StreamOptions(temperature=0.5))
 
     assert json_bytes(encode(call)) == json_bytes(encode(call))
@@ -159,7 +159,7 @@ def test_the_model_is_part_of_the_address(model_id: str, path: str) -> None:
         (Access(), {}),
     ],
 )
-def test_a_key_and_a_token_go_into_different_headers(
+def test_a_key_and_a_token_are_sent_in_different_headers(
     access: Access, credential: dict[str, str]
 ) -> None:
     call = Call(model=HISTORY_MODEL, messages=(), access=access)

@@ -15,7 +15,7 @@ from tests.ai.wire.google_generate.answers import EDIT, MODEL, answer, called, c
 # Text and thoughts -------------------------------------------------------------------------------
 
 
-def test_texts_and_thoughts_become_blocks_in_the_order_they_came() -> None:
+def test_text_and_thinking_become_blocks_in_the_order_of_arrival() -> None:
     message = answer(
         chunk({"text": "Let ", "thought": True}),
         chunk({"text": "me.", "thought": True}, {"text": "One, "}),
@@ -33,7 +33,7 @@ def test_texts_and_thoughts_become_blocks_in_the_order_they_came() -> None:
 
 
 @pytest.mark.behaviour("gemini-tool-results")
-def test_signatures_are_kept_wherever_they_come() -> None:
+def test_signatures_of_thinking_text_and_calls_are_kept() -> None:
     message = answer(
         chunk({"text": "hm", "thought": True, "thoughtSignature": "dGhvdWdodA=="}),
         chunk({"text": "calling"}),
@@ -64,7 +64,7 @@ def test_an_empty_part_opens_no_block() -> None:
         ([chunk({"text": "ok"})], None),
     ],
 )
-def test_after_a_finish_reason_a_short_silence_is_the_end(
+def test_an_answer_with_a_finish_reason_ends_after_a_short_silence(
     events: list[Json], over_after: float | None
 ) -> None:
     decoder, _ = new_decoder()
@@ -76,7 +76,7 @@ def test_after_a_finish_reason_a_short_silence_is_the_end(
 
 
 @pytest.mark.parametrize("reason", ["STOP", "FINISH_REASON_UNSPECIFIED"])
-def test_a_finish_reason_with_every_event_cuts_nothing_off(reason: str) -> None:
+def test_a_finish_reason_in_every_event_does_not_end_the_answer_early(reason: str) -> None:
     message = answer(
         chunk({"text": "hm", "thought": True}, finish=reason),
         chunk({"text": "one "}, finish=reason),
@@ -92,7 +92,7 @@ def test_a_finish_reason_with_every_event_cuts_nothing_off(reason: str) -> None:
     assert (message.stop_reason, message.raw_stop_reason) == ("toolUse", "STOP")
 
 
-def test_of_several_finish_reasons_the_last_counts() -> None:
+def test_the_last_of_several_finish_reasons_is_used() -> None:
     cut = answer(chunk({"text": "a"}, finish="STOP"), chunk({"text": "b"}, finish="MAX_TOKENS"))
     done = answer(chunk({"text": "a"}, finish="STOP"), b"[DONE]")
 
@@ -113,12 +113,12 @@ def test_a_stream_that_ends_without_a_finish_reason_is_an_error() -> None:
 
 @pytest.mark.behaviour("missing-finish-reason-is-a-stop")
 @pytest.mark.parametrize(("reason", "stop"), [("stop", "stop"), ("max_tokens", "length")])
-def test_reasons_in_lower_case_mean_the_same(reason: str, stop: str) -> None:
+def test_finish_reasons_are_case_insensitive(reason: str, stop: str) -> None:
     assert answer(chunk({"text": "ok"}, finish=reason)).stop_reason == stop
 
 
 @pytest.mark.behaviour("sse-reader-is-lenient", "missing-finish-reason-is-a-stop")
-def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
+def test_a_done_event_can_replace_the_finish_reason() -> None:
     text_answer = answer(chunk({"text": "ok"}), b"[DONE]")
     call_answer = answer(chunk(called("peek", {})), b"[DONE]")
 
@@ -148,13 +148,13 @@ def test_a_gateway_may_end_with_done_in_place_of_a_reason() -> None:
         b'{"promptFeedback":{"safetyRatings":[]}}',
     ],
 )
-def test_an_event_that_says_nothing_is_skipped(nothing: bytes) -> None:
+def test_an_event_without_content_is_skipped(nothing: bytes) -> None:
     message = answer(chunk({"text": "o"}), nothing, chunk({"text": "k"}, finish="STOP"))
 
     assert message.content == (Text(text="ok"),)
 
 
-def test_an_answer_names_its_id_and_the_model_that_gave_it_if_it_is_another() -> None:
+def test_the_response_id_and_a_different_model_are_recorded() -> None:
     same = answer(chunk({"text": "ok"}, finish="STOP", responseId="r", modelVersion=MODEL.id))
     other = answer(chunk({"text": "ok"}, finish="STOP", modelVersion="models/gemini-3-pro"))
 
@@ -166,7 +166,7 @@ def test_an_answer_names_its_id_and_the_model_that_gave_it_if_it_is_another() ->
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_parallel_calls_keep_their_arguments_apart() -> None:
+def test_parallel_calls_do_not_mix_their_arguments() -> None:
     message = answer(
         chunk(called("peek", {"path": "a"}, id="x"), called("peek", {"path": "b"}, id="y")),
         chunk({"text": ""}, finish="STOP"),
@@ -180,7 +180,7 @@ def test_parallel_calls_keep_their_arguments_apart() -> None:
 
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
-def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
+def test_calls_with_a_missing_or_repeated_id_get_a_unique_one() -> None:
     message = answer(
         chunk(called("peek"), called("peek", id="x"), called("peek", id="x"), finish="STOP")
     )
@@ -202,7 +202,7 @@ def test_calls_without_an_id_or_with_the_same_one_get_their_own() -> None:
         ("", {}),
     ],
 )
-def test_arguments_come_missing_as_an_object_or_as_text(args: Any, arguments: Json) -> None:
+def test_arguments_can_be_missing_an_object_or_text(args: Any, arguments: Json) -> None:
     message = answer(chunk(called("peek", args), finish="STOP"))
 
     assert [call.arguments for call in message.tool_calls] == [arguments]
@@ -210,7 +210,7 @@ def test_arguments_come_missing_as_an_object_or_as_text(args: Any, arguments: Js
 
 
 @pytest.mark.parametrize("args", [[1], 7, "{half"])
-def test_arguments_that_are_no_object_are_reported(args: Any) -> None:
+def test_arguments_that_are_not_an_object_are_reported(args: Any) -> None:
     message = answer(chunk(called("peek", args, id="x"), finish="STOP"))
 
     assert isinstance(message.diagnostics, tuple)
@@ -232,7 +232,7 @@ def test_flattened_arguments_of_a_known_tool_are_rebuilt() -> None:
 
 
 @pytest.mark.behaviour("usage-is-counted-once")
-def test_cached_input_and_thoughts_are_counted_once() -> None:
+def test_cached_input_and_thinking_tokens_are_counted_once() -> None:
     counts = {
         "promptTokenCount": 110,
         "cachedContentTokenCount": 100,
@@ -250,7 +250,7 @@ def test_cached_input_and_thoughts_are_counted_once() -> None:
 
 
 @pytest.mark.behaviour("usage-is-not-erased")
-def test_a_later_event_does_not_erase_what_an_earlier_one_counted() -> None:
+def test_a_later_event_does_not_erase_earlier_counts() -> None:
     message = answer(
         chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "cachedContentTokenCount": 4}),
         chunk({"text": "b"}, usageMetadata={"promptTokenCount": 9, "candidatesTokenCount": 2}),
@@ -261,7 +261,7 @@ def test_a_later_event_does_not_erase_what_an_earlier_one_counted() -> None:
     assert message.usage == Usage(input=5, output=2, cache_read=4, total_tokens=11)
 
 
-def test_what_was_counted_is_known_while_the_answer_streams() -> None:
+def test_the_usage_is_available_while_the_answer_streams() -> None:
     decoder, builder = new_decoder()
     event = chunk({"text": "a"}, usageMetadata={"promptTokenCount": 9, "candidatesTokenCount": 1})
 

@@ -15,7 +15,7 @@ from tests.ai.wire.google_generate.answers import EDIT, answer, called, chunk, f
 
 
 @pytest.mark.behaviour("gemini-bad-stops")
-def test_calls_of_an_answer_that_was_cut_are_no_normal_tool_use() -> None:
+def test_calls_of_a_truncated_answer_have_the_stop_reason_length() -> None:
     message = answer(chunk(called("peek", {}), finish="MAX_TOKENS"))
 
     assert (message.stop_reason, message.raw_stop_reason) == ("length", "MAX_TOKENS")
@@ -25,7 +25,7 @@ def test_calls_of_an_answer_that_was_cut_are_no_normal_tool_use() -> None:
 @pytest.mark.parametrize(
     "reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "OTHER", "BRAND_NEW_REASON"]
 )
-def test_a_stop_by_a_slip_can_be_recovered_from(reason: str) -> None:
+def test_a_malformed_call_or_unknown_stop_raises_a_retryable_error(reason: str) -> None:
     broken = chunk(finish=reason)
     broken["candidates"][0]["finishMessage"] = "Malformed function call: peek("
 
@@ -42,7 +42,7 @@ def test_a_stop_by_a_slip_can_be_recovered_from(reason: str) -> None:
 @pytest.mark.parametrize(
     "reason", ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"]
 )
-def test_a_stop_by_a_filter_is_a_refusal(reason: str) -> None:
+def test_a_stop_by_a_filter_raises_answer_refused(reason: str) -> None:
     error, _ = failure(chunk({"text": "part"}), chunk(finish=reason))
 
     assert isinstance(error, AnswerRefused)
@@ -50,13 +50,13 @@ def test_a_stop_by_a_filter_is_a_refusal(reason: str) -> None:
     assert error.message == f"Provider finish_reason: {reason}"
 
 
-def test_a_missing_signature_is_our_fault_and_not_worth_a_retry() -> None:
+def test_a_missing_signature_raises_bad_request() -> None:
     error, _ = failure(chunk(finish="MISSING_THOUGHT_SIGNATURE"))
 
     assert isinstance(error, BadRequest)
 
 
-def test_a_blocked_prompt_is_a_refusal() -> None:
+def test_a_blocked_prompt_raises_answer_refused() -> None:
     feedback = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": "not allowed"}
 
     error, _ = failure({"promptFeedback": feedback, "usageMetadata": {"promptTokenCount": 5}})
@@ -67,7 +67,7 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
 
 @pytest.mark.behaviour("gemini-empty-stop-is-retried")
 @pytest.mark.parametrize("parts", [[], [{"text": ""}], [{"text": "hm", "thought": True}]])
-def test_a_stop_without_an_answer_is_worth_a_retry(parts: list[Json]) -> None:
+def test_a_stop_without_an_answer_raises_a_retryable_error(parts: list[Json]) -> None:
     error, _ = failure(chunk(*parts, finish="STOP"))
 
     assert isinstance(error, BadAnswer)
@@ -103,7 +103,7 @@ ANYTHING = st.recursive(
 
 
 def shaped(*names: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Objects with fields of these names, mostly as they should be, at times anything."""
+    """Objects with fields of these names, mostly valid, sometimes of any value."""
     fields = {**{name: ANYTHING | st.text(max_size=8) for name in names}, **inner}
     return st.fixed_dictionaries({}, optional=fields) | ANYTHING
 
@@ -127,12 +127,12 @@ VALID = json.dumps(
 
 
 @given(st.lists(EVENTS, max_size=4))
-def test_any_event_is_understood_or_a_provider_error(events: list[Any]) -> None:
+def test_any_event_is_read_or_raises_a_provider_error(events: list[Any]) -> None:
     feed_all([json.dumps(event).encode() for event in events])
 
 
 @given(st.lists(st.integers(0, len(VALID) - 1), max_size=4), st.binary(max_size=4))
-def test_damaged_events_are_understood_or_a_provider_error(at: list[int], noise: bytes) -> None:
+def test_damaged_events_are_read_or_raise_a_provider_error(at: list[int], noise: bytes) -> None:
     damaged = bytearray(VALID)
     for place in at:
         damaged[place : place + len(noise)] = noise

@@ -52,7 +52,7 @@ def test_references_are_inlined_and_definitions_dropped() -> None:
 
 
 @pytest.mark.behaviour("google-schemas-are-converted")
-def test_a_recursive_type_ends_where_it_repeats() -> None:
+def test_a_recursive_type_is_cut_off_at_the_first_repetition() -> None:
     tree = of(children={"type": "array", "items": {"$ref": "#/$defs/Tree"}})
 
     schema = json_schema({"$defs": {"Tree": tree}, **of(root={"$ref": "#/$defs/Tree"})})
@@ -61,7 +61,7 @@ def test_a_recursive_type_ends_where_it_repeats() -> None:
     assert schema == of(root=of(children=inner))
 
 
-def test_types_that_all_name_each_other_do_not_explode() -> None:
+def test_mutually_recursive_types_are_inlined_up_to_a_limit() -> None:
     names = [f"T{number}" for number in range(12)]
     every = of(**{name: {"$ref": f"#/$defs/{name}"} for name in names})
 
@@ -88,11 +88,11 @@ def test_types_that_all_name_each_other_do_not_explode() -> None:
         (of(**{"$schema": {"type": "string"}, "examples": {}}),) * 2,
     ],
 )
-def test_what_servers_refuse_is_converted_or_dropped(schema: Json, sent: Json) -> None:
+def test_unsupported_keywords_are_converted_or_dropped(schema: Json, sent: Json) -> None:
     assert json_schema(schema) == sent
 
 
 @pytest.mark.behaviour("bad-schema-is-isolated")
 @given(odd_schemas())
-def test_no_schema_is_too_odd(schema: Json) -> None:
+def test_converting_any_schema_twice_changes_nothing(schema: Json) -> None:
     assert json_schema(json_schema(schema)) == json_schema(schema)

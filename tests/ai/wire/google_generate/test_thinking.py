@@ -33,7 +33,7 @@ def config(
     return thinking_config(Call(model=model, messages=(), options=options), compat_of(model))
 
 
-def test_a_model_that_does_not_think_is_not_asked_to() -> None:
+def test_a_model_without_reasoning_gets_no_thinking_config() -> None:
     assert config("gemini-2.0-flash", "high", reasoning=False) is None
 
 
@@ -50,7 +50,7 @@ def test_a_model_that_does_not_think_is_not_asked_to() -> None:
         ("gemini-2.5-pro", None, {"thinkingBudget": 128}),
     ],
 )
-def test_off_is_the_least_that_a_model_can_do(
+def test_off_is_sent_as_the_lowest_level_of_the_model(
     model_id: str, words: dict[str, str | None] | None, expected: Json
 ) -> None:
     assert config(model_id, "off", words=words) == expected
@@ -67,7 +67,7 @@ def test_off_is_the_least_that_a_model_can_do(
         ("gemini-2.5-pro", "high", None, {"thinkingBudget": 16_384}),
     ],
 )
-def test_a_level_is_asked_for_by_name_or_by_tokens(
+def test_a_level_is_sent_as_a_name_or_as_a_token_budget(
     model_id: str, level: ThinkingLevel, words: dict[str, str | None] | None, expected: Json
 ) -> None:
     assert config(model_id, level, words=words) == {"includeThoughts": True, **expected}
@@ -82,7 +82,7 @@ def test_a_level_is_asked_for_by_name_or_by_tokens(
         ("gemini-2.5-flash", 4096, 40_000, 3072),
     ],
 )
-def test_a_budget_stays_within_the_model_and_leaves_room_to_answer(
+def test_a_budget_is_within_the_model_limits_and_leaves_tokens_for_the_answer(
     model_id: str, max_tokens: int, requested: int, budget: int
 ) -> None:
     sent = config(model_id, "high", max_tokens=max_tokens, budgets={"high": requested})

@@ -44,17 +44,17 @@ def model(model_id: str) -> Model:
         ("proxied-model", replace(OLD, images_in_results=True)),
     ],
 )
-def test_capabilities_follow_from_the_name(model_id: str, traits: Compat) -> None:
+def test_capabilities_are_derived_from_the_model_id(model_id: str, traits: Compat) -> None:
     assert compat_of(model(model_id)) == traits
 
 
-def test_words_for_levels_mean_that_thinking_goes_by_level() -> None:
+def test_a_thinking_level_map_enables_thinking_levels() -> None:
     gemma = replace(model("gemma-4-31b-it"), thinking_level_map={"off": None, "high": "HIGH"})
 
     assert compat_of(gemma) == replace(OLD, thinking_levels=True)
 
 
-def test_a_server_may_know_only_the_older_way_to_declare_tools() -> None:
+def test_a_flag_disables_json_schemas_for_tools() -> None:
     older = replace(model("gemini-3-flash"), compat={"supportsParametersJsonSchema": False})
 
     assert compat_of(older) == replace(NEW, json_schema=False)

@@ -4,7 +4,7 @@ from pi.ai.messages import Usage
 from pi.ai.wire.google_generate.response import UsageCounter, UsageMetadata
 
 
-def test_what_an_event_does_not_count_stays_as_an_earlier_one_said() -> None:
+def test_a_count_missing_in_a_later_event_is_kept() -> None:
     tally = UsageCounter()
     tally.update(UsageMetadata(prompt_token_count=9, cached_content_token_count=4))
     tally.update(UsageMetadata(candidates_token_count=2, thoughts_token_count=3))
@@ -13,14 +13,14 @@ def test_what_an_event_does_not_count_stays_as_an_earlier_one_said() -> None:
     assert tally.usage() == Usage(input=6, output=8, cache_read=4, reasoning=3)
 
 
-def test_more_from_the_cache_than_there_was_is_no_negative_count() -> None:
+def test_more_cached_than_prompt_tokens_do_not_result_in_a_negative_count() -> None:
     tally = UsageCounter()
     tally.update(UsageMetadata(prompt_token_count=1, cached_content_token_count=4))
 
     assert tally.usage() == Usage(cache_read=4)
 
 
-def test_the_value_is_the_same_until_an_event_counts_anew() -> None:
+def test_the_usage_object_is_reused_until_a_count_changes() -> None:
     tally = UsageCounter()
     nothing = tally.usage()
     tally.update(UsageMetadata(prompt_token_count=1))

@@ -32,7 +32,7 @@ KEY = Access(api_key="KEY", kind="api_key")
         ("eu", "aiplatform.eu.rep.googleapis.com"),
     ],
 )
-def test_a_token_is_used_in_a_project_and_a_place(location: str, host: str) -> None:
+def test_the_url_for_a_token_contains_project_and_location(location: str, host: str) -> None:
     access = token(GOOGLE_CLOUD_PROJECT="p", GOOGLE_CLOUD_LOCATION=location)
 
     assert models_url(call(access)) == f"https://{host}/v1/projects/p/locations/{location}/{TAIL}"
@@ -42,13 +42,13 @@ def test_a_token_is_used_in_a_project_and_a_place(location: str, host: str) -> N
 @pytest.mark.parametrize(
     "location", ["GOOGLE_VERTEX_LOCATION", "GOOGLE_CLOUD_LOCATION", "VERTEX_LOCATION"]
 )
-def test_project_and_place_have_several_names(project: str, location: str) -> None:
+def test_project_and_location_are_read_from_several_variables(project: str, location: str) -> None:
     access = token(**{project: "p", location: "global"})
 
     assert models_url(call(access)).endswith(f"/projects/p/locations/global/{TAIL}")
 
 
-def test_a_key_needs_neither() -> None:
+def test_the_url_for_a_key_contains_no_project_or_location() -> None:
     assert models_url(call(KEY)) == f"https://aiplatform.googleapis.com/v1/{TAIL}"
 
 
@@ -60,11 +60,11 @@ def test_a_key_needs_neither() -> None:
         ("https://v1.test", f"https://v1.test/v1/{TAIL}"),
     ],
 )
-def test_a_base_url_of_ones_own_may_name_the_version(base: str, address: str) -> None:
+def test_a_custom_base_url_can_contain_the_version(base: str, address: str) -> None:
     assert models_url(call(KEY, base)) == address
 
 
-def test_variables_of_the_request_beat_those_of_the_provider() -> None:
+def test_variables_of_the_request_override_those_of_the_provider() -> None:
     access = token(GCLOUD_PROJECT="p", GOOGLE_CLOUD_LOCATION="us-east1")
 
     address = models_url(call(access, env={"GOOGLE_CLOUD_LOCATION": "global"}))
@@ -83,7 +83,9 @@ def test_variables_of_the_request_beat_those_of_the_provider() -> None:
         ),
     ],
 )
-def test_what_is_missing_is_named(env: dict[str, str], missing: str) -> None:
+def test_a_missing_project_or_location_is_named_in_the_error(
+    env: dict[str, str], missing: str
+) -> None:
     with pytest.raises(BadRequest, match=missing) as caught:
         models_url(call(token(**env)))
 

@@ -26,7 +26,7 @@ PICTURE = Image(data=PNG, mime_type="image/png")
 
 
 def model(id: str = "mistral-medium-latest", **fields: Any) -> Model:
-    """A model that sees."""
+    """A model with image input."""
     known: dict[str, Any] = {
         "name": id,
         "api": API,
@@ -64,7 +64,7 @@ def peek(id: str) -> ToolCall:
 
 
 def result(id: str, *content: Text | Image) -> ToolResultMessage:
-    """What the tool came to."""
+    """The result of the tool."""
     return ToolResultMessage(tool_call_id=id, tool_name="peek", content=content)
 
 

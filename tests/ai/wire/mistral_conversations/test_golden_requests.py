@@ -23,7 +23,7 @@ def comparable(named: Any) -> Json:
     return {**lower, "user-agent": lower["user-agent"].partition(" (")[0]}
 
 
-def test_no_recorded_case_is_left_out() -> None:
+def test_all_recorded_cases_are_present() -> None:
     assert [row["reasoning"] for row in ROWS] == ["off", "high"]
 
 

@@ -36,7 +36,7 @@ def called(id: str, index: int) -> Json:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_a_turn_is_written_as_mistral_wants_it() -> None:
+def test_a_turn_is_encoded_in_the_format_of_mistral() -> None:
     assert encoded(*TURN[1:]) == [
         {"role": "user", "content": [text("see"), IMAGE]},
         {
@@ -53,7 +53,7 @@ def test_a_turn_is_written_as_mistral_wants_it() -> None:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped", "tool-call-ids-are-valid")
-def test_words_and_ids_of_another_model_are_made_plain() -> None:
+def test_thinking_and_ids_of_another_model_are_converted() -> None:
     foreign = assistant_message(
         Thinking(thinking="hm", thinking_signature="x"), peek("call_1|fc_1"), by=model("other")
     )
@@ -70,7 +70,7 @@ def test_words_and_ids_of_another_model_are_made_plain() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_a_signed_thought_goes_back_signed() -> None:
+def test_signed_thinking_is_replayed_with_its_signature() -> None:
     messages = encoded(HELLO, assistant_message(Thinking(thinking="", thinking_signature="s")))
 
     assert messages[1]["content"] == [
@@ -96,7 +96,7 @@ def test_empty_parts_are_left_out_or_replaced() -> None:
     ]
 
 
-def test_a_system_message_in_the_middle_stays_there_with_its_sections() -> None:
+def test_a_later_system_message_is_kept_in_place_with_its_sections() -> None:
     messages = encoded(
         HELLO,
         SystemMessage(content="rule", sections={"cwd": "here", "gone": None}),

@@ -1,4 +1,4 @@
-"""Mistral's SDK as the judge: the requests it makes of our payloads, and what it reads."""
+"""Mistral's SDK as the oracle: its requests from our payloads, and its decoded responses."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def sdk(arguments: Json, answer: bytes) -> tuple[Json, list[Json]]:
 
 
 @pytest.mark.parametrize("asked", CALLS.values(), ids=CALLS.keys())
-async def test_our_body_is_the_one_that_the_sdk_sends(asked: Call) -> None:
+async def test_the_request_body_equals_that_of_the_sdk(asked: Call) -> None:
     ours = rest_body(encode(asked))
 
     theirs, _ = await sdk(ours, recording(API, "text"))
@@ -76,7 +76,7 @@ async def test_our_body_is_the_one_that_the_sdk_sends(asked: Call) -> None:
     "case",
     ["text", "thinking", "tool_call", "parallel_tools", "usage_cache", "length", "unicode"],
 )
-async def test_we_read_in_an_answer_what_the_sdk_reads(case: str) -> None:
+async def test_responses_are_read_as_the_sdk_reads_them(case: str) -> None:
     arguments = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     _, chunks = await sdk(arguments, recording(API, case))
 
@@ -98,7 +98,7 @@ def ours(message: AssistantMessage) -> Json:
 
 
 def understood(chunks: list[Json]) -> Json:
-    """The sum of the SDK's chunks, in our words."""
+    """The joined chunks of the SDK, in our format."""
     choices = [chunk["choices"][0] for chunk in chunks]
     contents = [choice["delta"].get("content") or "" for choice in choices]
     parts: list[Json] = [

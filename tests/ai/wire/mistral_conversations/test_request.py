@@ -15,7 +15,7 @@ from tests.ai.wire.mistral_conversations.calls import HELLO, TURN, call, model
 SYSTEM = SystemMessage(content="S", tools_added=(PEEK,))
 
 
-def test_a_bare_question_is_a_small_payload() -> None:
+def test_a_request_with_only_a_message_has_a_minimal_payload() -> None:
     assert encode(call()) == {
         "model": "mistral-medium-latest",
         "stream": True,
@@ -24,7 +24,7 @@ def test_a_bare_question_is_a_small_payload() -> None:
     }
 
 
-def test_what_the_caller_says_is_in_the_payload_and_sampling_comes_last() -> None:
+def test_options_of_the_caller_are_in_the_payload_and_sampling_parameters_come_last() -> None:
     target = model(sampling_params={"topP": 0.5, "randomSeed": 1})
 
     payload = encode(
@@ -61,12 +61,12 @@ def test_what_the_caller_says_is_in_the_payload_and_sampling_comes_last() -> Non
         ({"type": "tool", "name": "gone"}, None),
     ],
 )
-def test_choices_are_written_in_the_words_of_the_wire(choice: Any, sent: Any) -> None:
+def test_tool_choices_are_encoded_in_the_format_of_the_wire(choice: Any, sent: Any) -> None:
     assert encode(call(SYSTEM, HELLO, tool_choice=choice)).get("toolChoice") == sent
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_without_tools_there_is_neither_a_list_nor_a_choice() -> None:
+def test_a_request_without_tools_has_neither_tools_nor_a_tool_choice() -> None:
     payload = encode(call(HELLO, tool_choice="auto"))
 
     assert not payload.keys() & {"tools", "toolChoice"}
@@ -86,7 +86,7 @@ def test_without_tools_there_is_neither_a_list_nor_a_choice() -> None:
         ("mistral-large-4-0", "low", {"low": "low"}, {"reasoningEffort": "low"}),
     ],
 )
-def test_thinking_is_asked_for_as_the_model_takes_it(
+def test_thinking_is_requested_in_the_format_of_the_model(
     id: str, level: Any, words: Any, sent: Json
 ) -> None:
     target = model(id, reasoning=True)
@@ -100,7 +100,7 @@ def test_thinking_is_asked_for_as_the_model_takes_it(
     } == sent
 
 
-def test_a_model_that_does_not_think_is_not_asked_to() -> None:
+def test_a_model_without_reasoning_gets_no_reasoning_effort() -> None:
     assert "reasoningEffort" not in encode(call(reasoning="high"))
 
 
@@ -109,7 +109,7 @@ def test_a_model_that_does_not_think_is_not_asked_to() -> None:
 LATER = (SYSTEM, HELLO, SystemMessage(content="later"), UserMessage(content="b"))
 
 
-def test_later_system_messages_join_the_first_unless_the_model_takes_them() -> None:
+def test_later_system_messages_are_merged_unless_the_model_supports_them() -> None:
     able = model(compat={"supportsMidConvoSystemMessages": True})
 
     joined = encode(call(*LATER))["messages"]
@@ -125,7 +125,7 @@ def test_later_system_messages_join_the_first_unless_the_model_takes_them() -> N
     ]
 
 
-def test_a_flag_of_the_wrong_type_says_where_to_correct_it() -> None:
+def test_a_flag_of_the_wrong_type_raises_with_the_model() -> None:
     target = model("m", compat={"supportsMidConvoSystemMessages": 1})
 
     with pytest.raises(BadRequest, match="The compat flags of model 'm' cannot be read"):
@@ -135,7 +135,7 @@ def test_a_flag_of_the_wrong_type_says_where_to_correct_it() -> None:
 # HTTP --------------------------------------------------------------------------------------------
 
 
-def test_the_body_has_the_names_of_the_rest_api_and_leaves_content_alone() -> None:
+def test_the_body_has_the_field_names_of_the_rest_api_and_unchanged_content() -> None:
     parameters = {"type": "object", "properties": {"camelCase": {"maxLength": 1}}}
     tools = SystemMessage(content="S", tools_added=(replace(PEEK, parameters=parameters),))
     forced = {"type": "tool", "name": "peek"}

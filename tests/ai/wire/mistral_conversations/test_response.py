@@ -69,7 +69,7 @@ STOP = chunk(finish="stop", usage=USAGE)
 # Blocks ------------------------------------------------------------------------------------------
 
 
-def test_thoughts_and_words_alternate_in_any_form() -> None:
+def test_alternating_thinking_and_text_is_read_in_every_form() -> None:
     message = (
         Answer()
         .feed(
@@ -112,7 +112,7 @@ def test_calls_are_joined_by_index_even_when_their_id_changes_or_is_missing() ->
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_calls_without_an_index_are_joined_by_id_or_by_being_the_last() -> None:
+def test_calls_without_an_index_are_joined_by_id_or_to_the_last_call() -> None:
     message = (
         Answer()
         .feed(
@@ -141,7 +141,7 @@ def test_calls_without_an_index_are_joined_by_id_or_by_being_the_last() -> None:
         ['"{\\"a\\":1,\\"b\\":2}"'],
     ],
 )
-def test_arguments_in_any_form_give_the_same_call(pieces: list[Any]) -> None:
+def test_arguments_in_any_form_result_in_the_same_call(pieces: list[Any]) -> None:
     chunks = [chunk(tool_calls=[call(piece, id="aaaaaaaaa", index=0)]) for piece in pieces]
 
     (made,) = Answer().feed(*chunks, STOP).message.tool_calls
@@ -151,7 +151,7 @@ def test_arguments_in_any_form_give_the_same_call(pieces: list[Any]) -> None:
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
 @pytest.mark.parametrize("missing", [None, "", "null"])
-def test_a_missing_id_becomes_one_that_may_be_sent_back(missing: str | None) -> None:
+def test_a_missing_call_id_is_replaced_by_a_unique_valid_one(missing: str | None) -> None:
     calls = [call("{}", id=missing, index=0), call("{}", id=missing, index=1)]
 
     first, second = Answer().feed(chunk(tool_calls=calls), STOP).message.tool_calls
@@ -161,7 +161,7 @@ def test_a_missing_id_becomes_one_that_may_be_sent_back(missing: str | None) -> 
     assert first.id != second.id
 
 
-def test_a_name_may_come_after_the_first_piece() -> None:
+def test_a_tool_name_can_arrive_after_the_first_piece() -> None:
     pieces = [call("{", name="", index=0), call("}", name="peek", index=0)]
 
     (made,) = Answer().feed(*(chunk(tool_calls=[piece]) for piece in pieces), STOP).message.content
@@ -177,7 +177,7 @@ def test_a_name_may_come_after_the_first_piece() -> None:
 @pytest.mark.parametrize(
     "cached", [{"num_cached_tokens": 2}, {"prompt_tokens_details": {"cached_tokens": 2}}]
 )
-def test_cached_and_thought_tokens_are_not_counted_twice(cached: Any) -> None:
+def test_cached_and_reasoning_tokens_are_not_counted_twice(cached: Any) -> None:
     counts = {**USAGE, **cached, "completion_tokens_details": {"reasoning_tokens": 1}}
 
     usage = Answer().feed(chunk(finish="stop", usage=counts)).message.usage
@@ -262,14 +262,14 @@ def test_a_stream_that_lacks_only_its_usage_is_complete() -> None:
         (b'{"choices":7,nonsense', BadAnswer),
     ],
 )
-def test_errors_in_the_stream_are_typed(event: Any, kind: type[ProviderError]) -> None:
+def test_errors_in_the_stream_raise_typed_errors(event: Any, kind: type[ProviderError]) -> None:
     with pytest.raises(ProviderError) as failed:
         Answer().feed(event)
 
     assert type(failed.value) is kind
 
 
-def test_an_event_that_is_no_json_is_quoted() -> None:
+def test_an_event_that_is_not_json_is_quoted_in_the_error() -> None:
     with pytest.raises(BadAnswer, match="The server sent an event that is not JSON: nonsense"):
         Answer().feed(b"nonsense")
 
@@ -279,5 +279,5 @@ def test_an_event_that_is_no_json_is_quoted() -> None:
     "event",
     [b"", b" ", b"null", b"[]", {}, {"choices": None}, {"choices": [None]}, chunk(content=None)],
 )
-def test_chunks_that_say_nothing_are_skipped(event: Any) -> None:
+def test_chunks_without_content_are_skipped(event: Any) -> None:
     assert Answer().feed(event, STOP).message.content == ()

@@ -43,7 +43,7 @@ PEEK = Tool(
 
 
 def model_with(compat: Json | None = None, **fields: object) -> Model:
-    """A thinking model that sees, served from this machine unless ``fields`` say otherwise."""
+    """A local model with reasoning and image input, unless ``fields`` differ."""
     return msgspec.convert(
         {
             "id": "m",
@@ -70,7 +70,7 @@ def call_with(
     options: StreamOptions | None = None,
     key: str | None = "KEY",
 ) -> Call:
-    """A request with ``messages``, or with one that says hello."""
+    """A request with ``messages``, or with a greeting."""
     return Call(
         model=model,
         messages=messages or (UserMessage(content="hi"),),
@@ -80,7 +80,7 @@ def call_with(
 
 
 def answered(*blocks: Text | Thinking | ToolCall, model: Model = MODEL) -> AssistantMessage:
-    """What ``model`` said."""
+    """An answer of ``model``."""
     return AssistantMessage(
         content=blocks,
         api=model.api,
@@ -96,13 +96,13 @@ def peeked(id: str, **arguments: object) -> ToolCall:
 
 
 def resulted(id: str, *blocks: Text | Image) -> ToolResultMessage:
-    """What the tool gave."""
+    """The result of the tool."""
     return ToolResultMessage(tool_call_id=id, tool_name="peek", content=blocks)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a decoder made of some events."""
+    """The decoded answer of some events."""
 
     message: AssistantMessage
     events: tuple[StreamEvent, ...]

@@ -38,7 +38,7 @@ STRICT = replace(PEEK, constrained_sampling={"type": "json_schema", "strict": "p
 
 
 class Server:
-    """Gives its answers one after the other and keeps what it was asked."""
+    """A server that sends its responses in order and records the request bodies."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -80,7 +80,7 @@ def strict_call(url: str) -> Call:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_server_that_refuses_strict_schemas_is_asked_once_more_without_them() -> None:
+async def test_rejected_strict_schemas_are_retried_once_as_loose_schemas() -> None:
     async with server([REFUSED, GREETING]) as found:
         message, _ = await asked(strict_call(found.url))
 
@@ -90,7 +90,7 @@ async def test_a_server_that_refuses_strict_schemas_is_asked_once_more_without_t
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_session_does_not_ask_for_a_refused_strictness_again() -> None:
+async def test_rejected_strict_schemas_are_not_sent_again_in_the_session() -> None:
     async with server([REFUSED, GREETING, GREETING]) as found:
         first = strict_call(found.url)
         message, _ = await asked(first)
@@ -102,7 +102,7 @@ async def test_a_session_does_not_ask_for_a_refused_strictness_again() -> None:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_server_that_refuses_loose_schemas_too_is_not_asked_again() -> None:
+async def test_rejected_loose_schemas_are_not_retried() -> None:
     async with server([REFUSED, REFUSED]) as found:
         message, stream = await asked(strict_call(found.url))
 
@@ -111,7 +111,7 @@ async def test_a_server_that_refuses_loose_schemas_too_is_not_asked_again() -> N
     assert len(found.bodies) == 2
 
 
-async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
+async def test_a_rejected_request_without_strict_schemas_is_not_retried() -> None:
     async with server([REFUSED]) as found:
         call = call_with(model=model_with(baseUrl=f"{found.url}/v1"))
         message, _ = await asked(call)
@@ -122,7 +122,7 @@ async def test_a_refusal_that_has_nothing_to_do_with_schemas_is_final() -> None:
 
 @pytest.mark.behaviour("terminal-event-ends-the-stream")
 @pytest.mark.parametrize("ending", ["close", "reset", pytest.param("hold", marks=pytest.mark.full)])
-async def test_a_finish_reason_is_enough_where_nothing_follows_it(
+async def test_a_finish_reason_completes_an_answer_without_further_events(
     ending: Literal["close", "reset", "hold"],
 ) -> None:
     event = b'data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}\n\n'

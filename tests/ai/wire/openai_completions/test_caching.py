@@ -65,7 +65,7 @@ SYSTEM = SystemMessage(content="S", tools_added=(PEEK,))
         ("long", {"supportsLongCacheRetention": False}, MARK),
     ],
 )
-def test_a_breakpoint_lives_as_long_as_the_requested_cache(
+def test_a_breakpoint_has_the_requested_cache_duration(
     retention: CacheRetention, flags: Json, mark: Json
 ) -> None:
     sent = body(SYSTEM, UserMessage(content="a"), retention=retention, compat=ANTHROPIC | flags)
@@ -76,7 +76,7 @@ def test_a_breakpoint_lives_as_long_as_the_requested_cache(
     assert "prompt_cache_retention" not in sent
 
 
-def test_nothing_is_marked_when_caching_is_off() -> None:
+def test_no_cache_breakpoints_are_set_when_caching_is_off() -> None:
     sent = body(SYSTEM, UserMessage(content="a"), retention="none", compat=ANTHROPIC)
 
     assert "cache_control" not in str(sent)
@@ -96,7 +96,7 @@ def test_the_latest_result_of_a_tool_is_a_breakpoint_too() -> None:
     assert sent["messages"][2]["content"] == [{"type": "text", "text": "R", "cache_control": MARK}]
 
 
-def test_the_breakpoint_is_on_text_if_there_is_some() -> None:
+def test_the_breakpoint_is_set_on_text_if_the_message_has_any() -> None:
     picture = Image(data="AAAA", mime_type="image/png")
 
     both = body(UserMessage(content=(Text(text="a"), picture)), compat=ANTHROPIC)
@@ -120,7 +120,7 @@ STICKY = {"sendSessionAffinityHeaders": True}
         ({"sessionAffinityFormat": "openrouter"}, {"x-session-id"}),
     ],
 )
-def test_the_session_is_sent_in_the_servers_headers(flags: Json, names: set[str]) -> None:
+def test_the_session_is_sent_in_the_headers_of_the_server(flags: Json, names: set[str]) -> None:
     options = StreamOptions(session_id="SESS")
 
     sent = headers(call_with(model=model_with(STICKY | flags), options=options))
@@ -128,7 +128,7 @@ def test_the_session_is_sent_in_the_servers_headers(flags: Json, names: set[str]
     assert {name for name, value in sent.items() if value == "SESS"} == names
 
 
-def test_without_a_session_or_a_cache_no_affinity_is_asked_for() -> None:
+def test_no_affinity_header_is_sent_without_a_session_or_a_cache() -> None:
     model = model_with(STICKY)
     uncached = StreamOptions(session_id="SESS", cache_retention="none")
 

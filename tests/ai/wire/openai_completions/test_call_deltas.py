@@ -31,7 +31,7 @@ def ids_and_arguments(answer: Answer) -> list[tuple[str, Json]]:
 @pytest.mark.parametrize(
     "later", [{"id": "other"}, {"id": ""}, {"name": "peek", "id": "other"}, {}]
 )
-def test_pieces_are_joined_by_index_whatever_their_ids(later: dict[str, str]) -> None:
+def test_call_deltas_are_joined_by_index_even_if_their_ids_differ(later: dict[str, str]) -> None:
     answer = joined(
         call('{"pa', id="c1", name="peek"), call('th":"a', **later), call('"}', **later)
     )
@@ -55,7 +55,7 @@ def test_parallel_calls_never_mix_their_arguments() -> None:
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_calls_without_an_index_are_separated_by_id_and_else_continue_the_last() -> None:
+def test_calls_without_an_index_are_separated_by_id_or_continue_the_last() -> None:
     answer = joined(
         call('{"path":', index=None, id="c1", name="peek"),
         call('"a"}', index=None),
@@ -68,7 +68,7 @@ def test_calls_without_an_index_are_separated_by_id_and_else_continue_the_last()
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_whole_calls_under_one_index_are_several() -> None:
+def test_several_complete_calls_can_share_one_index() -> None:
     answer = joined(
         call('{"path":"a"}', id="c1", name="peek"), call('{"path":"b"}', id="c2", name="peek")
     )
@@ -76,7 +76,7 @@ def test_whole_calls_under_one_index_are_several() -> None:
     assert ids_and_arguments(answer) == [("c1", {"path": "a"}), ("c2", {"path": "b"})]
 
 
-def test_a_call_without_an_id_gets_one_and_ids_are_never_shared() -> None:
+def test_missing_and_repeated_call_ids_are_replaced() -> None:
     answer = joined(
         call("{}", index=0, name="peek"),
         call("{}", index=1, id="c", name="peek"),
@@ -89,7 +89,7 @@ def test_a_call_without_an_id_gets_one_and_ids_are_never_shared() -> None:
     assert ids[1] == "c"
 
 
-def test_a_number_is_an_id_too() -> None:
+def test_a_number_is_accepted_as_an_id() -> None:
     assert ids_and_arguments(joined(call("{}", id=7, name="peek"))) == [("7", {})]
 
 
@@ -104,7 +104,7 @@ def test_a_number_is_an_id_too() -> None:
     ],
     ids=["object", "parts of an object", "text", "encoded twice"],
 )
-def test_arguments_in_any_form_give_the_same_call(pieces: list[object]) -> None:
+def test_arguments_in_any_form_result_in_the_same_call(pieces: list[object]) -> None:
     answer = joined(call(None, id="c", name="peek"), *map(call, pieces))
 
     assert arguments_of(answer) == [{"path": "a", "n": 3}]
@@ -112,7 +112,7 @@ def test_arguments_in_any_form_give_the_same_call(pieces: list[object]) -> None:
 
 
 @pytest.mark.behaviour("argument-forms-are-equal")
-def test_arguments_that_come_only_at_the_end_give_the_call() -> None:
+def test_a_call_that_arrives_only_in_the_final_message_is_read() -> None:
     made = call('{"path":"a"}', index=None, id="c", name="peek")
     whole = {"choices": [{"message": {"tool_calls": [made]}, "finish_reason": "tool_calls"}]}
 
@@ -121,7 +121,7 @@ def test_arguments_that_come_only_at_the_end_give_the_call() -> None:
     assert arguments_of(answer) == [{"path": "a"}]
 
 
-def test_arguments_wait_for_the_name() -> None:
+def test_arguments_are_kept_until_the_tool_name_arrives() -> None:
     answer = joined(call('{"path":', id="c"), call('"a"}', name="peek"))
 
     assert [(made.name, made.arguments) for made in answer.message.tool_calls] == [
@@ -129,11 +129,11 @@ def test_arguments_wait_for_the_name() -> None:
     ]
 
 
-def test_a_call_without_a_name_is_shown_and_not_dropped() -> None:
+def test_a_call_without_a_name_is_kept() -> None:
     assert [made.name for made in joined(call('{"path":"a"}')).message.tool_calls] == [""]
 
 
-def test_free_text_becomes_the_argument_that_the_tool_declares() -> None:
+def test_free_text_becomes_the_declared_argument_of_the_tool() -> None:
     pieces = [
         {"index": 0, "id": "c", "type": "custom", "custom": {"name": "patch", "input": 'a "'}},
         {"index": 0, "custom": {"input": "b\n\\"}},
@@ -145,7 +145,7 @@ def test_free_text_becomes_the_argument_that_the_tool_declares() -> None:
     assert arguments_of(answer) == [{"diff": 'a "b\n\\'}, {"input": "x"}]
 
 
-def test_what_a_server_attaches_to_a_call_is_kept_for_the_next_request() -> None:
+def test_extra_content_of_a_call_is_kept_for_the_next_request() -> None:
     extra = {"google": {"thought_signature": "c2ln"}}
 
     answer = joined(call("{}", id="c", name="peek") | {"extra_content": extra})
@@ -156,13 +156,13 @@ def test_what_a_server_attaches_to_a_call_is_kept_for_the_next_request() -> None
 
 
 @pytest.mark.parametrize("piece", [None, 7, "x", [], {}, {"index": 0, "function": 5}])
-def test_pieces_that_are_no_calls_are_passed_over(piece: Json) -> None:
+def test_invalid_call_deltas_are_ignored(piece: Json) -> None:
     assert decoded(*says("ok"), calls(piece), DONE).message.content == (Text(text="ok"),)
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
 @given(st.data())
-def test_calls_survive_every_cutting_and_mixing(data: st.DataObject) -> None:
+def test_interleaved_call_deltas_split_anywhere_are_joined(data: st.DataObject) -> None:
     paths = data.draw(st.lists(st.text(max_size=12), min_size=1, max_size=4))
     rest = {at: json.dumps({"path": path}) for at, path in enumerate(paths)}
     pieces = [call(index=at, id=f"c{at}", name="peek") for at in rest]
@@ -176,7 +176,7 @@ def test_calls_survive_every_cutting_and_mixing(data: st.DataObject) -> None:
     assert arguments_of(joined(*pieces)) == [{"path": path} for path in paths]
 
 
-def test_long_arguments_are_not_parsed_again_for_every_name(
+def test_long_arguments_are_not_parsed_again_for_every_delta_with_a_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsed: list[int] = []

@@ -12,12 +12,12 @@ def flags(compat: Json | None = None, **fields: object) -> Compat:
     return compat_of(call_with(model=model_with(compat, **fields)))
 
 
-def test_an_unknown_server_and_one_on_this_machine_are_taken_for_openai() -> None:
+def test_an_unknown_or_local_server_gets_the_default_flags() -> None:
     assert flags() == flags(baseUrl="https://models.example/v1") == Compat()
 
 
 @pytest.mark.behaviour("chat-host-flags")
-def test_unset_flags_are_known_by_the_host() -> None:
+def test_unset_flags_are_derived_from_the_host() -> None:
     assert flags(baseUrl="https://api.deepseek.com/v1") == Compat(
         supports_store=False,
         supports_developer_role=False,
@@ -30,24 +30,24 @@ def test_unset_flags_are_known_by_the_host() -> None:
     )
 
 
-def test_a_host_that_only_looks_like_a_known_one_is_unknown() -> None:
+def test_a_host_that_only_resembles_a_known_one_is_unknown() -> None:
     assert flags(baseUrl="https://notdeepseek.com") == Compat()
     assert flags(baseUrl="https://deepseek.com.example") == Compat()
 
 
-def test_a_provider_behind_another_host_is_known_by_its_id() -> None:
+def test_the_flags_of_a_provider_behind_another_host_are_derived_from_its_id() -> None:
     assert flags(provider="cerebras", baseUrl="https://proxy.example/v1") == flags(
         baseUrl="https://api.cerebras.ai/v1"
     )
 
 
-def test_only_servers_that_are_known_to_accept_them_get_strict_schemas_and_grammars() -> None:
+def test_strict_schemas_and_grammars_are_enabled_for_openai() -> None:
     assert flags(baseUrl="https://api.openai.com/v1") == Compat(
         supports_strict_mode=True, supports_openai_grammar_tools=True
     )
 
 
-def test_what_the_model_says_beats_what_is_known() -> None:
+def test_flags_of_the_model_override_those_of_the_host() -> None:
     own_flags = {
         "supportsStore": True,
         "maxTokensField": "max_completion_tokens",
@@ -67,12 +67,12 @@ def test_flags_of_other_wires_are_ignored() -> None:
     assert flags({"forceAdaptiveThinking": True}) == Compat()
 
 
-def test_a_flag_that_cannot_be_read_is_an_error_that_names_the_model() -> None:
+def test_an_invalid_flag_raises_an_error_that_names_the_model() -> None:
     with pytest.raises(BadRequest, match=r"model 'm'.*thinkingFormat"):
         flags({"thinkingFormat": "telepathy"})
 
 
-def test_a_base_url_that_is_none_is_left_for_the_request_to_complain_about() -> None:
+def test_an_invalid_base_url_gets_the_default_flags() -> None:
     assert flags(baseUrl="http://[::1") == Compat()
 
 
@@ -92,5 +92,5 @@ def test_a_base_url_that_is_none_is_left_for_the_request_to_complain_about() -> 
         ),
     ],
 )
-def test_the_budget_field_follows_both_of_its_flags(compat: Json, field: str | None) -> None:
+def test_the_budget_field_depends_on_both_of_its_flags(compat: Json, field: str | None) -> None:
     assert flags(compat).budget_field == field

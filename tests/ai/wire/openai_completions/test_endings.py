@@ -27,12 +27,12 @@ from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, dec
         ("tool_calls", "stop"),
     ],
 )
-def test_reasons_are_known_in_any_case(word: str, reason: str) -> None:
+def test_finish_reasons_are_case_insensitive(word: str, reason: str) -> None:
     assert complete_reason(word, calls=False) == reason
 
 
 @pytest.mark.behaviour("calls-with-end-turn-run")
-def test_calls_are_to_be_run_unless_the_answer_was_cut() -> None:
+def test_an_answer_with_calls_has_the_stop_reason_tool_use_unless_truncated() -> None:
     assert complete_reason("stop", calls=True) == "toolUse"
     assert complete_reason("tool_calls", calls=True) == "toolUse"
     assert complete_reason("length", calls=True) == "length"
@@ -48,7 +48,9 @@ def test_calls_are_to_be_run_unless_the_answer_was_cut() -> None:
         ("MALFORMED_FUNCTION_CALL", BadAnswer, True),
     ],
 )
-def test_some_reasons_are_failures(word: str, kind: type[ProviderError], retryable: bool) -> None:
+def test_some_finish_reasons_become_errors(
+    word: str, kind: type[ProviderError], retryable: bool
+) -> None:
     problem = failure(word)
 
     assert type(problem) is kind
@@ -61,7 +63,7 @@ SMALL = model_with(contextWindow=1000)
 
 @pytest.mark.behaviour("local-server-context")
 @pytest.mark.parametrize("usage", [Usage(), Usage(input=990, output=1)])
-def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) -> None:
+def test_an_answer_truncated_before_its_first_token_is_a_context_overflow(usage: Usage) -> None:
     problem = no_output_room(call_with(model=SMALL), "length", usage)
 
     assert isinstance(problem, ContextOverflow)
@@ -69,13 +71,13 @@ def test_an_answer_that_was_cut_before_its_first_word_had_no_room(usage: Usage) 
 
 
 @pytest.mark.behaviour("local-server-context")
-def test_an_empty_answer_to_a_full_window_had_no_room() -> None:
+def test_an_empty_answer_with_a_full_context_window_is_a_context_overflow() -> None:
     assert no_output_room(call_with(model=SMALL), "stop", Usage(input=995)) is not None
     assert no_output_room(call_with(model=SMALL), "stop", Usage(input=100)) is None
 
 
 @pytest.mark.behaviour("local-server-context")
-def test_an_empty_answer_to_a_prompt_that_the_server_cut_had_no_room() -> None:
+def test_an_empty_answer_to_a_truncated_prompt_is_a_context_overflow() -> None:
     long = call_with(UserMessage(content="word " * 10_000))
 
     assert no_output_room(long, "stop", Usage(input=4096, output=1)) is not None
@@ -83,12 +85,12 @@ def test_an_empty_answer_to_a_prompt_that_the_server_cut_had_no_room() -> None:
     assert no_output_room(long, "stop", Usage()) is None
 
 
-def test_hidden_thoughts_that_used_up_the_answer_are_no_overflow() -> None:
+def test_hidden_reasoning_that_used_up_max_tokens_is_not_a_context_overflow() -> None:
     assert no_output_room(call_with(model=SMALL), "length", Usage(input=10, output=900)) is None
 
 
 @pytest.mark.behaviour("local-server-context")
-def test_a_local_server_with_no_room_left_gives_a_context_error() -> None:
+def test_an_empty_truncated_answer_of_a_local_server_fails_as_context_overflow() -> None:
     answer = decoded(
         chunk({"role": "assistant", "content": ""}),
         chunk(finish="length"),

@@ -50,7 +50,7 @@ WIRE_HEADERS = {
     "x-session-affinity",
     "x-session-id",
 }
-"""The headers that this wire makes; the others come with a provider's data or its login."""
+"""The headers of this wire; others come from the data or the login of a provider."""
 
 SIGNATURE = "reasoning_content"
 TEMPLATES = {
@@ -115,7 +115,7 @@ def test_a_provider_gets_the_recorded_request(row: Json) -> None:
 
 
 def headers_of_provider(recorded: dict[str, str]) -> dict[str, str]:
-    """What the provider's data, not this wire, adds: also a name other than ours."""
+    """Headers from the data of the provider, not from this wire; also another User-Agent."""
     own = {name: text for name, text in recorded.items() if name not in WIRE_HEADERS}
     agent = recorded["user-agent"]
     return own if agent.startswith("pi (") else {**own, "user-agent": agent}
@@ -142,7 +142,7 @@ FLAGS = [row for row in rows("thinking-formats") if "compat" in row]
 
 
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: f"{row['thinkingFormat']}-{row['level']}")
-def test_a_thinking_format_gives_the_recorded_fields(row: Json) -> None:
+def test_a_thinking_format_is_encoded_as_the_recorded_fields(row: Json) -> None:
     model = mock_model(compat={"thinkingFormat": row["thinkingFormat"], **TEMPLATES})
 
     body = encode(called(model, fixed_conversation(model, SIGNATURE), row["level"]))
@@ -152,7 +152,7 @@ def test_a_thinking_format_gives_the_recorded_fields(row: Json) -> None:
 
 
 @pytest.mark.parametrize("row", FLAGS, ids=lambda row: "-".join(row["compat"]))
-def test_a_single_flag_gives_the_recorded_request(row: Json) -> None:
+def test_a_single_flag_results_in_the_recorded_request(row: Json) -> None:
     model = mock_model(compat=row["compat"])
 
     call = called(model, fixed_conversation(model, SIGNATURE), row["level"])
@@ -223,7 +223,7 @@ SEEING = mock_model(input=["text", "image"])
     [row for row in rows("history-transforms") if row["api"] == API],
     ids=lambda row: row["case"],
 )
-def test_an_awkward_history_gives_the_recorded_messages(row: Json) -> None:
+def test_an_awkward_history_is_encoded_as_the_recorded_messages(row: Json) -> None:
     body = encode(called(SEEING, awkward_history(row["case"]), "high"))
 
     assert json_bytes(body["messages"]) == json_bytes(row["messages"])

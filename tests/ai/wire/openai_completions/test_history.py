@@ -35,7 +35,7 @@ def sent(*messages: Message, model: Model = MODEL) -> list[Json]:
     return found
 
 
-def test_a_model_that_does_not_think_gets_its_instructions_as_system() -> None:
+def test_a_model_without_reasoning_gets_its_instructions_as_a_system_message() -> None:
     plain = model_with(reasoning=False)
 
     assert sent(SystemMessage(content="S"), UserMessage(content="a"), model=plain) == [
@@ -45,13 +45,13 @@ def test_a_model_that_does_not_think_gets_its_instructions_as_system() -> None:
 
 
 @pytest.mark.behaviour("empty-tool-result-placeholder")
-def test_an_image_only_message_carries_no_empty_text() -> None:
+def test_a_message_with_only_an_image_has_no_empty_text() -> None:
     assert sent(UserMessage(content=(Text(text=" "), PICTURE))) == [
         {"role": "user", "content": [PICTURE_PART]}
     ]
 
 
-def test_messages_that_say_nothing_are_left_out() -> None:
+def test_messages_without_text_or_calls_are_left_out() -> None:
     thoughts = answered(Thinking(thinking="hm", thinking_signature="reasoning"))
 
     assert sent(UserMessage(content=""), thoughts, UserMessage(content="b")) == [
@@ -60,7 +60,7 @@ def test_messages_that_say_nothing_are_left_out() -> None:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_pictures_come_after_all_results_of_a_batch() -> None:
+def test_images_are_sent_after_all_results_of_a_batch() -> None:
     assert sent(
         answered(peeked("c1"), peeked("c2")),
         resulted("c1", PICTURE),
@@ -88,7 +88,7 @@ def test_a_blank_result_gets_a_neutral_placeholder() -> None:
     assert messages[1]["content"] == "(no tool output)"
 
 
-def test_pictures_of_results_do_not_follow_them_directly_where_that_is_forbidden() -> None:
+def test_an_assistant_message_separates_results_from_their_images_if_required() -> None:
     model = model_with({"requiresAssistantAfterToolResult": True})
 
     roles = [
@@ -101,7 +101,7 @@ def test_pictures_of_results_do_not_follow_them_directly_where_that_is_forbidden
 
 @pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_thoughts_go_back_in_the_field_they_came_in(field: str) -> None:
+def test_thinking_is_replayed_in_the_field_it_was_received_in(field: str) -> None:
     answer = answered(
         Thinking(thinking="one ", thinking_signature=field),
         Text(text="x"),
@@ -113,14 +113,14 @@ def test_thoughts_go_back_in_the_field_they_came_in(field: str) -> None:
 
 
 @pytest.mark.behaviour("chat-reasoning-replay")
-def test_thoughts_out_of_the_visible_text_are_not_sent_back() -> None:
+def test_thinking_extracted_from_the_visible_text_is_not_replayed() -> None:
     assert sent(answered(Thinking(thinking="hm"), Text(text="x"))) == [
         {"role": "assistant", "content": "x"}
     ]
 
 
 @pytest.mark.behaviour("chat-reasoning-replay")
-def test_reasoning_details_go_back_as_they_came_and_alone() -> None:
+def test_reasoning_details_are_replayed_unchanged_and_without_other_fields() -> None:
     proof = '[{"type":"reasoning.text","text":"hm","signature":"c2ln","index":0}]'
     answer = answered(
         Thinking(thinking="hm", thinking_signature=proof),
@@ -148,7 +148,7 @@ def test_reasoning_details_go_back_as_they_came_and_alone() -> None:
     }
 
 
-def test_details_without_a_proof_go_back_as_text() -> None:
+def test_reasoning_details_without_a_signature_are_replayed_as_text() -> None:
     answer = answered(
         Thinking(thinking="hm", thinking_signature="reasoning_details"), Text(text="x")
     )
@@ -157,14 +157,14 @@ def test_details_without_a_proof_go_back_as_text() -> None:
 
 
 @pytest.mark.parametrize("broken", ["[", "[1", "{}", "nonsense"])
-def test_a_signature_that_cannot_be_read_is_left_out(broken: str) -> None:
+def test_thinking_with_an_invalid_signature_is_left_out(broken: str) -> None:
     answer = answered(Thinking(thinking="hm", thinking_signature=broken), Text(text="x"))
 
     assert sent(answer) == [{"role": "assistant", "content": "x"}]
 
 
 @pytest.mark.parametrize("broken", ["no JSON", "[" * 100_000], ids=["no JSON", "too deep"])
-def test_a_call_whose_signature_cannot_be_read_goes_without_it(broken: str) -> None:
+def test_an_invalid_signature_of_a_call_is_left_out(broken: str) -> None:
     signed = replace(peeked("c"), thought_signature=broken)
 
     call = sent(answered(signed), resulted("c", Text(text="R")))[0]["tool_calls"][0]
@@ -172,7 +172,7 @@ def test_a_call_whose_signature_cannot_be_read_goes_without_it(broken: str) -> N
     assert "extra_content" not in call
 
 
-def test_what_a_server_attached_to_a_call_goes_back_with_it() -> None:
+def test_extra_content_of_a_call_is_replayed() -> None:
     signed = replace(peeked("c"), thought_signature='{"google":{"thought_signature":"c2ln"}}')
 
     call = sent(answered(signed), resulted("c", Text(text="R")))[0]["tool_calls"][0]
@@ -180,7 +180,7 @@ def test_what_a_server_attached_to_a_call_goes_back_with_it() -> None:
     assert call["extra_content"] == {"google": {"thought_signature": "c2ln"}}
 
 
-def test_servers_that_demand_thoughts_get_an_empty_one_where_there_is_none() -> None:
+def test_servers_that_require_reasoning_content_get_an_empty_one_if_missing() -> None:
     model = model_with({"requiresReasoningContentOnAssistantMessages": True})
     thought = Thinking(thinking="hm", thinking_signature="reasoning")
 
@@ -194,7 +194,7 @@ def test_servers_that_demand_thoughts_get_an_empty_one_where_there_is_none() -> 
     ]
 
 
-def test_where_thoughts_are_text_an_answer_without_any_is_a_string() -> None:
+def test_an_answer_without_thinking_is_a_string_if_thinking_is_sent_as_text() -> None:
     model = model_with({"requiresThinkingAsText": True})
 
     assert sent(answered(Text(text="x"), model=model), model=model) == [
@@ -202,7 +202,7 @@ def test_where_thoughts_are_text_an_answer_without_any_is_a_string() -> None:
     ]
 
 
-def test_a_late_system_message_stays_in_place_where_the_server_allows_it() -> None:
+def test_a_later_system_message_is_kept_in_place_if_the_server_supports_it() -> None:
     model = model_with({"supportsMidConvoSystemMessages": True})
 
     assert sent(
@@ -235,7 +235,7 @@ def function(name: str, description: str = "look at it") -> Json:
     }
 
 
-def test_late_tools_are_declared_where_they_came_where_the_server_allows_it() -> None:
+def test_tools_added_later_are_declared_in_place_if_the_server_supports_it() -> None:
     model = model_with(
         {"supportsMidConvoSystemMessages": True, "supportsMidConvoToolAdditions": True}
     )
@@ -257,7 +257,7 @@ def test_late_tools_are_declared_where_they_came_where_the_server_allows_it() ->
     ]
 
 
-def test_late_tools_are_declared_with_the_others_by_default() -> None:
+def test_tools_added_later_are_declared_with_the_others_by_default() -> None:
     body = encode(
         call_with(
             SystemMessage(content="S", tools_added=(PEEK,)),
@@ -271,7 +271,7 @@ def test_late_tools_are_declared_with_the_others_by_default() -> None:
 
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
-def test_ids_of_other_models_are_put_into_letters_that_all_accept() -> None:
+def test_ids_of_other_models_are_converted_to_portable_characters() -> None:
     make_id = id_maker(MODEL)
     foreign = answered(model=replace(MODEL, provider="other"))
 

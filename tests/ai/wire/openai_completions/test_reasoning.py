@@ -12,7 +12,7 @@ from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decod
 
 @pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "reasoning_text"])
-def test_a_thought_keeps_the_name_of_its_field(field: str) -> None:
+def test_thinking_keeps_the_name_of_its_field_as_signature(field: str) -> None:
     answer = decoded(chunk({field: "let "}), chunk({field: "me"}), *says("ok"), DONE)
 
     assert answer.message.content == (
@@ -22,7 +22,7 @@ def test_a_thought_keeps_the_name_of_its_field(field: str) -> None:
 
 
 @pytest.mark.behaviour("chat-reasoning-replay")
-def test_what_is_said_in_several_fields_is_thought_once() -> None:
+def test_reasoning_repeated_in_several_fields_is_read_once() -> None:
     delta = Delta(
         reasoning_content="hm",
         reasoning="hm",
@@ -32,7 +32,7 @@ def test_what_is_said_in_several_fields_is_thought_once() -> None:
     assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_content")
 
 
-def test_fields_that_hold_no_text_are_passed_over() -> None:
+def test_reasoning_fields_without_text_are_ignored() -> None:
     delta = Delta(reasoning_content={"x": 1}, reasoning="", reasoning_text="hm")
 
     assert thinking_delta(delta, ReasoningDetails()) == ("hm", "reasoning_text")
@@ -40,7 +40,7 @@ def test_fields_that_hold_no_text_are_passed_over() -> None:
 
 @pytest.mark.behaviour("chat-reasoning-replay")
 @pytest.mark.parametrize("late", [False, True], ids=["with the thought", "behind the text"])
-def test_the_blob_that_proves_a_thought_goes_back_with_it(late: bool) -> None:
+def test_the_opaque_signature_of_thinking_is_replayed_with_it(late: bool) -> None:
     blob = {"reasoning_opaque": "blob"}
     events = (
         chunk({"reasoning_text": "hm"} | ({} if late else blob)),
@@ -59,7 +59,7 @@ def test_the_blob_that_proves_a_thought_goes_back_with_it(late: bool) -> None:
     assert replayed == {"role": "assistant", "content": "ok", "reasoning_text": "hm", **blob}
 
 
-def test_a_blob_without_a_thought_goes_back_alone() -> None:
+def test_an_opaque_signature_without_thinking_is_replayed_alone() -> None:
     answer = decoded(chunk({"content": "ok", "reasoning_opaque": "blob"}), DONE).message
 
     assert answer.content == (
@@ -74,7 +74,7 @@ def details(*pieces: Json) -> bytes:
     return chunk({"reasoning_details": list(pieces)})
 
 
-def test_thoughts_that_come_only_as_details_are_shown() -> None:
+def test_thinking_that_arrives_only_as_details_is_read() -> None:
     answer = decoded(
         details({"type": "reasoning.summary", "summary": "hm"}),
         details({"type": "reasoning.summary", "summary": "!"}, "nonsense", None),  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def test_thoughts_that_come_only_as_details_are_shown() -> None:
 
 
 @pytest.mark.behaviour("chat-reasoning-replay")
-def test_details_with_a_proof_are_put_together_and_kept() -> None:
+def test_signed_reasoning_details_are_merged_and_kept() -> None:
     answer = decoded(
         details({"type": "reasoning.text", "index": 0, "text": "let ", "signature": None}),
         details({"type": "reasoning.text", "index": 0, "text": "me"}),
@@ -109,7 +109,7 @@ def test_details_with_a_proof_are_put_together_and_kept() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_a_proof_without_words_is_a_redacted_thought() -> None:
+def test_encrypted_reasoning_without_text_becomes_redacted_thinking() -> None:
     answer = decoded(details({"type": "reasoning.encrypted", "data": "0"}), *says("ok"), DONE)
 
     assert answer.message.content == (

@@ -16,7 +16,7 @@ SIGNATURE = BadRequest("400: Invalid `signature` in `thinking` block", status=40
 
 
 @pytest.mark.parametrize("field", ["reasoning_details", "reasoning_opaque"])
-def test_a_refused_proof_asks_for_a_request_without_thoughts(field: str) -> None:
+def test_a_rejected_signature_is_repaired_by_removing_thinking(field: str) -> None:
     messages = [{"role": "user"}, {"role": "assistant", field: "x"}]
 
     assert next_repair(SIGNATURE, {"messages": messages}) == Repairs(thinking=True)
@@ -25,7 +25,7 @@ def test_a_refused_proof_asks_for_a_request_without_thoughts(field: str) -> None
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> None:
+def test_rejected_signatures_of_thinking_and_calls_are_never_sent_again() -> None:
     detail = '{"type":"reasoning.encrypted","data":"x"}'
     thought = Thinking(thinking="hm", thinking_signature='{"reasoning_opaque":"x"}')
     signed = replace(peeked("c"), thought_signature=detail)
@@ -51,7 +51,7 @@ def test_a_refused_proof_is_never_sent_again_and_those_of_calls_are_not() -> Non
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_refused_request_with_strict_tools_is_worth_another_try_without() -> None:
+def test_a_rejected_request_with_strict_tools_is_repaired_by_removing_strict() -> None:
     tools = [{"type": "custom"}, {"type": "function", "function": {"name": "a", "strict": True}}]
 
     assert next_repair(REFUSAL, {"tools": tools}) == Repairs(strict=True)
@@ -61,5 +61,7 @@ def test_a_refused_request_with_strict_tools_is_worth_another_try_without() -> N
     "payload",
     [{}, {"tools": [{"type": "function", "function": {"strict": False}}]}, {"tools": ["odd"]}],
 )
-def test_a_refused_request_without_them_is_not(payload: dict[str, object]) -> None:
+def test_a_rejected_request_without_strict_tools_is_not_repaired(
+    payload: dict[str, object],
+) -> None:
     assert next_repair(REFUSAL, payload) is None

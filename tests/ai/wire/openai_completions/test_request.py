@@ -23,7 +23,7 @@ SYSTEM = SystemMessage(content="S", tools_added=(PEEK,))
 HI = UserMessage(content="hi")
 
 
-def test_sampling_parameters_come_last_and_win_and_the_callers_beat_the_models() -> None:
+def test_sampling_parameters_override_other_fields_and_the_callers_override_the_models() -> None:
     model = model_with(samplingParams={"top_k": 5, "top_p": 0.5, "store": True})
     options = StreamOptions(temperature=0.2, sampling_params={"top_p": 0.9, "temperature": 1})
 
@@ -43,7 +43,7 @@ def test_a_temperature_of_zero_is_sent() -> None:
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_without_tools_neither_tools_nor_a_choice_of_them_is_sent() -> None:
+def test_a_request_without_tools_has_neither_tools_nor_a_tool_choice() -> None:
     model = model_with({"zaiToolStream": True})
 
     body = encode(call_with(model=model, options=StreamOptions(tool_choice="auto")))
@@ -51,7 +51,7 @@ def test_without_tools_neither_tools_nor_a_choice_of_them_is_sent() -> None:
     assert not {"tools", "tool_choice", "tool_stream"} & body.keys()
 
 
-def test_a_choice_of_tools_follows_the_tools() -> None:
+def test_a_tool_choice_is_sent_after_the_tools() -> None:
     body = encode(call_with(SYSTEM, HI, options=StreamOptions(tool_choice="none")))
 
     assert list(body)[-2:] == ["tools", "tool_choice"]
@@ -74,14 +74,14 @@ def test_gateways_get_routing_preferences() -> None:
 
 
 @pytest.mark.behaviour("output-cap-is-sane")
-def test_the_callers_limit_of_the_answer_is_sent() -> None:
+def test_the_max_tokens_option_of_the_caller_is_sent() -> None:
     body = encode(call_with(options=StreamOptions(max_tokens=77)))
 
     assert body["max_completion_tokens"] == 77
 
 
 @pytest.mark.behaviour("output-cap-is-sane")
-def test_a_limit_that_is_not_known_is_not_sent_as_zero() -> None:
+def test_an_unknown_token_limit_is_not_sent() -> None:
     body = encode(call_with(model=model_with(maxTokens=0)))
 
     assert "max_completion_tokens" not in body
@@ -98,11 +98,11 @@ def test_the_path_is_put_between_the_base_url_and_its_query(base: str, expected:
     assert url(call_with(model=model_with(baseUrl=base))) == expected
 
 
-def test_a_server_that_needs_no_key_gets_none() -> None:
+def test_no_authorization_header_is_sent_without_a_key() -> None:
     assert "Authorization" not in headers(call_with(key=None))
 
 
-def test_free_text_tools_are_called_and_replayed_with_their_text() -> None:
+def test_calls_of_free_text_tools_are_replayed_with_their_text() -> None:
     patch = replace(
         PEEK,
         name="patch",
@@ -152,7 +152,7 @@ def test_a_longer_conversation_begins_with_the_bytes_of_the_shorter_one(
 
 @pytest.mark.behaviour("lone-surrogates-are-cleaned")
 @given(st.text(st.characters(exclude_categories=()), max_size=20))
-def test_every_text_can_be_sent(text: str) -> None:
+def test_any_text_can_be_encoded(text: str) -> None:
     call = call_with(
         SystemMessage(content=text),
         UserMessage(content=text),

@@ -41,7 +41,7 @@ from tests.ai.wire.openai_completions.chats import (
 )
 
 
-def test_blocks_end_together_in_their_order_after_the_last_delta() -> None:
+def test_all_blocks_end_in_order_after_the_last_delta() -> None:
     answer = decoded(
         chunk({"reasoning_content": "let me look"}),
         *says("Reading ", "it."),
@@ -72,7 +72,7 @@ def test_blocks_end_together_in_their_order_after_the_last_delta() -> None:
 
 
 @pytest.mark.behaviour("stream-without-end-is-an-error")
-def test_a_stream_that_ends_without_a_reason_and_without_done_is_an_error() -> None:
+def test_a_stream_without_a_finish_reason_and_without_done_is_an_error() -> None:
     answer = decoded(*says("part"))
 
     assert type(answer.failure) is BadAnswer
@@ -82,24 +82,24 @@ def test_a_stream_that_ends_without_a_reason_and_without_done_is_an_error() -> N
 
 
 @pytest.mark.behaviour("missing-finish-reason-is-a-stop")
-def test_done_after_words_is_a_stop_even_without_a_reason() -> None:
+def test_done_after_text_is_a_stop_even_without_a_finish_reason() -> None:
     message = decoded(*says("ok"), DONE).message
 
     assert (message.stop_reason, message.raw_stop_reason) == ("stop", UNSET)
 
 
 @pytest.mark.behaviour("stream-without-end-is-an-error")
-def test_done_after_nothing_at_all_is_an_error() -> None:
+def test_done_without_content_is_an_error() -> None:
     assert type(decoded(DONE).failure) is BadAnswer
 
 
-def test_a_reason_is_enough_where_the_stream_then_ends() -> None:
+def test_a_finish_reason_completes_the_answer_without_done() -> None:
     message = decoded(*says("ok"), chunk(finish="STOP")).message
 
     assert (message.stop_reason, message.raw_stop_reason) == ("stop", "STOP")
 
 
-def test_servers_without_reasons_may_just_end() -> None:
+def test_servers_without_finish_reasons_can_end_the_stream_after_text() -> None:
     call = call_with(model=model_with({"supportsFinishReason": False}))
 
     assert decoded(*says("ok"), call=call).message.stop_reason == "stop"
@@ -107,12 +107,12 @@ def test_servers_without_reasons_may_just_end() -> None:
 
 
 @pytest.mark.behaviour("terminal-event-ends-the-stream")
-def test_a_reason_and_the_usage_end_the_answer_at_once() -> None:
+def test_a_finish_reason_and_the_usage_end_the_answer_immediately() -> None:
     assert decoded(*says("ok"), STOP, counts(prompt_tokens=1, completion_tokens=1)).finished
     assert not decoded(*says("ok"), STOP).finished
 
 
-def test_filtered_answers_are_errors_that_keep_what_was_said_and_counted() -> None:
+def test_filtered_answers_are_errors_that_keep_their_text_and_usage() -> None:
     answer = decoded(
         *says("part"),
         chunk(finish="content_filter"),
@@ -147,14 +147,14 @@ def test_filtered_answers_are_errors_that_keep_what_was_said_and_counted() -> No
         b"",
     ],
 )
-def test_empty_and_odd_events_are_passed_over(odd: bytes) -> None:
+def test_empty_and_unexpected_events_are_ignored(odd: bytes) -> None:
     message = decoded(odd, *says("o"), odd, *says("k"), odd, STOP, odd, DONE).message
 
     assert message.content == (Text(text="ok"),)
     assert message.stop_reason == "stop"
 
 
-def test_content_may_come_in_parts() -> None:
+def test_content_can_be_a_list_of_parts() -> None:
     parts = [{"type": "text", "text": "o"}, None, {"type": "x"}, {"type": "text", "text": "k"}]
 
     assert decoded(chunk({"content": parts}), STOP).message.text == "ok"
@@ -165,7 +165,7 @@ def test_a_refusal_is_visible_text() -> None:
 
 
 @pytest.mark.behaviour("chat-text-and-tools-together")
-def test_words_and_calls_in_one_choice_are_both_kept_and_do_not_part_each_other() -> None:
+def test_text_and_calls_in_one_delta_are_both_kept_in_one_block_each() -> None:
     def both(text: str, arguments: str) -> bytes:
         call = {"index": 0, "id": "c", "function": {"name": "peek", "arguments": arguments}}
         return chunk({"content": text, "tool_calls": [call]})
@@ -175,7 +175,7 @@ def test_words_and_calls_in_one_choice_are_both_kept_and_do_not_part_each_other(
     assert answer.message.content == (Text(text="calling"), peeked("c", path="a"))
 
 
-def test_an_answer_may_be_spread_over_choices() -> None:
+def test_an_answer_can_be_spread_over_several_choices() -> None:
     choices = [
         {"delta": {"content": "o"}},
         {"delta": {"content": "k"}, "finish_reason": "stop"},
@@ -184,7 +184,7 @@ def test_an_answer_may_be_spread_over_choices() -> None:
     assert decoded(chunk(choices=choices)).message.text == "ok"
 
 
-def test_thoughts_between_words_are_blocks_of_their_own() -> None:
+def test_thinking_between_texts_becomes_separate_blocks() -> None:
     answer = decoded(
         chunk({"reasoning": "one"}), *says("a"), chunk({"reasoning": "two"}), *says("b"), STOP
     )
@@ -198,7 +198,7 @@ def test_thoughts_between_words_are_blocks_of_their_own() -> None:
 
 
 @pytest.mark.behaviour("chat-think-tags")
-def test_tags_in_visible_text_become_a_thought_without_a_signature() -> None:
+def test_think_tags_in_visible_text_become_thinking_without_a_signature() -> None:
     answer = decoded(*says("<th", "ink>h", "m</think>", "\n\nok `<think>` <"), STOP)
 
     assert answer.message.content == (Thinking(thinking="hm"), Text(text="ok `<think>` <"))
@@ -288,7 +288,7 @@ def test_later_events_without_usage_do_not_erase_it() -> None:
 
 
 @pytest.mark.behaviour("costs-follow-the-tier")
-def test_the_servers_own_charge_is_the_cost() -> None:
+def test_the_charge_reported_by_the_server_is_the_cost() -> None:
     answer = decoded(*says("ok"), STOP, counts(**USAGE, cost=0.5))
 
     assert answer.message.usage.cost.total == 0.5
@@ -306,11 +306,11 @@ def test_openais_service_tiers_change_the_price(tier: str, factor: float) -> Non
     assert cost("https://api.openai.com/v1", tier) == pytest.approx(PRICE * factor)
 
 
-def test_service_tiers_of_others_do_not() -> None:
+def test_service_tiers_of_other_providers_do_not_change_the_price() -> None:
     assert cost("https://api.groq.com/openai/v1", "flex") == pytest.approx(PRICE)
 
 
-def test_the_answer_says_who_gave_it_if_it_was_another_model() -> None:
+def test_the_response_id_and_a_different_model_are_recorded() -> None:
     nameless = chunk({"content": "o"}, id="", model="")
     named = chunk({"content": "k"}, id="gen-1", model="m-2026")
 

@@ -10,7 +10,7 @@ from pi.ai.wire.openai_completions.chunks import CodeFenceTracker, ThinkTags
 
 
 def parted(*deltas: str) -> list[tuple[bool, str]]:
-    """Words and thoughts, with neighbours of one kind joined."""
+    """Text and thinking pieces, with neighbours of one kind joined."""
     tags = ThinkTags()
     pieces: list[tuple[bool, str]] = []
     for delta in deltas:
@@ -32,7 +32,7 @@ WORDS, THOUGHT = False, True
 
 
 @pytest.mark.behaviour("chat-think-tags")
-def test_what_stands_between_the_tags_is_a_thought() -> None:
+def test_text_between_think_tags_becomes_thinking() -> None:
     assert parted("<think>\nhm\n</think>\n\nyes") == [(THOUGHT, "hm\n"), (WORDS, "yes")]
     assert parted("a <think>b</think>c<think>d") == [
         (WORDS, "a "),
@@ -56,7 +56,7 @@ def test_what_stands_between_the_tags_is_a_thought() -> None:
     ],
     ids=["inline", "double", "fence", "tildes", "longer fence", "ticks in fence", "two lines"],
 )
-def test_tags_in_code_are_code(text: str) -> None:
+def test_think_tags_in_code_are_kept_as_text(text: str) -> None:
     assert parted(text) == [(WORDS, text)]
 
 
@@ -65,18 +65,18 @@ def test_tags_in_code_are_code(text: str) -> None:
     ["`a` ", "```\ncode\n```\n", "it`s\n\n", "~~struck~~ "],
     ids=["closed inline", "closed fence", "never closed", "struck"],
 )
-def test_tags_after_code_are_tags(before: str) -> None:
+def test_think_tags_after_code_are_recognised(before: str) -> None:
     assert parted(f"{before}<think>x</think>") == [(WORDS, before), (THOUGHT, "x")]
 
 
-def test_what_might_become_a_tag_and_does_not_is_words() -> None:
+def test_an_incomplete_think_tag_is_kept_as_text() -> None:
     assert parted("a <", " b") == [(WORDS, "a < b")]
     assert parted("a <th", "umb>") == [(WORDS, "a <thumb>")]
     assert parted("a <think") == [(WORDS, "a <think")]
     assert parted("<<think>b</thi", "ng></think>") == [(WORDS, "<"), (THOUGHT, "b</thing>")]
 
 
-def test_a_closing_tag_alone_is_words() -> None:
+def test_a_closing_think_tag_alone_is_kept_as_text() -> None:
     assert parted("a</think>b") == [(WORDS, "a</think>b")]
 
 
@@ -87,7 +87,7 @@ alphabet = st.sampled_from(
 
 @pytest.mark.behaviour("chat-think-tags")
 @given(st.lists(alphabet, max_size=25).map("".join), st.data())
-def test_it_does_not_matter_how_the_text_is_cut(text: str, data: st.DataObject) -> None:
+def test_text_split_anywhere_has_the_same_result(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
     bounds = [0, *cuts, len(text)]
     deltas = [text[start:end] for start, end in pairwise(bounds)]
@@ -96,19 +96,19 @@ def test_it_does_not_matter_how_the_text_is_cut(text: str, data: st.DataObject) 
 
 
 @given(st.lists(alphabet, max_size=25).map("".join))
-def test_nothing_but_tags_and_the_lines_around_them_is_lost(text: str) -> None:
+def test_only_think_tags_and_line_breaks_around_them_are_removed(text: str) -> None:
     kept = "".join(piece for _, piece in parted(text))
 
     def letters(value: str) -> str:
         bare = value.replace("\n", "")
         while (less := bare.replace("</think>", "").replace("<think>", "")) != bare:
-            bare = less  # what stood around a tag may look like one
+            bare = less  # the text around a removed tag can form another tag
         return bare
 
     assert letters(kept) == letters(text)
 
 
-def test_code_is_followed_from_piece_to_piece() -> None:
+def test_code_fences_are_tracked_across_pieces() -> None:
     markdown = CodeFenceTracker()
 
     states = []

@@ -21,11 +21,11 @@ def formatted(name: str, **model: object) -> Model:
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_a_model_that_cannot_think_gets_no_thinking_fields(name: str) -> None:
+def test_a_model_without_reasoning_gets_no_thinking_fields(name: str) -> None:
     assert fields(formatted(name, reasoning=False), "high") == {}
 
 
-def test_configured_template_arguments_go_to_every_model() -> None:
+def test_configured_template_arguments_are_sent_even_without_reasoning() -> None:
     kwargs = {"enable_thinking": {"$var": "thinking.enabled"}, "add_date": True}
     model = model_with(
         {"thinkingFormat": "chat-template", "chatTemplateKwargs": kwargs}, reasoning=False
@@ -36,7 +36,7 @@ def test_configured_template_arguments_go_to_every_model() -> None:
     }
 
 
-def test_the_levels_of_a_model_are_said_in_its_own_words() -> None:
+def test_levels_are_sent_with_the_mapped_names_of_the_model() -> None:
     words = {"high": "ultra", "off": "zero"}
 
     assert fields(formatted("openai", thinkingLevelMap=words), "high") == {
@@ -51,24 +51,24 @@ def test_the_levels_of_a_model_are_said_in_its_own_words() -> None:
 
 
 @pytest.mark.behaviour("thinking-off-is-explicit")
-def test_off_is_said_as_an_effort_where_the_model_has_a_word_for_it() -> None:
+def test_off_is_sent_as_an_effort_if_the_model_has_a_name_for_it() -> None:
     model = formatted("openai", thinkingLevelMap={"off": "none"})
 
     assert fields(model, "off") == {"reasoning_effort": "none"}
 
 
 @pytest.mark.parametrize("name", ["openrouter", "string-thinking"])
-def test_a_model_that_cannot_stop_thinking_is_not_asked_to(name: str) -> None:
+def test_off_is_not_sent_to_a_model_that_cannot_stop_thinking(name: str) -> None:
     assert fields(formatted(name, thinkingLevelMap={"off": None}), "off") == {}
 
 
-def test_servers_without_efforts_get_the_switch_alone() -> None:
+def test_servers_without_effort_levels_get_only_the_thinking_switch() -> None:
     model = model_with({"thinkingFormat": "qwen", "supportsReasoningEffort": False})
 
     assert fields(model, "high") == {"enable_thinking": True}
 
 
-def test_a_budget_is_the_callers_and_leaves_room_to_answer() -> None:
+def test_the_budget_is_that_of_the_caller_and_leaves_tokens_for_the_answer() -> None:
     model = model_with({"supportsThinkingTokenBudget": True, "supportsReasoningEffort": False})
 
     assert fields(model, "low") == {"thinking_token_budget": 2048}
@@ -88,7 +88,7 @@ def test_template_variables_can_be_the_effort_and_the_budget() -> None:
     assert fields(model, "off") == {"chat_template_args": {"effort": "none", "budget": 0}}
 
 
-def test_an_unknown_template_variable_is_an_error_that_names_it() -> None:
+def test_an_unknown_template_variable_raises_an_error_with_its_name() -> None:
     arguments = {"x": {"$var": "thinking.mood"}}
     model = model_with({"thinkingFormat": "chat-template", "chatTemplateKwargs": arguments})
 

@@ -25,7 +25,7 @@ PATCH = Tool(
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_strict_is_not_said_to_servers_that_may_not_know_it() -> None:
+def test_strict_is_not_sent_to_servers_without_known_support() -> None:
     assert tool_forms([EAGER], Compat()) == LOOSE
     assert "strict" not in declaration(EAGER, LOOSE)["function"]
 
@@ -71,13 +71,13 @@ def test_a_schema_that_strict_mode_would_refuse_is_sent_loose(schema: Json) -> N
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_tools_are_loose_once_strictness_was_refused() -> None:
+def test_tools_are_loose_after_strict_was_rejected() -> None:
     forms = tool_forms([EAGER], STRICT, strict_refused=True)
 
     assert declaration(EAGER, forms) == declaration(PEEK, tool_forms([PEEK], STRICT))
 
 
-def test_a_grammar_makes_a_tool_that_takes_free_text() -> None:
+def test_a_tool_with_a_grammar_is_declared_as_a_free_text_tool() -> None:
     forms = tool_forms([PATCH, PEEK], GRAMMARS)
 
     assert forms.inputs == {"patch": "diff"}
@@ -94,7 +94,7 @@ def test_a_grammar_makes_a_tool_that_takes_free_text() -> None:
     }
 
 
-def test_a_regular_expression_is_a_grammar_too() -> None:
+def test_a_regular_expression_is_sent_as_a_grammar() -> None:
     tool = replace(
         PATCH, constrained_sampling={"type": "grammar", "variants": {"openai_regex": ".+"}}
     )
@@ -115,15 +115,15 @@ def test_a_regular_expression_is_a_grammar_too() -> None:
     ],
     ids=["no constraint", "unknown grammar", "no text", "no argument", "no properties"],
 )
-def test_a_tool_that_no_grammar_can_describe_stays_a_function(tool: Tool) -> None:
+def test_a_tool_without_a_usable_grammar_is_declared_as_a_function(tool: Tool) -> None:
     assert tool_forms([tool], GRAMMARS).inputs == {}
 
 
-def test_a_grammar_is_not_sent_to_servers_that_may_not_know_it() -> None:
+def test_a_grammar_is_not_sent_to_servers_without_known_support() -> None:
     assert tool_forms([PATCH], Compat()).inputs == {}
 
 
-def test_a_choice_of_tools_is_said_in_the_form_of_the_tool() -> None:
+def test_a_tool_choice_has_the_form_of_the_chosen_tool() -> None:
     forms = tool_forms([PATCH, PEEK], GRAMMARS)
 
     assert tool_choice("none", [PEEK], forms) == "none"
@@ -138,5 +138,5 @@ def test_a_choice_of_tools_is_said_in_the_form_of_the_tool() -> None:
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_a_forced_choice_of_a_tool_that_is_not_there_is_dropped() -> None:
+def test_a_forced_choice_of_an_absent_tool_is_dropped() -> None:
     assert tool_choice({"type": "tool", "name": "gone"}, [PEEK], LOOSE) is None

@@ -20,7 +20,7 @@ from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
     ],
     ids=["openai", "deepseek", "moonshot"],
 )
-def test_cached_tokens_are_read_wherever_they_are_and_not_counted_twice(
+def test_cached_tokens_are_read_from_every_known_field_and_not_counted_twice(
     reported: dict[str, Any],
 ) -> None:
     counted = {"prompt_tokens": 110, "completion_tokens": 5, "total_tokens": 115, **reported}
@@ -40,7 +40,7 @@ def test_written_cache_tokens_are_part_of_the_prompt() -> None:
 @pytest.mark.parametrize(
     ("completion", "total"), [(20, 32), (8, 32)], ids=["thoughts within", "thoughts beside"]
 )
-def test_thoughts_are_part_of_the_output_once(completion: int, total: int) -> None:
+def test_reasoning_tokens_are_counted_once_in_the_output(completion: int, total: int) -> None:
     counted = {
         "prompt_tokens": 12,
         "completion_tokens": completion,
@@ -67,7 +67,7 @@ def test_missing_zero_and_invalid_counts_are_ignored(counted: object) -> None:
     assert parse_usage(counted) is None
 
 
-def test_a_charge_is_taken_only_if_it_is_one() -> None:
+def test_a_reported_cost_must_be_a_non_negative_number() -> None:
     assert reported_cost({"cost": 0.25}) == 0.25
     assert reported_cost({"cost": 0}) == 0
     assert reported_cost({"cost": "0.25"}) is None
@@ -94,7 +94,7 @@ numbers = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.boo
         },
     )
 )
-def test_counts_are_never_negative_and_thoughts_never_exceed_the_output(
+def test_counts_are_never_negative_and_reasoning_never_exceeds_the_output(
     counted: dict[str, Any],
 ) -> None:
     usage = parse_usage(counted)

@@ -1,4 +1,4 @@
-"""Conversations with the ChatGPT backend, as a real server on the loopback plays it."""
+"""Conversations with a fake ChatGPT backend, a real server on the loopback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.ai.wire.openai_responses.websocket_server import Backend, Script, Sid
 
 @dataclass
 class Talk:
-    """A conversation that is led over one set of services."""
+    """A conversation over one set of services."""
 
     model: Model
     services: Services
@@ -76,7 +76,7 @@ def replying(*answers: tuple[Json, ...]) -> Script:
 
 
 def sent(server: Backend) -> list[tuple[int, str | None, list[str]]]:
-    """Of every request: its connection, the response it follows, and the kinds of its items."""
+    """For every request: its connection, the previous response id and the kinds of its items."""
     return [
         (
             connection,

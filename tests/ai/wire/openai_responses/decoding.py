@@ -1,4 +1,4 @@
-"""Events for the decoder, and what it makes of them."""
+"""Events for the decoder, and the decoded message."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def decoded(
 
 
 def content(*events: Json | bytes, **options: Any) -> list[Any]:
-    """The blocks of the finished message, without the marks of texts."""
+    """The blocks of the finished message, without text signatures."""
     return [
         Text(text=block.text) if isinstance(block, Text) else block
         for block in decoded(*events, **options).content

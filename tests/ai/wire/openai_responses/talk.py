@@ -22,18 +22,18 @@ MODEL, model, call, own = TALK.plain, TALK.model, TALK.call, TALK.own
 
 
 def thought(thinking: str = "hm", **item: Any) -> Thinking:
-    """A thought with the reasoning item that it came in."""
+    """A thinking block with its reasoning item."""
     signature = {"type": "reasoning", "id": "rs_1", "summary": [], **item}
     return Thinking(thinking=thinking, thinking_signature=json_text(signature))
 
 
 def asks(identifier: str = "call_1|fc_1", name: str = "peek", **arguments: Any) -> ToolCall:
-    """A call of the model's."""
+    """A tool call of the model."""
     return ToolCall(id=identifier, name=name, arguments=arguments)
 
 
 def tool(name: str = "peek", sampling: Json | None = None, **parameters: Any) -> Tool:
-    """Something that the model may call."""
+    """A tool for the model."""
     return Tool(
         name=name,
         description=f"does {name}",

@@ -34,7 +34,7 @@ def refusal(error: Json) -> bytes:
 
 @asynccontextmanager
 async def server(*responses: bytes) -> AsyncIterator[tuple[str, list[Json]]]:
-    """A server that gives these responses, and the bodies that it was asked with."""
+    """A server with these responses, and its received bodies."""
     bodies: list[Json] = []
     left = list(responses)
 
@@ -55,7 +55,7 @@ async def server(*responses: bytes) -> AsyncIterator[tuple[str, list[Json]]]:
 async def asked(
     call: Call, base_url: str, environ: Mapping[str, str] | None = None
 ) -> tuple[AssistantMessage, EventStream]:
-    """The message that ``call`` comes to at ``base_url``."""
+    """The answer to ``call`` from ``base_url``."""
     clock = FakeClock()
     call = replace(call, model=replace(call.model, base_url=base_url))
     async with HttpClient(environ={}) as http:
@@ -70,7 +70,7 @@ async def asked(
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-async def test_a_refused_thought_heals_itself_and_is_never_sent_again() -> None:
+async def test_rejected_thinking_is_removed_and_never_sent_again() -> None:
     history = (user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
 
     async with server(refusal(REFUSED_THOUGHT), OK) as (url, bodies):
@@ -92,7 +92,7 @@ async def test_a_refused_thought_heals_itself_and_is_never_sent_again() -> None:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-async def test_a_refused_schema_is_asked_again_once_without_strict_mode() -> None:
+async def test_a_rejected_schema_is_retried_once_without_strict_mode() -> None:
     strict = model({"supportsStrictMode": True})
     asking = call(system("", tool(sampling=talk.STRICT)), user("a"), model=strict)
 
@@ -103,7 +103,7 @@ async def test_a_refused_schema_is_asked_again_once_without_strict_mode() -> Non
     assert [body["tools"][0]["strict"] for body in bodies] == [True, False]
 
 
-async def test_a_second_refusal_is_final() -> None:
+async def test_a_second_rejection_is_not_retried() -> None:
     asking = call(user("a"), own(thought(encrypted_content="E"), "so"), user("b"))
 
     async with server(refusal(REFUSED_THOUGHT), refusal(REFUSED_THOUGHT)) as (url, bodies):

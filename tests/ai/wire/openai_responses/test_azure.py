@@ -41,7 +41,7 @@ def test_the_address_comes_from_the_environment(environ: dict[str, str], expecte
     assert url(call(), environ) == f"{expected}/responses?api-version=v1"
 
 
-def test_the_callers_variables_beat_the_providers_and_those_the_process() -> None:
+def test_variables_of_the_caller_override_the_login_and_the_login_the_process() -> None:
     access = Access(api_key="K", env={RESOURCE: "login", "AZURE_OPENAI_API_VERSION": "preview"})
     ambient = {RESOURCE: "process", "AZURE_OPENAI_API_VERSION": "old"}
 
@@ -53,7 +53,7 @@ def test_the_callers_variables_beat_the_providers_and_those_the_process() -> Non
     )
 
 
-def test_an_address_of_the_login_or_of_the_model_is_used_too() -> None:
+def test_a_base_url_of_the_login_or_of_the_model_is_used() -> None:
     here = talk.model(api="azure-openai-responses", base_url="http://127.0.0.1:1/")
 
     assert url(call(here), {}) == "http://127.0.0.1:1/responses?api-version=v1"
@@ -62,7 +62,7 @@ def test_an_address_of_the_login_or_of_the_model_is_used_too() -> None:
     )
 
 
-def test_without_an_address_the_error_says_what_to_set() -> None:
+def test_without_a_base_url_the_error_names_the_variable_to_set() -> None:
     with pytest.raises(BadRequest) as problem:
         url(call(), {RESOURCE: " "})
 
@@ -78,7 +78,7 @@ def test_a_deployment_may_have_another_name_than_its_model(names: str, expected:
     assert encode(call(), {NAMES: names})["model"] == expected
 
 
-def test_the_body_is_openais_but_for_strictness_and_thinking_off() -> None:
+def test_the_body_is_that_of_openai_with_loose_tools_and_without_reasoning() -> None:
     made = encode(call(session_id="S"), {}, NO_REPAIRS)
 
     peek: Json = {"type": "function", "name": "peek", "description": "does peek"}
@@ -97,13 +97,13 @@ def test_the_body_is_openais_but_for_strictness_and_thinking_off() -> None:
 
 
 @pytest.mark.behaviour("thinking-off-is-explicit")
-def test_thinking_off_is_said_where_the_model_has_a_word_for_it() -> None:
+def test_thinking_off_is_sent_if_the_model_has_a_name_for_it() -> None:
     worded = talk.model(api="azure-openai-responses", thinking_level_map={"off": "none"})
 
     assert encode(call(worded), {})["reasoning"] == {"effort": "none"}
 
 
-def test_the_key_is_sent_as_azure_wants_it_and_no_session() -> None:
+def test_the_key_is_sent_in_the_api_key_header_and_no_session_is_sent() -> None:
     assert {**headers(call(session_id="S")), "user-agent": ""} == {
         "api-key": "KEY",
         "content-type": "application/json",

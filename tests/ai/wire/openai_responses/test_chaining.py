@@ -54,7 +54,7 @@ def refused(code: str) -> bytes:
 async def server(
     *answers: bytes, environ: Mapping[str, str] = ON, host: str = ""
 ) -> AsyncIterator[tuple[Ask, list[Json]]]:
-    """Asks a server that gives these answers, and the bodies that it was asked with.
+    """A function that sends requests to a server with these answers, and the received bodies.
 
     With ``host``, requests for that host reach the server as their proxy.
     """
@@ -96,7 +96,7 @@ async def server(
 
 
 def summary(bodies: list[Json]) -> list[tuple[bool, str | None, list[str]]]:
-    """Of every request: whether it is stored, what it continues, and the kinds of its items."""
+    """For every request: whether it is stored, the previous response id and its item kinds."""
     return [
         (
             body["store"],
@@ -110,7 +110,7 @@ def summary(bodies: list[Json]) -> list[tuple[bool, str | None, list[str]]]:
 A, B, C = (frames(*says(text, f"resp_{text}")) for text in "abc")
 
 
-async def test_a_turn_that_continues_a_stored_response_sends_only_what_is_new() -> None:
+async def test_a_turn_that_continues_a_stored_response_sends_only_the_new_items() -> None:
     start = system("You are pi.", tool())
 
     async with server(calls("resp_1"), B, C) as (ask, bodies):
@@ -127,7 +127,7 @@ async def test_a_turn_that_continues_a_stored_response_sends_only_what_is_new() 
     assert bodies[2]["tools"] == bodies[0]["tools"]
 
 
-async def test_what_does_not_continue_the_response_is_sent_whole() -> None:
+async def test_a_request_that_does_not_continue_the_response_is_sent_completely() -> None:
     async with server(A, B, C) as (ask, bodies):
         first = await ask(system("one"), user("hi"))
         await ask(system("two"), user("hi"), first, user("go"))
@@ -141,7 +141,7 @@ async def test_what_does_not_continue_the_response_is_sent_whole() -> None:
 
 
 @pytest.mark.behaviour("responses-ids-and-lost-state")
-async def test_a_lost_response_is_asked_again_whole_and_nothing_more_is_stored() -> None:
+async def test_a_request_after_a_lost_response_is_sent_completely_and_storing_stops() -> None:
     gone = refused("previous_response_not_found")
 
     async with server(A, gone, B, C) as (ask, bodies):
@@ -158,7 +158,7 @@ async def test_a_lost_response_is_asked_again_whole_and_nothing_more_is_stored()
     ]
 
 
-async def test_another_refusal_of_a_continued_request_counts() -> None:
+async def test_another_rejection_of_a_continued_request_raises() -> None:
     async with server(A, refused("unsupported_value")) as (ask, bodies):
         first = await ask(user("hi"))
         with pytest.raises(BadRequest):
@@ -167,7 +167,7 @@ async def test_another_refusal_of_a_continued_request_counts() -> None:
     assert len(bodies) == 2
 
 
-async def test_a_request_whose_answer_failed_leaves_the_chain_as_it_was() -> None:
+async def test_a_failed_request_does_not_change_the_chain() -> None:
     async with server(A, refused("unsupported_value"), B) as (ask, bodies):
         first = await ask(user("hi"))
         with pytest.raises(BadRequest):
@@ -188,7 +188,7 @@ async def test_a_request_whose_answer_failed_leaves_the_chain_as_it_was() -> Non
         ("api.openai.com.example", {}, False),
     ],
 )
-async def test_responses_are_stored_at_openai_unless_the_variable_says_otherwise(
+async def test_responses_are_stored_only_at_openai_unless_a_variable_overrides_it(
     host: str, environ: dict[str, str], stored: bool
 ) -> None:
     async with server(A, environ=environ, host=host) as (ask, bodies):
@@ -205,14 +205,14 @@ async def test_responses_are_stored_at_openai_unless_the_variable_says_otherwise
         {"sampling_params": {"store": False}},
     ],
 )
-async def test_a_call_without_a_successor_is_not_stored(options: dict[str, object]) -> None:
+async def test_a_call_that_cannot_be_continued_is_not_stored(options: dict[str, object]) -> None:
     async with server(A) as (ask, bodies):
         await ask(user("hi"), **options)
 
     assert summary(bodies) == [(False, None, ["user"])]
 
 
-async def test_an_extension_can_keep_a_response_from_being_stored() -> None:
+async def test_a_payload_hook_can_prevent_that_a_response_is_stored() -> None:
     async def unstored(payload: Json, _: object) -> Json:
         assert payload["store"] is True
         return {**payload, "store": False}
@@ -227,7 +227,7 @@ async def test_an_extension_can_keep_a_response_from_being_stored() -> None:
     ]
 
 
-async def test_the_conversation_used_longest_ago_is_forgotten_first() -> None:
+async def test_the_least_recently_used_conversation_is_evicted_first() -> None:
     sessions = [str(number) for number in range(33)]
 
     async with server(*[A] * 35) as (ask, bodies):

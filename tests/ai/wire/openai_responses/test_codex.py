@@ -34,18 +34,18 @@ def test_the_prompt_is_sent_as_instructions() -> None:
     assert made["tools"][0]["strict"] is None
 
 
-def test_without_a_prompt_there_are_instructions_all_the_same() -> None:
+def test_instructions_are_sent_even_without_a_system_prompt() -> None:
     assert encode(call())["instructions"]
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_without_tools_nothing_is_said_about_calling_them() -> None:
+def test_a_request_without_tools_has_no_tool_fields() -> None:
     made = encode(call(tool_choice="auto"))
 
     assert not {"tools", "tool_choice", "parallel_tool_calls"} & made.keys()
 
 
-def test_a_forced_tool_and_sampling_are_passed_on() -> None:
+def test_a_forced_tool_and_sampling_parameters_are_sent() -> None:
     made = encode(
         call(
             system("SP", tool()),
@@ -61,7 +61,7 @@ def test_a_forced_tool_and_sampling_are_passed_on() -> None:
 
 
 @pytest.mark.behaviour("responses-ids-and-lost-state")
-def test_long_session_ids_are_hashed_and_without_caching_no_key_is_sent() -> None:
+def test_long_session_ids_are_hashed_and_no_cache_key_is_sent_without_caching() -> None:
     long = call(session_id="s" * 70)
 
     key = encode(long)["prompt_cache_key"]
@@ -71,7 +71,7 @@ def test_long_session_ids_are_hashed_and_without_caching_no_key_is_sent() -> Non
     assert "prompt_cache_key" not in encode(call(session_id="S", cache_retention="none"))
 
 
-def test_the_account_is_the_logins_or_that_of_its_token() -> None:
+def test_the_account_id_is_read_from_the_login_or_its_token() -> None:
     claims = {"https://api.openai.com/auth": {"chatgpt_account_id": "claimed"}}
 
     assert account_id(call()) == "acct"
@@ -92,7 +92,7 @@ def test_the_account_is_the_logins_or_that_of_its_token() -> None:
         None,
     ],
 )
-def test_a_login_without_an_account_says_what_to_do(key: str | None) -> None:
+def test_a_login_without_an_account_raises_an_error_with_a_hint(key: str | None) -> None:
     with pytest.raises(AuthenticationFailed) as problem:
         account_id(call(access=Access(api_key=key)))
 

@@ -14,12 +14,12 @@ PLAIN = "ws://127.0.0.1:9/x"
 SECURE = "wss://chatgpt.example/x"
 
 
-async def test_without_a_proxy_a_plain_socket_needs_nothing() -> None:
+async def test_a_plain_socket_without_a_proxy_needs_no_arguments() -> None:
     assert await network_arguments(PLAIN, HttpClient(environ={})) == {"proxy": None}
 
 
 @pytest.mark.behaviour("all-http-obeys-the-proxy")
-async def test_the_proxy_of_the_environment_is_obeyed_and_its_exceptions_too() -> None:
+async def test_the_proxy_and_no_proxy_variables_are_respected() -> None:
     environ = {"HTTPS_PROXY": "http://me:pa%20ss@proxy.example:3128", "NO_PROXY": "127.0.0.1"}
 
     secure = await network_arguments(SECURE, HttpClient(environ=environ))
@@ -30,7 +30,7 @@ async def test_the_proxy_of_the_environment_is_obeyed_and_its_exceptions_too() -
     assert await network_arguments(PLAIN, HttpClient(environ=environ)) == {"proxy": None}
 
 
-async def test_a_proxy_that_is_reached_over_tls_gets_the_same_certificates() -> None:
+async def test_a_proxy_over_tls_gets_its_own_ssl_argument() -> None:
     arguments = await network_arguments(
         PLAIN, HttpClient(environ={"HTTP_PROXY": "https://proxy.example:3129"})
     )
@@ -39,7 +39,7 @@ async def test_a_proxy_that_is_reached_over_tls_gets_the_same_certificates() -> 
 
 
 @pytest.mark.behaviour("all-http-obeys-the-proxy")
-async def test_the_proxy_setting_counts_before_the_environment() -> None:
+async def test_the_proxy_setting_overrides_the_environment() -> None:
     client = HttpClient(environ={"HTTP_PROXY": "http://other:1"}, proxy="http://mine:2")
 
     assert await network_arguments(PLAIN, client) == {"proxy": "http://mine:2"}
@@ -52,7 +52,7 @@ async def test_an_unusable_proxy_is_an_error() -> None:
         )
 
 
-def test_a_proxy_without_credentials_is_only_its_address() -> None:
+def test_the_url_of_a_proxy_without_credentials_is_only_its_address() -> None:
     proxy = Proxy(origin=Origin(scheme="http", host="proxy.example", port=80))
 
     assert proxy_url(proxy) == "http://proxy.example:80"

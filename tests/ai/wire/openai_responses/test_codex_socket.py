@@ -25,7 +25,7 @@ LIMIT: Json = {
 # A conversation ----------------------------------------------------------------------------------
 
 
-async def test_a_turn_is_asked_and_answered_over_a_websocket() -> None:
+async def test_a_turn_is_sent_and_answered_over_a_websocket() -> None:
     async with connected(replying(says("hello", "resp_1"))) as (server, led):
         message = await led.ask(system("SP"), user("hi"))
 
@@ -41,7 +41,7 @@ async def test_a_turn_is_asked_and_answered_over_a_websocket() -> None:
     assert headers["user-agent"].startswith("pi (")
 
 
-async def test_the_next_turn_sends_only_what_is_new() -> None:
+async def test_the_next_turn_sends_only_the_new_items() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         first = await led.ask(user("hi"))
         second = await led.ask(user("hi"), first, user("go"))
@@ -50,7 +50,7 @@ async def test_the_next_turn_sends_only_what_is_new() -> None:
     assert sent(server) == [(0, None, ["user"]), (0, "resp_1", ["user"])]
 
 
-async def test_a_changed_history_or_another_tool_sends_everything() -> None:
+async def test_a_changed_history_or_tool_set_is_sent_completely() -> None:
     async with connected(replying(*(says("a", f"resp_{n}") for n in range(3)))) as (server, led):
         first = await led.ask(user("hi"))
         await led.ask(user("ho"), first, user("go"))
@@ -124,7 +124,7 @@ async def test_a_socket_that_ends_before_the_answer_is_replaced() -> None:
     assert (second.text, len(server.connections)) == ("b", 2)
 
 
-async def test_a_socket_that_ended_while_it_rested_is_replaced() -> None:
+async def test_a_socket_that_closed_while_idle_is_replaced() -> None:
     async def script(side: Side) -> None:
         await side.request()
         await side.send(*says("a", "resp_1"))
@@ -139,7 +139,7 @@ async def test_a_socket_that_ended_while_it_rested_is_replaced() -> None:
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-async def test_a_refused_thought_heals_over_a_websocket_too() -> None:
+async def test_rejected_thinking_is_removed_and_retried_over_a_websocket() -> None:
     refused: Json = {
         "type": "error",
         "status": 400,
@@ -174,7 +174,7 @@ async def test_an_error_before_the_answer_is_the_only_event() -> None:
     assert len(server.connections) == 1
 
 
-async def test_a_connection_that_ends_in_the_answer_keeps_what_had_arrived() -> None:
+async def test_a_connection_lost_during_the_answer_keeps_the_partial_answer() -> None:
     async def script(side: Side) -> None:
         await side.request()
         await side.send(*says("part", "resp_1")[:2])
@@ -189,7 +189,7 @@ async def test_a_connection_that_ends_in_the_answer_keeps_what_had_arrived() -> 
     assert stream.failure.retryable
 
 
-async def test_a_server_that_falls_silent_is_given_up() -> None:
+async def test_a_server_that_stops_sending_times_out() -> None:
     async def script(side: Side) -> None:
         await side.request()
         await side.send(*says("part", "resp_1")[:2])
@@ -219,7 +219,7 @@ async def test_aborting_closes_the_socket_at_once() -> None:
     assert stream.partial.text == "part"
 
 
-async def test_a_frame_above_the_limit_ends_the_answer_for_good(
+async def test_a_frame_above_the_limit_ends_the_answer_without_a_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(codex_websocket, "LARGEST_EVENT", 1000)

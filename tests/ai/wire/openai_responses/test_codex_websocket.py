@@ -39,7 +39,7 @@ async def test_accounts_and_sessions_do_not_share_a_socket() -> None:
     ]
 
 
-async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
+async def test_concurrent_turns_use_separate_sockets() -> None:
     both = asyncio.Barrier(2)
 
     async def script(side: Side) -> None:
@@ -55,7 +55,7 @@ async def test_turns_that_run_side_by_side_have_a_socket_each() -> None:
 
 
 @pytest.mark.behaviour("codex-websocket-lifetime")
-async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
+async def test_a_socket_is_replaced_before_the_server_closes_it() -> None:
     async with connected(replying(says("a", "resp_1"), says("b", "resp_2"))) as (server, led):
         first = await led.ask(user("hi"))
         await led.clock.advance(54 * 60)
@@ -76,7 +76,7 @@ async def test_a_socket_is_renewed_before_the_server_ends_it() -> None:
 
 @asynccontextmanager
 async def only_http(status: bytes = b"404") -> AsyncIterator[tuple[str, list[bytes]]]:
-    """A server that refuses upgrades and answers requests, and the first lines it has seen."""
+    """A server that rejects upgrades and answers requests, and the received methods."""
     seen: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -112,7 +112,9 @@ async def test_a_refused_upgrade_falls_back_to_http(
     assert seen == expected
 
 
-async def test_without_the_library_auto_means_http(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_the_websockets_library_auto_uses_http(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "websockets", None)
 
     async with only_http() as (url, seen), talking(url) as led:
@@ -134,7 +136,7 @@ async def test_closing_the_services_closes_the_sockets() -> None:
         await asyncio.wait_for(server.ended[0].wait(), 30)
 
 
-async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
+async def test_auto_uses_http_after_a_broken_socket() -> None:
     async def script(side: Side) -> None:
         await side.request()
         await side.send(*says("part", "resp_1")[:2])
@@ -153,7 +155,7 @@ async def test_a_broken_socket_makes_auto_ask_over_http_from_then_on() -> None:
 
 
 class CountingClock(FakeClock):
-    """Every wait is over at once, and counted."""
+    """A clock that does not sleep but records the requested delays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -163,7 +165,7 @@ class CountingClock(FakeClock):
         self.waits.append(seconds)
 
 
-async def test_a_socket_that_ends_before_the_answer_is_replaced_after_a_wait() -> None:
+async def test_a_socket_that_closes_before_the_answer_is_replaced_after_a_delay() -> None:
     async def gone(side: Side) -> None:
         await side.request()
         side.socket.transport.abort()
@@ -199,7 +201,7 @@ async def test_a_socket_that_ends_before_the_answer_is_replaced_after_a_wait() -
         ),
     ],
 )
-async def test_variables_say_how_often_a_new_socket_is_tried(
+async def test_variables_set_the_number_and_delay_of_connection_retries(
     environ: dict[str, str], expected: tuple[float, ...]
 ) -> None:
     clock = CountingClock()
@@ -212,12 +214,12 @@ async def test_variables_say_how_often_a_new_socket_is_tried(
 
 
 async def refuse(peer: Peer) -> None:
-    """End every connection before anything is said."""
+    """Reset every connection before a byte is sent."""
     peer.reset()
 
 
 @pytest.mark.parametrize(("status", "waits"), [(b"503", 5), (b"501", 0), (b"426", 0)])
-async def test_an_upgrade_is_asked_for_again_only_if_the_refusal_may_pass(
+async def test_an_upgrade_is_retried_only_after_a_temporary_rejection(
     status: bytes, waits: int
 ) -> None:
     clock = CountingClock()
@@ -241,7 +243,7 @@ async def test_a_preferred_websocket_is_tried_again_after_it_failed() -> None:
     assert seen == [b"GET", b"POST", b"GET", b"POST", b"POST"]
 
 
-async def test_a_variable_says_how_long_the_server_may_be_silent() -> None:
+async def test_a_variable_sets_the_idle_timeout_of_the_websocket() -> None:
     async def silent(side: Side) -> None:
         await side.request()
         await side.send(*says("part", "resp_1")[:2])
@@ -267,7 +269,7 @@ async def test_details_are_logged_only_on_request(tmp_path: Path) -> None:
     assert "connected to ws://127.0.0.1:" in lines
 
 
-async def test_an_overloaded_server_is_no_reason_to_leave_the_websocket() -> None:
+async def test_an_overloaded_server_does_not_disable_the_websocket() -> None:
     overloaded: Json = {"type": "error", "status": 503, "error": {"code": "server_is_overloaded"}}
 
     async with connected(replying((overloaded,)), replying(says("a", "resp_1"))) as (server, led):

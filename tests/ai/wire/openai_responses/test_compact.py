@@ -20,7 +20,7 @@ def response(body: Json) -> bytes:
     return f"HTTP/1.1 200 OK\r\ncontent-length: {len(content)}\r\n\r\n".encode() + content
 
 
-async def test_the_conversation_is_sent_and_the_item_comes_back() -> None:
+async def test_the_conversation_is_sent_and_the_compaction_item_is_returned() -> None:
     made = response(
         {
             "object": "response.compaction",
@@ -41,7 +41,7 @@ async def test_the_conversation_is_sent_and_the_item_comes_back() -> None:
 
 
 @pytest.mark.parametrize("answer", [refusal({"message": "no such path"}), response({"output": []})])
-async def test_a_failure_is_the_end_of_the_stream(answer: bytes) -> None:
+async def test_a_failed_compaction_ends_the_stream_with_an_error(answer: bytes) -> None:
     asking = replace(call(user("hello")), options=StreamOptions(compact=True))
     async with server(answer) as (url, _):
         message, _ = await asked(asking, url)

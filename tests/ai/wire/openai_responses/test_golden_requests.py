@@ -48,7 +48,7 @@ def rows(name: str) -> list[Json]:
 
 
 def encoded(call: Call) -> tuple[Json, str, Mapping[str, str]]:
-    """Body, address and headers in the variant that the model speaks."""
+    """Body, URL and headers in the variant of the model."""
     match call.model.api:
         case "azure-openai-responses":
             return azure.encode(call, ENVIRON), azure.url(call, ENVIRON), azure.headers(call)
@@ -85,7 +85,7 @@ def base_url(row: Json) -> str:
 
 
 def access_of(row: Json) -> Access:
-    """What the provider's login comes to: Copilot's identity is its own, not this wire's."""
+    """The credentials of the provider; Copilot adds its identity headers itself."""
     copilot = row["headers"] if row["provider"] == "github-copilot" else {}
     return Access(api_key="<KEY>", kind="oauth", headers=dict(copilot), env={"accountId": "acct"})
 
@@ -96,7 +96,7 @@ def access_of(row: Json) -> Access:
     rows("payloads-by-provider"),
     ids=lambda row: f"{row['provider']}-{row['reasoning']}",
 )
-def test_the_request_to_each_provider_is_the_recorded_one(row: Json) -> None:
+def test_the_request_to_each_provider_matches_the_recorded_one(row: Json) -> None:
     call = recorded_call(
         row, base_url(row), access=access_of(row), signature=REASONING, call_id="call_1|fc_1"
     )
@@ -176,7 +176,7 @@ def run_messages(body: Json) -> tuple[Message, ...]:
     list(zip(rows("provider-requests"), ("high", "high", "off", "off"), strict=True)),
     ids=("high-first", "high-result", "off-first", "off-result"),
 )
-def test_the_requests_of_a_run_are_the_recorded_ones(row: Json, level: ThinkingLevel) -> None:
+def test_the_requests_of_a_run_match_the_recorded_ones(row: Json, level: ThinkingLevel) -> None:
     model = Model(
         id="mock-o",
         name="mock-o",
@@ -229,7 +229,7 @@ def test_awkward_histories_become_the_recorded_items(row: Json) -> None:
     assert_same({"input": request.encode(call)["input"]}, {"input": row["messages"]})
 
 
-def test_no_recorded_case_is_left_out() -> None:
+def test_all_recorded_cases_are_present() -> None:
     counts = {
         name: len(rows(name))
         for name in ("payloads-by-provider", "provider-requests", "history-transforms")

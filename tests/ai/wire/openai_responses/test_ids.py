@@ -47,7 +47,7 @@ def test_own_calls_keep_both_ids_and_foreign_calls_get_one() -> None:
 
 
 @pytest.mark.behaviour("tool-call-ids-are-valid")
-def test_no_id_is_given_twice() -> None:
+def test_call_ids_are_never_repeated() -> None:
     ids = CallIds(model())
 
     given = [ids(identifier, own()) for identifier in ("c|fc_1", "c|fc_1", "c|fc_2", "", "")]

@@ -50,7 +50,7 @@ def reasoned(identifier: str = "rs_1", **more: object) -> Json:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped", "responses-reasoning-items")
-def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
+def test_a_reasoning_item_is_replayed_before_the_item_that_followed_it() -> None:
     answer = own(thought(**ENCRYPTED), "so", thought(id="rs_2", **ENCRYPTED), asks())
 
     assert items(answer, result("call_1|fc_1", "R")) == [
@@ -69,7 +69,7 @@ def test_a_thought_is_replayed_before_the_item_that_followed_it() -> None:
 
 
 @pytest.mark.behaviour("responses-reasoning-items")
-def test_a_thought_that_led_to_nothing_is_left_out() -> None:
+def test_a_reasoning_item_without_a_following_item_is_left_out() -> None:
     assert items(own("so", thought(**ENCRYPTED)), own(thought(id="rs_2"))) == [
         message_item("so", "msg_pi_0")
     ]
@@ -83,12 +83,12 @@ def test_fields_that_only_the_server_writes_are_stripped() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives", "responses-replay-is-cleaned")
-def test_an_empty_reasoning_item_is_left_out_and_a_signed_one_stays() -> None:
+def test_an_empty_reasoning_item_is_left_out_unless_it_is_encrypted() -> None:
     assert items(own(thought(""), "so")) == [message_item("so", "msg_pi_0")]
     assert items(own(thought("", **ENCRYPTED), "so"))[0] == reasoned(**ENCRYPTED)
 
 
-def test_a_thought_without_a_reasoning_item_is_left_out() -> None:
+def test_thinking_without_a_reasoning_item_is_left_out() -> None:
     unsigned = Thinking(thinking="hm")
     strange = Thinking(thinking="hm", thinking_signature="not JSON")
 
@@ -152,7 +152,7 @@ def test_a_call_keeps_its_namespace() -> None:
     }
 
 
-def test_a_tool_that_takes_text_is_replayed_as_text() -> None:
+def test_a_call_of_a_text_tool_is_replayed_as_text() -> None:
     messages = (
         system("", tool("patch", GRAMMAR)),
         own(asks("call_1|ctc_1", "patch", path="a → b"), asks("call_2|fc_2", "patch", path=7)),
@@ -188,7 +188,7 @@ def test_a_blank_result_gets_a_neutral_placeholder() -> None:
 
 
 @pytest.mark.behaviour("empty-tool-result-placeholder", "images-follow-the-protocol")
-def test_pictures_of_a_result_stay_in_it_without_empty_words() -> None:
+def test_images_of_a_result_are_kept_in_it_without_empty_text() -> None:
     answer = own(asks("call_1|fc_1"), asks("call_2|fc_2"))
     results = (result("call_1|fc_1", "", PNG), result("call_2|fc_2", "a", "b"))
 
@@ -206,7 +206,7 @@ def test_a_message_with_only_a_picture_carries_no_empty_text() -> None:
 # Later instructions ------------------------------------------------------------------------------
 
 
-def test_a_later_system_message_stays_where_it_is() -> None:
+def test_a_later_system_message_is_kept_in_place() -> None:
     later = system("b", sections={"tone": "dry", "old": None})
 
     assert items(system("a"), user("hi"), later, compat=IN_PLACE) == [
@@ -220,7 +220,7 @@ def test_a_later_system_message_stays_where_it_is() -> None:
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_tools_that_were_added_later_are_declared_there_once() -> None:
+def test_tools_added_later_are_declared_in_place_once() -> None:
     added = system("", tool("late"))
     first = encode(call(system("", tool("a")), user("hi"), model=model(IN_PLACE)))
 

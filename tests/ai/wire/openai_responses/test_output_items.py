@@ -47,7 +47,7 @@ def signed(item: Json, thinking: str) -> Thinking:
 # Thoughts ----------------------------------------------------------------------------------------
 
 
-def test_the_signature_of_a_thought_is_its_whole_item() -> None:
+def test_the_signature_of_thinking_is_its_complete_reasoning_item() -> None:
     item = reasoning("rs_1", "a", "b", encrypted_content="E", status="completed")
 
     blocks = content(
@@ -62,7 +62,7 @@ def test_the_signature_of_a_thought_is_its_whole_item() -> None:
 
 
 @pytest.mark.behaviour("responses-reasoning-items")
-def test_encrypted_content_that_only_the_last_event_has_is_kept() -> None:
+def test_encrypted_content_that_arrives_only_in_the_last_event_is_kept() -> None:
     item = reasoning("rs_1", "a", encrypted_content="E")
 
     blocks = content(
@@ -77,13 +77,13 @@ def test_encrypted_content_that_only_the_last_event_has_is_kept() -> None:
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")
-def test_a_thought_without_words_keeps_its_signature() -> None:
+def test_thinking_without_text_keeps_its_signature() -> None:
     item = reasoning("rs_1", encrypted_content="E")
 
     assert content(added(0, **item), done(0, **item), COMPLETED) == [signed(item, "")]
 
 
-def test_thoughts_in_full_are_understood_like_summaries() -> None:
+def test_full_reasoning_text_is_read_like_a_summary() -> None:
     item = {
         "type": "reasoning",
         "id": "rs_1",
@@ -115,7 +115,7 @@ def test_a_refusal_is_shown_as_text() -> None:
 
 
 @pytest.mark.behaviour("responses-reasoning-items")
-def test_items_that_arrive_interleaved_stay_apart_and_in_their_order() -> None:
+def test_interleaved_items_are_kept_separate_and_in_order() -> None:
     blocks = content(
         added(0, type="message", id="a"),
         added(1, type="message", id="b"),
@@ -130,7 +130,7 @@ def test_items_that_arrive_interleaved_stay_apart_and_in_their_order() -> None:
 
 
 @pytest.mark.behaviour("tool-deltas-join-by-index")
-def test_an_id_that_changes_on_the_way_does_not_matter() -> None:
+def test_an_item_id_that_changes_within_the_stream_is_ignored() -> None:
     blocks = content(
         added(0, type="message", id="x1"),
         text(0, "so", item_id="x2"),
@@ -141,7 +141,7 @@ def test_an_id_that_changes_on_the_way_does_not_matter() -> None:
     assert blocks == [Text(text="so")]
 
 
-def test_without_an_index_the_id_separates_items() -> None:
+def test_items_without_an_index_are_separated_by_id() -> None:
     blocks = content(
         text(None, "a", item_id="m1"),
         text(None, "b", item_id="m2"),
@@ -152,7 +152,7 @@ def test_without_an_index_the_id_separates_items() -> None:
     assert blocks == [Text(text="ab"), Text(text="b")]
 
 
-def test_what_only_the_last_event_has_is_kept() -> None:
+def test_content_that_arrives_only_in_the_last_event_is_kept() -> None:
     blocks = content(
         completed(message("so"), function('{"path":"a"}'), {"type": "web_search_call"})
     )
@@ -208,11 +208,11 @@ def test_what_only_the_last_event_has_is_kept() -> None:
         "an index that is missing",
     ),
 )
-def test_arguments_in_every_shape_give_the_same_call(events: list[Json]) -> None:
+def test_arguments_in_every_form_result_in_the_same_call(events: list[Json]) -> None:
     assert content(*events, COMPLETED) == [CALL]
 
 
-def test_a_call_that_is_summed_up_differently_is_not_run() -> None:
+def test_a_call_whose_final_arguments_differ_raises_bad_answer() -> None:
     reader, _ = decoder()
     for each in (added(0, **function()), arguments(0, '{"path":"a"}')):
         reader.feed([("", json_bytes(each))])
@@ -247,7 +247,7 @@ def test_a_call_keeps_its_namespace() -> None:
     assert call.namespace == "mail"
 
 
-def test_the_text_of_a_call_becomes_its_argument() -> None:
+def test_the_text_of_a_custom_call_becomes_its_argument() -> None:
     item = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "patch"}
 
     blocks = content(

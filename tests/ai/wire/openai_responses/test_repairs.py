@@ -28,26 +28,26 @@ def refusal(message: str, status: int | None = 400) -> BadRequest:
         '400: {"message":"Item with id \'rs_1\' not found."}',
     ],
 )
-def test_a_refused_thought_asks_for_a_request_without_thoughts(message: str) -> None:
+def test_a_rejected_reasoning_item_is_repaired_by_removing_thinking(message: str) -> None:
     assert next_repair(refusal(message), THOUGHTFUL) == Repairs(thinking=True)
     assert next_repair(refusal(message), {"input": []}) is None
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_refused_schema_asks_for_a_request_without_strictness() -> None:
+def test_a_rejected_schema_is_repaired_by_removing_strict() -> None:
     refused = refusal('400: {"message":"Invalid schema for function \'a\': …"}')
 
     assert next_repair(refused, STRICT_TOOLS) == Repairs(strict=True)
     assert next_repair(refused, {"tools": [{"strict": False}]}) is None
 
 
-def test_other_refusals_and_those_inside_a_stream_ask_for_nothing() -> None:
+def test_other_rejections_and_errors_inside_a_stream_are_not_repaired() -> None:
     assert next_repair(refusal("400: no such model"), THOUGHTFUL | STRICT_TOOLS) is None
     assert next_repair(refusal("invalid_encrypted_content", status=None), THOUGHTFUL) is None
 
 
 @pytest.mark.behaviour("rejected-signature-heals")
-def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> None:
+def test_thinking_before_a_recorded_repair_is_removed_with_the_ids_that_follow() -> None:
     note: Json = {"type": THINKING_REJECTED, "timestamp": 1}
     messages: tuple[Message, ...] = (
         user("a"),
@@ -72,7 +72,7 @@ def test_thoughts_before_a_noted_repair_stay_away_with_the_ids_behind_them() -> 
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_a_session_that_noted_a_refused_schema_stays_loose() -> None:
+def test_a_session_with_a_recorded_schema_rejection_sends_loose_tools() -> None:
     noted = own("so", diagnostics=({"type": STRICT_REJECTED},))
     strict = model({"supportsStrictMode": True})
     tools = talk.system("", tool(sampling=talk.STRICT))

@@ -51,7 +51,7 @@ def fields(body: Json, *names: str) -> Json:
         ({"xhigh": "maximal"}, "xhigh", {"effort": "maximal", "summary": "auto"}),
     ],
 )
-def test_the_level_is_said_in_the_models_words(
+def test_the_thinking_level_is_sent_with_the_name_of_the_model(
     words: dict[str, str | None] | None, level: str, expected: Json | None
 ) -> None:
     made = body(model(thinking_level_map=words or {}), reasoning=level)
@@ -60,14 +60,14 @@ def test_the_level_is_said_in_the_models_words(
     assert ("include" in made) is (level != "off")
 
 
-def test_a_model_that_does_not_think_is_not_asked_how_much() -> None:
+def test_a_model_without_reasoning_gets_no_reasoning_fields() -> None:
     made = body(model(reasoning=False), reasoning="high")
 
     assert fields(made, "reasoning", "include") == {}
     assert made["input"][0] == {"role": "system", "content": "SP"}
 
 
-def test_a_server_without_efforts_is_only_asked_for_summaries() -> None:
+def test_a_server_without_effort_levels_gets_only_the_summary_field() -> None:
     mute = model({"supportsReasoningEffort": False})
 
     assert body(mute, reasoning="high")["reasoning"] == {"summary": "auto"}
@@ -104,7 +104,7 @@ def test_a_long_session_id_is_hashed_wherever_it_is_sent() -> None:
         ),
     ],
 )
-def test_the_cache_is_kept_as_long_as_requested(
+def test_the_requested_cache_retention_is_sent(
     compat: Json, retention: str, expected: Json
 ) -> None:
     made = body(model(compat), session_id="S", cache_retention=retention)
@@ -113,7 +113,7 @@ def test_the_cache_is_kept_as_long_as_requested(
     assert fields(made, *names) == expected
 
 
-def test_a_session_is_routed_as_the_gateway_wants_it() -> None:
+def test_the_session_headers_have_the_format_of_the_gateway() -> None:
     routes = {
         form: set(headers(call(model=model({"sessionAffinityFormat": form}), session_id="S")))
         - set(headers(call()))
@@ -155,7 +155,7 @@ def test_a_later_turn_begins_with_the_bytes_of_an_earlier_one() -> None:
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_without_tools_neither_tools_nor_a_choice_are_sent() -> None:
+def test_a_request_without_tools_has_neither_tools_nor_a_tool_choice() -> None:
     made = encode(call(user("hi"), tool_choice="auto"))
 
     assert fields(made, "tools", "tool_choice") == {}
@@ -166,18 +166,18 @@ def test_without_tools_neither_tools_nor_a_choice_are_sent() -> None:
 
 
 @pytest.mark.behaviour("responses-reasoning-items")
-def test_nothing_is_stored_at_the_server() -> None:
+def test_responses_are_not_stored_at_the_server_by_default() -> None:
     assert body()["store"] is False
 
 
 @pytest.mark.behaviour("output-cap-is-sane")
-def test_the_cap_of_the_answer_is_never_below_what_the_server_takes() -> None:
+def test_the_output_limit_is_raised_to_the_minimum_of_the_server() -> None:
     assert body(max_tokens=3)["max_output_tokens"] == 16
     assert body()["max_output_tokens"] == 8000
     assert "max_output_tokens" not in body(model({"supportsMaxOutputTokens": False}))
 
 
-def test_sampling_parameters_of_the_caller_beat_the_models() -> None:
+def test_sampling_parameters_of_the_caller_override_those_of_the_model() -> None:
     warm = model(sampling_params={"top_p": 0.5, "service_tier": "flex"})
 
     made = body(warm, temperature=0.2, sampling_params={"top_p": 0.9})
@@ -189,7 +189,7 @@ def test_sampling_parameters_of_the_caller_beat_the_models() -> None:
     }
 
 
-def test_the_role_of_instructions_follows_the_server() -> None:
+def test_the_role_of_instructions_depends_on_the_server() -> None:
     old = model({"supportsDeveloperRole": False})
 
     assert body()["input"][0]["role"] == "developer"
@@ -199,14 +199,14 @@ def test_the_role_of_instructions_follows_the_server() -> None:
     ]
 
 
-def test_a_server_without_a_key_gets_no_authorization() -> None:
+def test_no_authorization_header_is_sent_without_a_key() -> None:
     local = call(access=Access())
 
     assert "authorization" not in dict(final_headers(local, headers(local)))
     assert url(local) == "http://127.0.0.1:1/v1/responses"
 
 
-def test_an_answer_is_in_the_next_request_what_it_is_on_its_own() -> None:
+def test_an_answer_encoded_alone_equals_its_items_in_the_next_request() -> None:
     asked = call(system("SP", tool()), user("hi"))
     answer = own(thought(encrypted_content="E"), asks(path="x"))
     following = call(*asked.messages, answer, result("call_1|fc_1", "R"))

@@ -57,7 +57,7 @@ COUNTS = {
         (completed(status="incomplete"), "length", "incomplete"),
     ],
 )
-def test_the_last_event_gives_the_stop_reason(last: Json, reason: str, raw: str) -> None:
+def test_the_stop_reason_comes_from_the_last_event(last: Json, reason: str, raw: str) -> None:
     answer = decoded(PART, last)
 
     assert (answer.stop_reason, answer.raw_stop_reason) == (reason, raw)
@@ -97,7 +97,7 @@ def test_the_last_event_gives_the_stop_reason(last: Json, reason: str, raw: str)
     ],
 )
 @pytest.mark.behaviour("error-inside-a-200-stream")
-def test_an_error_inside_the_stream_is_a_typed_error(
+def test_an_error_inside_the_stream_raises_a_typed_error(
     last: Json, expected: type[ProviderError], retryable: bool
 ) -> None:
     reader, builder = decoder()
@@ -112,7 +112,7 @@ def test_an_error_inside_the_stream_is_a_typed_error(
 
 
 @pytest.mark.behaviour("stream-without-end-is-an-error")
-def test_a_stream_that_ends_without_its_last_event_is_no_answer() -> None:
+def test_a_stream_that_ends_without_its_last_event_raises() -> None:
     reader, _ = decoder()
     reader.feed([("", json_bytes(PART))])
 
@@ -146,7 +146,7 @@ def test_a_later_event_without_usage_does_not_erase_earlier_counts() -> None:
 
 @pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize("usage", [None, {}, [], {"input_tokens": None, "output_tokens": "7"}])
-def test_missing_or_odd_usage_counts_nothing(usage: object) -> None:
+def test_missing_or_invalid_usage_counts_as_zero(usage: object) -> None:
     assert decoded(completed(usage=usage)).usage == Usage()
 
 
@@ -163,7 +163,7 @@ def test_the_service_tier_that_was_used_sets_the_price(tier: str, factor: float)
 # What it says about itself -----------------------------------------------------------------------
 
 
-def test_the_response_id_and_a_model_that_differs_are_kept() -> None:
+def test_the_response_id_and_a_different_model_are_recorded() -> None:
     named = decoded(completed(model="m-2026-11-15"))
     same = decoded(event("created", response={"id": "resp_0", "model": "m"}), event("completed"))
 
@@ -192,13 +192,13 @@ def test_the_response_id_and_a_model_that_differs_are_kept() -> None:
         b'{"type":"response.something.new"}',
     ],
 )
-def test_events_that_say_nothing_to_us_are_ignored(odd: bytes) -> None:
+def test_unknown_and_empty_events_are_ignored(odd: bytes) -> None:
     ok = event("output_text.delta", 0, delta="ok")
 
     assert content(odd, ok, odd, done(0, **message("ok")), odd, COMPLETED) == [Text(text="ok")]
 
 
-def test_the_name_of_an_event_is_its_type_where_the_data_does_not_say_it() -> None:
+def test_the_event_name_is_used_if_the_type_is_missing() -> None:
     reader, builder = decoder()
 
     reader.feed([("response.output_text.delta", b'{"delta":"ok","output_index":0}')])
@@ -211,7 +211,7 @@ def test_the_name_of_an_event_is_its_type_where_the_data_does_not_say_it() -> No
     ("sent", "text"),
     [(rb"a\ud83d", "a"), (b"a\x01b", "a\x01b"), (b"a\xffb", "a�b"), (rb"\ud83d\ude00", "😀")],
 )
-def test_broken_characters_are_mended(sent: bytes, text: str) -> None:
+def test_invalid_characters_are_removed_or_replaced(sent: bytes, text: str) -> None:
     delta = b'{"type":"response.output_text.delta","output_index":0,"delta":"%s"}' % sent
 
     assert content(delta, event("completed")) == [Text(text=text)]
@@ -225,7 +225,7 @@ def test_data_that_is_not_json_is_a_bad_answer(data: bytes) -> None:
         reader.feed([("", data)])
 
 
-def test_words_after_the_end_of_their_item_are_not_added() -> None:
+def test_text_after_the_end_of_its_item_is_ignored() -> None:
     late = event("output_text.delta", 0, delta="late")
 
     assert content(added(0, **message("")), PART, done(0, **message("part")), late, COMPLETED) == [

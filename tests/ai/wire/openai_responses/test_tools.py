@@ -29,12 +29,12 @@ def function(name: str = "peek", parameters: Json = CLOSED, **more: object) -> J
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_strictness_is_not_mentioned_to_servers_that_do_not_know_it() -> None:
+def test_strict_is_not_sent_to_servers_without_known_support() -> None:
     assert declared(tool(sampling=STRICT)) == (function(),)
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted")
-def test_tools_are_strict_where_all_of_them_can_be() -> None:
+def test_tools_are_strict_if_all_schemas_support_it() -> None:
     closed = {**CLOSED, "additionalProperties": False}
 
     items = declared(tool("a", STRICT), tool("b", STRICT), compat=STRICT_SERVER)
@@ -43,19 +43,19 @@ def test_tools_are_strict_where_all_of_them_can_be() -> None:
 
 
 @pytest.mark.behaviour("strict-schemas-only-where-accepted", "bad-schema-is-isolated")
-def test_one_tool_that_cannot_be_strict_makes_all_of_them_loose() -> None:
+def test_one_tool_without_a_strict_schema_makes_all_tools_loose() -> None:
     items = declared(tool("a", STRICT), tool("b", STRICT, **OPTIONAL), compat=STRICT_SERVER)
 
     assert items == (function("a", strict=False), function("b", OPTIONAL, strict=False))
 
 
-def test_tools_are_loose_once_strictness_was_refused() -> None:
+def test_tools_are_loose_after_strict_was_rejected() -> None:
     items = declared(tool(sampling=STRICT), compat=STRICT_SERVER, refused=True)
 
     assert items == (function(strict=False),)
 
 
-def test_a_grammar_makes_a_tool_that_takes_text() -> None:
+def test_a_tool_with_a_grammar_is_declared_as_a_text_tool() -> None:
     regex = {"type": "grammar", "variants": {"openai_regex": "[a-z]+"}}
     compat = Compat(supports_grammar_tools=True)
 
@@ -72,7 +72,7 @@ def test_a_grammar_makes_a_tool_that_takes_text() -> None:
     assert text_arguments((tool("a", GRAMMAR), tool("c")), compat) == {"a": "path"}
 
 
-def test_a_grammar_tool_is_a_function_where_grammars_are_unknown_or_cannot_be_mapped() -> None:
+def test_a_grammar_tool_is_a_function_if_its_grammar_is_unsupported() -> None:
     two = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     compat = Compat(supports_grammar_tools=True)
 
@@ -84,7 +84,7 @@ def test_a_grammar_tool_is_a_function_where_grammars_are_unknown_or_cannot_be_ma
 
 
 @pytest.mark.behaviour("prompt-prefix-is-stable")
-def test_tools_that_come_later_leave_the_head_of_the_request_as_it_was() -> None:
+def test_tools_added_later_do_not_change_the_first_declared_tools() -> None:
     messages = (system("", tool("a")), user("hi"), system("", tool("b"), tool("c")))
     tools = (tool("a"), tool("b"), tool("c"))
 
@@ -98,7 +98,7 @@ def test_tools_that_come_later_leave_the_head_of_the_request_as_it_was() -> None
     assert pack_tools(messages, tools, Compat()).late == {}
 
 
-def test_a_tool_that_was_declared_anew_comes_where_it_was_declared_anew() -> None:
+def test_a_redeclared_tool_is_declared_in_the_later_place() -> None:
     messages = (system("", tool("a")), user("hi"), system("", tool("a", **OPTIONAL)))
 
     box = pack_tools(messages, (tool("a", **OPTIONAL),), IN_PLACE)
@@ -107,7 +107,7 @@ def test_a_tool_that_was_declared_anew_comes_where_it_was_declared_anew() -> Non
 
 
 @pytest.mark.behaviour("no-tools-no-tool-fields")
-def test_a_choice_that_names_an_absent_tool_is_dropped() -> None:
+def test_a_choice_of_an_absent_tool_is_dropped() -> None:
     box = ResponsesTools(first=(function("a"),), late={}, text_arguments={"t": "path"})
     texts = ResponsesTools(first=(function("t"),), late={}, text_arguments={"t": "path"})
     empty = ResponsesTools(first=(), late={}, text_arguments={})
@@ -120,6 +120,6 @@ def test_a_choice_that_names_an_absent_tool_is_dropped() -> None:
     assert tool_choice(None, box) is None
 
 
-def test_loose_tools_may_be_said_to_be_neither() -> None:
+def test_the_strict_value_of_loose_tools_can_be_null_or_omitted() -> None:
     assert declared(tool(), compat=Compat(loose_tools=None)) == (function(strict=None),)
     assert declared(tool(), compat=Compat(loose_tools=UNSET)) == (function(),)

@@ -1,4 +1,4 @@
-"""A real WebSocket server on the loopback that plays the ChatGPT backend."""
+"""A real WebSocket server on the loopback, as a fake ChatGPT backend."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Side:
 
 @dataclass
 class Backend:
-    """What the server has seen; the index says over which connection a request came."""
+    """The requests the server received, each with the index of its connection."""
 
     server: Server
     connections: list[ServerConnection] = field(default_factory=list)

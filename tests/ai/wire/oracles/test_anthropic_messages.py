@@ -17,7 +17,7 @@ STOPS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "toolUse"}
 
 
 async def theirs(case: str) -> Understood:
-    """What Anthropic's SDK makes of the recording."""
+    """Decode the recording with Anthropic's SDK."""
     anthropic = pytest.importorskip(
         "anthropic", reason="anthropic is not installed; not tested: our messages beside it"
     )
@@ -49,5 +49,5 @@ async def theirs(case: str) -> Understood:
 
 
 @every_case
-async def test_the_sdk_of_anthropic_understands_the_same_message_as_we_do(case: str) -> None:
+async def test_responses_are_read_as_the_anthropic_sdk_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

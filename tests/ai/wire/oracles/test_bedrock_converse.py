@@ -23,7 +23,7 @@ STOPS = {"end_turn": "stop", "max_tokens": "length", "tool_use": "toolUse"}
 
 
 async def theirs(case: str) -> Understood:
-    """What botocore makes of the recording, its own event-stream parser included."""
+    """Decode the recording with botocore and its event-stream parser."""
     botocore = pytest.importorskip(
         "botocore.session", reason="botocore is not installed; not tested: our Bedrock beside it"
     )
@@ -80,5 +80,5 @@ def _calls(starts: list[Json], deltas: list[Json]) -> tuple[ReadCall, ...]:
 
 
 @every_case
-async def test_botocore_understands_the_same_answer_as_we_do(case: str) -> None:
+async def test_responses_are_read_as_botocore_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

@@ -19,7 +19,7 @@ API = "google-generative-ai"
 
 
 async def theirs(case: str) -> Understood:
-    """What Google's SDK makes of the recording."""
+    """Decode the recording with Google's SDK."""
     genai = pytest.importorskip(
         "google.genai", reason="google-genai is not installed; not tested: our Gemini beside it"
     )
@@ -47,7 +47,7 @@ async def theirs(case: str) -> Understood:
 
 
 def _stop(reason: str, *, called: bool) -> str:
-    """Google has one word for an answer that ends and for one that asks for tools."""
+    """Google has one finish reason for a final answer and for one with tool calls."""
     if called:
         assert reason == "STOP"
         return "toolUse"
@@ -55,5 +55,5 @@ def _stop(reason: str, *, called: bool) -> str:
 
 
 @every_case
-async def test_the_sdk_of_google_understands_the_same_answer_as_we_do(case: str) -> None:
+async def test_responses_are_read_as_the_google_sdk_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

@@ -20,7 +20,7 @@ STOPS = {"stop": "stop", "length": "length", "tool_calls": "toolUse"}
 
 
 async def theirs(case: str) -> Understood:
-    """What Mistral's SDK makes of the recording."""
+    """Decode the recording with Mistral's SDK."""
     mistral = pytest.importorskip(
         "mistralai.client", reason="mistralai is not installed; not tested: our Mistral beside it"
     )
@@ -35,7 +35,7 @@ async def theirs(case: str) -> Understood:
     deltas = [chunk.choices[0].delta for chunk in chunks]
     parts = [part for delta in deltas for part in _parts(delta.content)]
     usage = chunks[-1].usage
-    # No field of the SDK's own: the server sends it, and the SDK keeps it.
+    # Not a declared field of the SDK: the server sends it, and the SDK keeps it.
     cached = usage.additional_properties.get("num_cached_tokens", 0)
     return Understood(
         text="".join(part.text for part in parts if part.type == "text"),
@@ -66,5 +66,5 @@ def _parts(content: Any) -> list[Any]:
 
 
 @every_case
-async def test_the_sdk_of_mistral_understands_the_same_answer_as_we_do(case: str) -> None:
+async def test_responses_are_read_as_the_mistral_sdk_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

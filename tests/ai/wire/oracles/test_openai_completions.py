@@ -19,7 +19,7 @@ STOPS = {"stop": "stop", "length": "length", "tool_calls": "toolUse"}
 
 
 async def theirs(case: str) -> Understood:
-    """What OpenAI's SDK makes of the recording."""
+    """Decode the recording with OpenAI's SDK."""
     openai = pytest.importorskip(
         "openai", reason="openai is not installed; not tested: our chat completions beside it"
     )
@@ -41,7 +41,7 @@ async def theirs(case: str) -> Understood:
     cached = usage.prompt_tokens_details.cached_tokens
     return Understood(
         text=choice.message.content,
-        # No field of the SDK's own: servers other than OpenAI's send it, and the SDK keeps it.
+        # Not a declared field of the SDK: servers other than OpenAI send it, and the SDK keeps it.
         thinking=(choice.message.model_extra or {}).get("reasoning_content", ""),
         calls=tuple(
             ReadCall(
@@ -58,5 +58,5 @@ async def theirs(case: str) -> Understood:
 
 
 @every_case
-async def test_the_sdk_of_openai_understands_the_same_chat_as_we_do(case: str) -> None:
+async def test_chat_completions_are_read_as_the_openai_sdk_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

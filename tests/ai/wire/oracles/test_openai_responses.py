@@ -19,7 +19,7 @@ API = "openai-responses"
 
 
 async def theirs(case: str) -> Understood:
-    """What OpenAI's SDK makes of the recording."""
+    """Decode the recording with OpenAI's SDK."""
     openai = pytest.importorskip(
         "openai", reason="openai is not installed; not tested: our responses beside it"
     )
@@ -39,7 +39,7 @@ async def theirs(case: str) -> Understood:
         thinking=_joined(events, "response.reasoning_summary_text.delta"),
         calls=tuple(
             ReadCall(
-                id=f"{call.call_id}|{call.id}",  # our id is both of theirs
+                id=f"{call.call_id}|{call.id}",  # our id joins the two ids of the SDK
                 name=call.name,
                 arguments=json.loads(call.arguments),
             )
@@ -59,7 +59,7 @@ def _joined(events: list[Any], kind: str) -> str:
 
 
 def _stop(response: Any, *, called: bool) -> str:
-    """The protocol has no word for it: it follows from status and output."""
+    """The protocol has no stop reason: it is derived from status and output."""
     if response.status == "incomplete":
         return {"max_output_tokens": "length"}[response.incomplete_details.reason]
     assert response.status == "completed"
@@ -67,5 +67,5 @@ def _stop(response: Any, *, called: bool) -> str:
 
 
 @every_case
-async def test_the_sdk_of_openai_understands_the_same_response_as_we_do(case: str) -> None:
+async def test_responses_are_read_as_the_openai_sdk_reads_them(case: str) -> None:
     assert await ours(API, case) == await theirs(case)

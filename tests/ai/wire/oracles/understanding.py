@@ -16,7 +16,7 @@ from tests.ai.wire.exchanges import exchange
 from tests.ai.wire.replay_server import Replay
 
 CASES = ("text", "thinking", "tool_call", "parallel_tools", "usage_cache", "length", "unicode")
-"""The recordings that an SDK has words for: it reads complete answers, not broken ones."""
+"""The recordings that an SDK can read: complete answers, not broken ones."""
 
 every_case = pytest.mark.parametrize("case", CASES)
 
@@ -30,7 +30,7 @@ class ReadCall(Record):
 
 
 class Understood(Record):
-    """One answer. Counts are as in ``pi.ai.messages.Usage``; what is not reported is 0."""
+    """One answer. Counts are as in ``pi.ai.messages.Usage``; counts that are not reported are 0."""
 
     text: str = ""
     thinking: str = ""
@@ -44,7 +44,7 @@ class Understood(Record):
 
 
 async def ours(api: str, case: str) -> Understood:
-    """What our wire makes of the recording."""
+    """Decode the recording with our wire."""
     message = (await exchange(api, Replay([recording(api, case)]))).message
     usage = message.usage
     return Understood(

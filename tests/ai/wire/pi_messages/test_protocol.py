@@ -18,11 +18,11 @@ QUESTION = ProxyRequest(
 )
 
 
-def test_a_question_survives_the_way() -> None:
+def test_a_request_can_be_encoded_and_decoded() -> None:
     assert msgspec.json.decode(msgspec.json.encode(QUESTION), type=ProxyRequest) == QUESTION
 
 
-def test_options_that_were_left_out_are_not_sent() -> None:
+def test_unset_options_are_not_encoded() -> None:
     assert msgspec.json.encode(ProxyOptions()) == b"{}"
     assert msgspec.json.encode(QUESTION.options) == (
         b'{"reasoning":"high","toolChoice":{"type":"tool","name":"peek"},'
@@ -30,7 +30,7 @@ def test_options_that_were_left_out_are_not_sent() -> None:
     )
 
 
-def test_every_option_is_one_of_ours_with_the_same_default() -> None:
+def test_every_option_is_a_stream_option_with_the_same_default() -> None:
     ours, sent = StreamOptions(), ProxyOptions()
 
     names = ProxyOptions.__struct_fields__

@@ -11,7 +11,7 @@ from pi.base.records import replace
 from tests.ai.wire.pi_messages.conversation import HELLO, MODEL, TURN, call
 
 
-def test_a_question_is_the_model_the_conversation_and_what_was_asked_for() -> None:
+def test_a_request_contains_the_model_the_conversation_and_the_options() -> None:
     assert encode(call(reasoning="high", session_id="S", max_tokens=7)) == {
         "model": "balanced",
         "context": {"messages": [{"role": "user", "content": "hello", "timestamp": 1}]},
@@ -45,7 +45,7 @@ def test_messages_are_sent_as_they_are_stored() -> None:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_what_other_providers_signed_and_what_broke_off_is_not_sent() -> None:
+def test_signatures_of_other_providers_and_aborted_answers_are_not_sent() -> None:
     foreign = AssistantMessage(
         content=(Thinking(thinking="hm", thinking_signature="x"), Text(text="t")),
         api="anthropic-messages",
@@ -64,7 +64,7 @@ def test_what_other_providers_signed_and_what_broke_off_is_not_sent() -> None:
 
 
 @pytest.mark.behaviour("images-follow-the-protocol")
-def test_a_model_that_cannot_see_gets_a_note() -> None:
+def test_a_model_without_image_input_gets_a_note() -> None:
     blind = replace(MODEL, input=("text",))
 
     user = encode(call(*TURN, target=blind))["context"]["messages"][1]
@@ -72,7 +72,7 @@ def test_a_model_that_cannot_see_gets_a_note() -> None:
     assert user["content"][1] == {"type": "text", "text": NO_IMAGES}
 
 
-def test_what_is_the_callers_own_business_is_not_sent() -> None:
+def test_keys_variables_and_headers_of_the_caller_are_not_in_the_options() -> None:
     asked = call(UserMessage(content="x"), api_key="SECRET", env={"A": "B"}, headers={"x-a": "1"})
 
     assert encode(asked)["options"] == {}
@@ -86,13 +86,13 @@ def test_what_is_the_callers_own_business_is_not_sent() -> None:
     )
 
 
-def test_a_server_that_wants_no_key_gets_none() -> None:
+def test_no_authorization_header_is_sent_without_a_key() -> None:
     asked = replace(call(), access=replace(call().access, api_key=None))
 
     assert "Authorization" not in headers(asked)
 
 
-def test_notes_to_ourselves_stay_here() -> None:
+def test_interruption_notes_are_not_sent() -> None:
     cut = AssistantMessage(
         content=(Text(text="so far"),), interrupt=Interruption(by="rules", reason="enough")
     )

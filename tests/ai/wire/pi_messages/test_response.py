@@ -49,7 +49,7 @@ def event(kind: str, index: int = 0, **fields: Any) -> Any:
 # Blocks ------------------------------------------------------------------------------------------
 
 
-def test_blocks_keep_the_order_in_which_they_began() -> None:
+def test_blocks_keep_the_order_of_their_start() -> None:
     message = (
         Answer()
         .feed(
@@ -69,7 +69,7 @@ def test_blocks_keep_the_order_in_which_they_began() -> None:
     )
 
 
-def test_content_that_comes_only_at_the_end_counts() -> None:
+def test_content_that_arrives_only_in_the_end_event_is_read() -> None:
     message = (
         Answer()
         .feed(
@@ -86,7 +86,7 @@ def test_content_that_comes_only_at_the_end_counts() -> None:
     assert message.content == (Thinking(thinking="hm"), Text(text="a"), Text(text="b"))
 
 
-def test_what_comes_after_the_end_of_a_block_is_another_block() -> None:
+def test_a_delta_after_the_end_of_its_block_starts_a_new_block() -> None:
     message = (
         Answer()
         .feed(
@@ -118,7 +118,7 @@ def whole_call(arguments: Any, **more: Any) -> Any:
         [event("toolcall_delta", delta='{"n":1}'), event("toolcall_end", toolCall="odd")],
     ],
 )
-def test_arguments_in_any_form_give_the_same_call(events: list[Any]) -> None:
+def test_arguments_in_any_form_result_in_the_same_call(events: list[Any]) -> None:
     (call,) = Answer().feed(call_start(), *events, DONE).message.content
 
     assert call == ToolCall(id="c", name="peek", arguments={"n": 1})
@@ -131,7 +131,7 @@ def test_arguments_in_any_form_give_the_same_call(events: list[Any]) -> None:
         (whole_call({}, thoughtSignature="s", namespace="n"), "s", "n"),
     ],
 )
-def test_a_call_keeps_its_signature(end: Any, signature: str, namespace: Any) -> None:
+def test_a_call_keeps_its_signature_and_namespace(end: Any, signature: str, namespace: Any) -> None:
     (call,) = Answer().feed(call_start(), end, DONE).message.tool_calls
 
     assert (call.thought_signature, call.namespace) == (signature, namespace)
@@ -141,7 +141,7 @@ def test_a_call_keeps_its_signature(end: Any, signature: str, namespace: Any) ->
 
 
 @pytest.mark.behaviour("costs-follow-the-tier")
-def test_the_end_brings_the_usage_and_what_the_server_charges() -> None:
+def test_the_done_event_contains_the_usage_and_the_charge_of_the_server() -> None:
     usage = {
         "input": 10,
         "output": 5,
@@ -183,14 +183,16 @@ def test_the_end_brings_the_usage_and_what_the_server_charges() -> None:
 
 
 @pytest.mark.parametrize("usage", [None, "odd", {"input": "many"}, []])
-def test_usage_that_cannot_be_read_is_none(usage: Any) -> None:
+def test_invalid_usage_is_ignored(usage: Any) -> None:
     assert Answer().feed({**DONE, "usage": usage}).message.usage == Usage()
 
 
 @pytest.mark.parametrize(
     ("reason", "ours"), [("toolUse", "toolUse"), ("odd", "stop"), (None, "stop")]
 )
-def test_reasons_are_taken_over(reason: str | None, ours: str) -> None:
+def test_the_stop_reason_is_copied_and_unknown_ones_become_stop(
+    reason: str | None, ours: str
+) -> None:
     assert Answer().feed({"type": "done", "reason": reason}).message.stop_reason == ours
 
 
@@ -213,7 +215,7 @@ def test_a_stream_without_an_end_is_a_bad_answer() -> None:
         ("The connection broke.", ProviderUnavailable),
     ],
 )
-def test_an_error_is_of_the_same_kind_as_the_server_met(
+def test_the_error_class_is_derived_from_the_message_of_an_error_event(
     text: str, kind: type[ProviderError]
 ) -> None:
     failed = {"type": "error", "reason": "error", "errorMessage": text, "usage": {"output": 3}}
@@ -228,7 +230,7 @@ def test_an_error_is_of_the_same_kind_as_the_server_met(
 
 
 @pytest.mark.parametrize("text", ["429: slow down", "Rate limit: try again later"])
-def test_an_error_may_say_when_to_ask_again(text: str) -> None:
+def test_an_error_event_can_contain_the_retry_delay(text: str) -> None:
     failed = {"type": "error", "reason": "error", "errorMessage": text, "retryAfter": 7}
 
     with pytest.raises(RateLimited) as failure:
@@ -237,22 +239,22 @@ def test_an_error_may_say_when_to_ask_again(text: str) -> None:
     assert failure.value.retry_after == 7
 
 
-def test_an_error_without_a_message_gets_one() -> None:
+def test_an_error_without_a_message_gets_a_default_one() -> None:
     with pytest.raises(ProviderError, match="did not say why"):
         Answer().feed({"type": "error"})
 
 
-def test_an_answer_that_the_server_gave_up_is_aborted() -> None:
+def test_an_answer_aborted_by_the_server_is_aborted() -> None:
     message = Answer().feed({"type": "error", "reason": "aborted"}).message
 
     assert message.stop_reason == "aborted"
 
 
-def test_an_event_that_is_no_json_is_quoted() -> None:
+def test_an_event_that_is_not_json_is_quoted_in_the_error() -> None:
     with pytest.raises(BadAnswer, match="The server sent an event that is not JSON: nonsense"):
         Answer().feed(b"nonsense")
 
 
 @pytest.mark.parametrize("odd", [b"", b"[DONE]", b"null", b"7", {"type": "start"}, {"type": 7}])
-def test_events_that_say_nothing_are_skipped(odd: Any) -> None:
+def test_events_without_content_are_skipped(odd: Any) -> None:
     assert Answer().feed(odd, DONE).message.content == ()

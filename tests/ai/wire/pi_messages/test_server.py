@@ -120,7 +120,7 @@ def test_an_event_is_one_line_without_earlier_content(
 
 
 @pytest.mark.behaviour("lone-surrogates-are-cleaned")
-def test_half_a_surrogate_pair_does_not_break_the_stream() -> None:
+def test_a_lone_surrogate_does_not_break_the_stream() -> None:
     assert encode_event(TextDelta(content_index=0, delta="a\ud83d")) == line(
         type="text_delta", contentIndex=0, delta="a"
     )
@@ -133,7 +133,7 @@ def question(*, sent: Call) -> ProxyRequest:
     return read_proxy_request(msgspec.json.encode(encode(sent)))
 
 
-def test_a_server_reads_what_a_client_asks() -> None:
+def test_the_server_decodes_the_request_of_the_client() -> None:
     sent = call(*TURN, reasoning="low", thinking_budgets={"low": 5}, temperature=0.5)
 
     read = question(sent=sent)
@@ -144,7 +144,7 @@ def test_a_server_reads_what_a_client_asks() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"model":7}', b"\xff", b"[" * 5000])
-def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
+def test_an_invalid_request_is_rejected(body: bytes) -> None:
     with pytest.raises(BadRequest, match="The request cannot be read") as refused:
         read_proxy_request(body)
 
@@ -152,7 +152,7 @@ def test_a_question_that_cannot_be_read_is_refused(body: bytes) -> None:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_what_was_said_in_the_asked_name_counts_as_the_targets_own() -> None:
+def test_answers_of_the_requested_model_are_attributed_to_the_target_model() -> None:
     foreign = AssistantMessage(content=(Text(text="t"),), api="a", provider="p", model="balanced")
 
     messages = proxy_messages(question(sent=call(*TURN, foreign)), CLAUDE)
@@ -171,7 +171,7 @@ def upstream(answer: Answer) -> EventStream:
 
 @asynccontextmanager
 async def proxy(answers: Callable[[ProxyRequest], EventStream]) -> AsyncIterator[str]:
-    """A server that answers questions with streams; its base URL."""
+    """A server that answers requests with streams; yields its base URL."""
 
     async def script(peer: Peer) -> None:
         _, _, body = (await peer.request()).partition(b"\r\n\r\n")
@@ -212,7 +212,7 @@ async def asking(url: str) -> AsyncIterator[EventStream]:
 
 
 def content_of(message: AssistantMessage) -> Json:
-    """What does not depend on which end speaks."""
+    """The fields that are equal on server and client."""
     return {
         name: getattr(message, name)
         for name in (
@@ -247,7 +247,7 @@ async def everything(builder: MessageBuilder, flush: Flush) -> None:
     builder.finish("toolUse")
 
 
-async def test_an_answer_arrives_as_the_server_has_it() -> None:
+async def test_the_client_receives_the_same_answer_as_the_server() -> None:
     source = upstream(everything)
 
     async with proxy(lambda _: source) as url, asking(url) as stream:
@@ -259,7 +259,7 @@ async def test_an_answer_arrives_as_the_server_has_it() -> None:
     assert (message.provider, message.model) == ("radius", "balanced")
 
 
-async def test_the_server_says_what_the_answer_costs() -> None:
+async def test_the_client_uses_the_cost_reported_by_the_server() -> None:
     async def costly(builder: MessageBuilder, flush: Flush) -> None:
         builder.start()
         builder.usage, builder.charged = Usage(output=1), 0.25
@@ -279,7 +279,7 @@ async def test_the_server_says_what_the_answer_costs() -> None:
     ],
     ids=["rate limit", "overflow"],
 )
-async def test_a_failure_arrives_as_the_same_failure(error: ProviderError) -> None:
+async def test_the_client_receives_the_same_failure_as_the_server(error: ProviderError) -> None:
     async def fails(builder: MessageBuilder, flush: Flush) -> None:
         builder.start()
         builder.text(0, "part")
@@ -296,7 +296,7 @@ async def test_a_failure_arrives_as_the_same_failure(error: ProviderError) -> No
     assert message.content == (Text(text="part"),)
 
 
-async def test_a_client_that_goes_away_ends_the_servers_own_request() -> None:
+async def test_a_client_that_disconnects_ends_the_upstream_request() -> None:
     ended = asyncio.Event()
 
     async def endless(builder: MessageBuilder, flush: Flush) -> None:
