@@ -53,7 +53,7 @@ def check_requests(messages: tuple[Message, ...]) -> None:
 
 
 @given(stories)
-def test_whatever_happens_in_a_conversation_it_stays_in_order(story: Story) -> None:
+def test_every_conversation_has_valid_events_calls_and_requests(story: Story) -> None:
     async def scenario() -> None:
         fixture = await play(story)
         assert await tasks_left() == set()
