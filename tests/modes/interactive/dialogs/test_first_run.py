@@ -81,7 +81,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
         assert session.settings.values.default_model == session.model.id
 
 
-async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
+async def test_cancelling_a_setup_step_returns_to_the_choice_and_setup_can_be_skipped(
     tmp_path: Path,
 ) -> None:
     async def fetch(ui: Ui, show: ShowMessage) -> Path:
