@@ -1,4 +1,4 @@
-"""An agent has one run at a time, and rests between them."""
+"""An agent has one run at a time and is idle between runs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ STEP: Json = {
 
 
 def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any, list[str]]:
-    """The value as it became, and the problems."""
+    """The coerced value and the problems."""
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
     places = [".".join(map(str, problem.place)) for problem in walk.issues]

@@ -21,7 +21,7 @@ TURN = Boundary(kind="turn")
 
 
 class Wants(Policy):
-    """Always wants the same, and remembers what it saw."""
+    """Always returns the same decision and records the decisions that it got."""
 
     def __init__(self, decision: Next) -> None:
         self._decision = decision
@@ -67,9 +67,7 @@ async def test_stop_overrides_again_and_again_overrides_go_on_in_any_order() -> 
     assert await decided(Wants(AGAIN), Wants(STOP)) == STOP
 
 
-async def test_each_policy_gets_the_decision_so_far_and_can_replace_it_by_an_equally_strong_one() -> (
-    None
-):
+async def test_each_policy_gets_the_decision_so_far_and_can_replace_an_equal_one() -> None:
     second, third = Wants(Next(action="again", reason="mine")), Wants(Next())
 
     assert await decided(Wants(AGAIN), second, third) == Next(action="again", reason="mine")

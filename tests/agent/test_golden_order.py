@@ -72,7 +72,7 @@ class Recording:
 
 
 def shows(*updates: int) -> Callable[[Json, ToolContext], Any]:
-    """A tool that shows something so many times, in as many steps, before it ends."""
+    """A tool that emits a number of updates, each in its own step, before it ends."""
 
     async def run(arguments: Json, ctx: ToolContext) -> str:
         for _ in range(*updates):

@@ -75,9 +75,7 @@ def prompt_of(call: Call) -> str:
 # The conversation --------------------------------------------------------------------------------
 
 
-async def test_a_conversation_begins_with_model_and_thinking_level_followed_by_the_messages() -> (
-    None
-):
+async def test_a_conversation_begins_with_model_and_thinking_level_before_the_messages() -> None:
     session = Session(calls("peek", path="a"), says("Done."), tools=[peek])
 
     await session.prompt("Look.")
@@ -257,7 +255,7 @@ async def test_skills_without_a_tool_to_read_them_are_not_listed() -> None:
 
 
 class Named(Policy):
-    """Says when it is asked."""
+    """Records its calls."""
 
     def __init__(self, name: str, calls: list[str]) -> None:
         self._name = name

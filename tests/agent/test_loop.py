@@ -358,7 +358,7 @@ async def test_a_run_that_fails_after_an_abort_counts_as_aborted() -> None:
 
 
 class Full(MemoryConversation):
-    """A log that takes nothing after so many messages."""
+    """A log that raises after a number of messages."""
 
     def __init__(self, room: int) -> None:
         super().__init__()

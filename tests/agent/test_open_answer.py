@@ -46,7 +46,7 @@ def test_an_answer_can_be_interrupted_once_and_only_while_it_streams() -> None:
 
 
 class Endless:
-    """Says one word and nothing more until it is cut; then follows a script."""
+    """Streams one word and hangs until it is interrupted; then follows a script."""
 
     def __init__(self, *steps: Step) -> None:
         self._script = ScriptedStream(*steps)
@@ -66,7 +66,7 @@ class Endless:
 
 
 def cutting(fixture: AgentFixture, event: type, cut: Interrupt) -> list[bool]:
-    """Cut the first answer at an event of that kind; returns whether that was in time."""
+    """Interrupt the first answer at an event of that kind; returns whether that was in time."""
     done: list[bool] = []
 
     def listen(emitted: Any) -> None:

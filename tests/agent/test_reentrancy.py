@@ -22,7 +22,7 @@ ACTIONS: list[Action] = [
 
 
 class ActingPolicy(Policy):
-    """Wants from a hook what would wait for the run itself."""
+    """Performs an action in a hook that would wait for its own run."""
 
     def __init__(self, hook: str, action: Action) -> None:
         self._hook = hook

@@ -41,7 +41,7 @@ class At(Policy):
 
 
 class Public(MemoryConversation):
-    """Shows its drafts."""
+    """Publishes its drafts."""
 
     def add(self, draft: Draft) -> Json | None:
         super().add(draft)
@@ -116,7 +116,7 @@ async def test_a_prompt_can_be_rejected_before_or_by_its_preparation() -> None:
 
 
 class Retry(Policy):
-    """Asks again in a run of its own when that may help."""
+    """Retries a retryable error in a new run."""
 
     def __init__(self, prepare: Callable[[], Awaitable[None]]) -> None:
         self._prepare = prepare

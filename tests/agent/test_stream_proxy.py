@@ -37,7 +37,7 @@ HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
 class Server:
-    """The other end: asks ``CLAUDE``, whatever model its clients ask for."""
+    """The server: calls ``CLAUDE`` for every requested model."""
 
     def __init__(self, *steps: Step, token: str = "SECRET") -> None:
         self.upstream = ScriptedStream(*steps)

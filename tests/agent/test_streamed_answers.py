@@ -1,4 +1,4 @@
-"""What happens while an answer streams: cuts, aborts, and which events are emitted."""
+"""Streaming answers: interrupts, aborts and emitted events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.agent.cutting import Cuts, peek
 
 
 def shown(fixture: AgentFixture) -> str:
-    """All words that listeners have seen."""
+    """The text of all deltas that were emitted."""
     events = [
         event.assistant_message_event
         for event in fixture.events
@@ -243,7 +243,7 @@ async def test_partial_arguments_are_neither_stored_nor_emitted() -> None:
 
 
 def objects(value: Any, key: str, expected: str) -> Iterator[dict[str, Any]]:
-    """All JSON objects in ``value`` that say ``expected`` under ``key``."""
+    """All JSON objects in ``value`` whose ``key`` is ``expected``."""
     match value:
         case dict():
             if value.get(key) == expected:
@@ -288,7 +288,7 @@ async def test_a_request_that_fails_at_once_emits_start_and_end_of_its_error() -
 
 
 class Rejects(Policy):
-    """Interrupts complete answers that hold a word."""
+    """Interrupts complete answers that contain a word."""
 
     def __init__(self, word: str, **how: object) -> None:
         self._word = word

@@ -32,7 +32,7 @@ def peeks(*paths: str) -> list[ToolCall]:
 
 
 def order(fixture: AgentFixture) -> list[str]:
-    """What was emitted about tools and their results."""
+    """The emitted events of tools and their results."""
     return [
         line.removeprefix("tool_execution_")
         for line in fixture.emitted
@@ -238,7 +238,7 @@ async def test_an_exception_while_arguments_are_prepared_or_validated_is_an_erro
 
 
 class Gate:
-    """A tool whose calls wait for each other, as their arguments say."""
+    """A tool whose calls wait for each other according to their arguments."""
 
     def __init__(self, name: str = "gate", **options: Any) -> None:
         self.ended: dict[str, asyncio.Event] = {}

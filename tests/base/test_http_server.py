@@ -1,4 +1,4 @@
-"""Servers of aiohttp against what strangers send."""
+"""aiohttp servers against invalid and stalled connections."""
 
 from __future__ import annotations
 

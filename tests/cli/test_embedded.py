@@ -1,4 +1,4 @@
-"""The embedded model: fetched in sight of the user, and answering where no one else can."""
+"""The embedded model: its download is reported, and it is used without any other model."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from tests.cli.requests import last_prompts
 from tests.sampling import sampled
 
 FULL = Path("/dev/full")
-"""A device that takes nothing, as a full disk does."""
+"""A device that rejects every write, as a full disk does."""
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 
 def saved_answers(cli: Program) -> list[tuple[str, str]]:
-    """How the answers of the one session ended, and what they say."""
+    """Stop reason and text of the answers in the only session."""
     (lines,) = cli.sessions()
     answers = [line["message"] for line in lines if line["type"] == "message"]
     return [
@@ -34,7 +34,7 @@ def saved_answers(cli: Program) -> list[tuple[str, str]]:
 
 
 def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
-    """The program, in the middle of a slow answer, of which it has reported something."""
+    """The program in the middle of a slow answer, after its first output."""
     child = cli.start("--model", "mock/echo-400@100", "--mode", "json", "hello")
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()

@@ -15,7 +15,7 @@ def test_the_help_page_contains_all_options_and_commands_and_fits_the_terminal(w
         form.usage for c in COMMANDS if not c.is_alias for form in c.forms if form.usage not in page
     ]
     assert missing == []
-    # What is typed is never broken; what it does is.
+    # Usages are never wrapped; descriptions are.
     assert [line for line in page.splitlines() if len(line) > max(width, 76)] == []
 
 

@@ -1,4 +1,4 @@
-"""What each way to start pi does not load: every module that is not needed makes it slower."""
+"""Modules that a start of pi must not load: each one makes it slower."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ NEVER = (
 
 
 def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
-    """The modules that are loaded when the program ends, which it does well."""
+    """The modules that are loaded when the program ends; it must succeed."""
     finished = subprocess.run(
         [sys.executable, "-c", PROBE, *words],
         cwd=cli.cwd,

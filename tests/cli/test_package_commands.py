@@ -1,4 +1,4 @@
-"""What commands for packages work on."""
+"""The context of the package commands."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.coding.session.saved import HERE, THERE, keep, location
 
 
 class Chosen:
-    """What a command line means, and what was said meanwhile."""
+    """The session that a command line chooses, and the questions that were asked."""
 
     def __init__(
         self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False

@@ -1,4 +1,4 @@
-"""What ``pi doctor`` says of the settings: each topic once through the real program."""
+"""The checks of the settings in ``pi doctor``: each topic once through the real program."""
 
 from __future__ import annotations
 

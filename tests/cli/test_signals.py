@@ -85,7 +85,7 @@ except KeyboardInterrupt:
 
 @contextmanager
 def stuck(patience: str, manner: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    """A program that does not return to its event loop any more, and what it says."""
+    """A program that no longer returns to its event loop, and its output."""
     words = [sys.executable, "-c", STUCK, patience, manner]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None

@@ -19,7 +19,7 @@ TOUR = ("-p", "--no-session", "--model", "demo/tour")
 
 
 def timings(written: list[str], *, every_module: bool = False) -> Timings:
-    """With a clock that is a second later whenever it is asked."""
+    """Timings with a clock that advances by a second at every reading."""
     return Timings(written.append, count().__next__, every_module=every_module)
 
 

@@ -12,7 +12,7 @@ from pi.modes.stdio import MAX_WAITING, Output
 from tests.modes.pipes import piped
 
 FULL = Path("/dev/full")
-"""A device that takes nothing, as a full disk does."""
+"""A device that rejects every write, as a full disk does."""
 
 
 async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None:

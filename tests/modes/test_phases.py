@@ -6,7 +6,7 @@ from pi.modes.phases import observe_phases, phase, ready
 
 
 class PhaseLog:
-    """Writes down what it is notified."""
+    """Records the reported phases."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

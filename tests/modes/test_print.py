@@ -15,7 +15,7 @@ from tests.modes.pipes import piped
 
 
 async def printed(fixture: SessionFixture, *prompts: str) -> tuple[int, str, list[str]]:
-    """The exit code, what is printed, and what is complained about."""
+    """The exit code, the output and the reported problems."""
     session = await fixture.open()
     complaints: list[str] = []
     async with piped() as reader:

@@ -219,7 +219,7 @@ def history(places: Sequence[int], turns: int, words: int) -> list[CompactionIte
 async def survivors(
     items: list[CompactionItem], chosen: CompactionSettings, rounds: int
 ) -> list[str]:
-    """What the model sees after each round of compacting and going on."""
+    """The text that the model gets after each round of compacting and continuing."""
     ask = ScriptedAsk(says(USELESS))
     previous: CompactionResult | None = None
     seen = []

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest_asyncio.fixture
 async def fresh(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[supervised.SupervisorClient]:
-    """A supervisor of our own, that a test may harm."""
+    """A separate supervisor that a test may kill."""
     client = supervised.SupervisorClient()
     monkeypatch.setattr(supervised, "SUPERVISOR", client)
     yield client

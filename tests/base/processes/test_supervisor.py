@@ -52,7 +52,7 @@ KINDS = {
 
 
 HAS_REAPER = f"[ $PPID = {os.getpid()} ] && exit 99; "
-"""Begin of scripts that signal their parent: without a reaper that would be the test runner."""
+"""The beginning of scripts that signal their parent: without a reaper that is the test runner."""
 
 
 @contextmanager

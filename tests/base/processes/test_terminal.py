@@ -24,7 +24,7 @@ async def bash(
 
 
 async def finish(child: Child) -> tuple[Exit, str]:
-    """How a program ended, and what it wrote to its terminal."""
+    """The exit of a program and its output."""
     async with asyncio.timeout(TIMEOUT_SECONDS), child:
         text = (await child.output.read()).decode()
         return await child.wait(), text
@@ -35,7 +35,7 @@ async def run(script: str, **options: Any) -> tuple[Exit, str]:
 
 
 async def begun(child: Child) -> None:
-    """The program says that it is ready, in a line."""
+    """Wait for the line in which the program reports that it is ready."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await child.output.readline() == b"begun\r\n"
 

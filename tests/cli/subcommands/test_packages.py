@@ -28,7 +28,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project that we are in."""
+    """The project folder."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -14,7 +14,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A home with three sessions of this folder and one of another; ids as a person sees them."""
+    """A home with three sessions of this folder and one of another folder, with short ids."""
     monkeypatch.chdir(tmp_path)
     agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
     keep(location(agent_dir, here, at=1), "fix the tests", id="aaa-1")

@@ -1,4 +1,4 @@
-"""What the agent asks of the editor: files, terminals, permissions, forms."""
+"""Requests of the agent to the editor: files, terminals, permissions, forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How it looks and scrolls is notified in ``tests/screens/test_fullscreen.py``."""
+"""For drawing and scrolling see ``tests/screens/test_fullscreen.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Escape, Ctrl+C and the others are reported as stories in ``tests/screens/test_keys.py``."""
+"""For Escape, Ctrl+C and the other keys see ``tests/screens/test_keys.py``."""
 
 from __future__ import annotations
 

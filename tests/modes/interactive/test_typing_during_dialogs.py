@@ -1,4 +1,4 @@
-"""What it does for the question of trust: see ``tests/screens/test_start.py``."""
+"""For typing during the trust dialog see ``tests/screens/test_start.py``."""
 
 from __future__ import annotations
 

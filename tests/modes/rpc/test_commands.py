@@ -31,7 +31,7 @@ ADDED = {
 
 
 async def carried_out(fixture: SessionFixture, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
-    """What some commands give, one after another."""
+    """The results of commands that are run one after another."""
     session = await fixture.open()
     given = [
         await COMMANDS[name](session, Request(command=name, fields=fields))

@@ -20,7 +20,7 @@ class Wire:
         self.ui = RpcUI(self.sent.append, lambda: f"id{next(numbers)}")
 
     async def answer_to(self, question: Any, **answer: Any) -> Any:
-        """What a dialog gives when the client answers so."""
+        """The result of a dialog for this response of the client."""
         waiting = asyncio.ensure_future(question)
         await asyncio.sleep(0)
         self.ui.handle_response({"id": self.sent[-1]["id"], **answer})

@@ -46,7 +46,7 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(session: AgentSession) -> AsyncIterator[Conversation]:
-    """What is sent inside the block is answered when it has ended."""
+    """A conversation whose input ends with the block; afterwards everything is answered."""
     talk = Conversation()
     async with piped() as reader:
         server = asyncio.create_task(RpcServer(session, reader.output).run(talk.chunks()))

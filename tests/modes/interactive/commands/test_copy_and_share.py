@@ -1,4 +1,4 @@
-"""Commands that give the conversation to others."""
+"""Commands that copy, export and share the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands about who answers."""
+"""Commands about models, thinking levels and logins."""
 
 from __future__ import annotations
 

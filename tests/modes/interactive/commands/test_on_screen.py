@@ -172,7 +172,7 @@ CONVERSATION = [
 
 
 def conversation(hosted: FullApp) -> list[str]:
-    """What of the conversation is on the tape, in order."""
+    """The rows of the conversation on the tape, in order."""
     rows = hosted.tape.split("\n")
     found = [each for row in rows for each in CONVERSATION if row.startswith(each)]
     return found[-len(CONVERSATION) :]

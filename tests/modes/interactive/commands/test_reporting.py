@@ -1,4 +1,4 @@
-"""Bug reports and what is written for who looks for a bug."""
+"""Bug reports and debug files."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def picture(form: str) -> bytes:
 
 
 def answering(answers: dict[str, bytes], commands: list[Sequence[str]] | None = None) -> Ask:
-    """Knows what programs say, by a word of their command."""
+    """Returns scripted output of programs, found by a word of their command."""
 
     async def ask(command: Sequence[str]) -> bytes:
         if commands is not None:

@@ -1,4 +1,4 @@
-"""The first minutes of a newcomer."""
+"""The setup at the first start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
-    """A session that has no one to ask."""
+    """A session without a model."""
     fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
     fixture.registry.models.unregister("faux")
     session = await fixture.open(model=None)

@@ -126,13 +126,13 @@ def test_hints_are_hidden_first_on_a_low_screen(
 
 
 class Lines:
-    """Rows that are always as many."""
+    """A component with a fixed number of rows."""
 
     def __init__(self, count: int) -> None:
         self._count = count
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Nothing is cached."""
 
     def render(self, width: int) -> list[str]:
         return ["x"] * self._count

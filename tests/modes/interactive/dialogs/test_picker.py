@@ -14,7 +14,7 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence
 
 
 class Watched:
-    """A picker of words, and what came of it."""
+    """A picker of words and its calls."""
 
     def __init__(self, *words: str, rows: int = 3, **more: Any) -> None:
         self.words = list(words)

@@ -1,4 +1,4 @@
-"""Asking for what a prompt template needs."""
+"""Asking for the missing values of a prompt template."""
 
 from __future__ import annotations
 

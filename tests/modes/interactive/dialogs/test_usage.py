@@ -1,4 +1,4 @@
-"""What a session has used: a table, bars and the course."""
+"""The usage of a session: table, bars and charts."""
 
 from __future__ import annotations
 

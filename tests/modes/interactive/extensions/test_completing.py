@@ -11,7 +11,7 @@ from pi.tui.completion.provider import Completed, Suggestion, Suggestions, repla
 
 
 class Words:
-    """Suggests a word, or what it is notified."""
+    """Returns the given suggestions, or raises the given exception."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -25,7 +25,7 @@ class Words:
 
 
 class Usual(Words):
-    """Has everything that a provider has."""
+    """A provider with all methods."""
 
     trigger_characters = "@"
 

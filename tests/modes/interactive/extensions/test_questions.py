@@ -23,7 +23,7 @@ class Asking:
         self.questions = new_ui(self.screen, self.frame)
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
-        """What comes of a question when these keys are pressed."""
+        """The answer of a dialog when these keys are pressed."""
         dialog = asyncio.ensure_future(question)
         await self.screen.shown()
         await self.screen.press(*keys)

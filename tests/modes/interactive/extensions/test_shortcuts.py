@@ -11,7 +11,7 @@ CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"
 
 
 class ShortcutSource:
-    """Extensions that want keys."""
+    """Extensions with shortcuts."""
 
     def __init__(self, purposes: Mapping[str, str]) -> None:
         self.purposes = purposes

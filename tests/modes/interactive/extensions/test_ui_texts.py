@@ -16,7 +16,7 @@ from tests.modes.interactive.transcript.looks import look
 
 
 class Shown:
-    """The regions that are changed, and what came of it."""
+    """The UI of extensions with the regions that it changes."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.written: list[str] = []

@@ -1,4 +1,4 @@
-"""A login as it is seen."""
+"""The login conversation on the screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence, settle
 
 
 class Watched:
-    """A conversation, and what it asked of the screen."""
+    """A conversation and its calls of the screen."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []

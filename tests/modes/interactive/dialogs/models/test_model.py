@@ -128,7 +128,7 @@ async def test_badges_are_dropped_before_the_name_on_a_narrow_screen(tmp_path: P
 
 
 def found(owner: Owner | None) -> ServerStatus:
-    """Ollama, which belongs to another user; ``owner`` is who was chosen before."""
+    """An Ollama server of another user; ``owner`` is the owner that was chosen before."""
     before = None
     if owner is not None:
         before = ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=owner)

@@ -154,7 +154,7 @@ async def test_messages_of_other_folders_are_searched_when_their_sessions_are_li
 
 
 class SlowCatalog(SessionCatalog):
-    """Whose sessions of everywhere are known when ``gate`` is open."""
+    """A catalog that lists the sessions of all folders only when ``gate`` is open."""
 
     def __init__(self, agent_dir: Path) -> None:
         super().__init__(agent_dir)

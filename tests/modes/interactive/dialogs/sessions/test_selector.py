@@ -17,7 +17,7 @@ SESSIONS = [session("a", first="alpha"), session("b", first="beta")]
 
 
 class Watched:
-    """A selector, and what came of it."""
+    """A selector and its calls."""
 
     def __init__(self, tmp_path: Path, *, offered: bool = True) -> None:
         self.calls: list[tuple[Any, ...]] = []

@@ -19,7 +19,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 
 @asynccontextmanager
 async def talk(tmp_path: Path, *answers: str) -> AsyncIterator[tuple[AgentSession, FakeScreen]]:
-    """A session in which two things were said."""
+    """A session with two prompts and their answers."""
     fixture = SessionFixture(tmp_path, *(says(text) for text in ("One", "Two", *answers)))
     session = await fixture.open()
     await session.prompts.prompt("first question")

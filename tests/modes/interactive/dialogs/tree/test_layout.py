@@ -99,7 +99,7 @@ def _under(below: dict[int, list[int]], place: int) -> set[int]:
 
 
 def _check_lines(rows: list[Row]) -> None:
-    """What leads down arrives at a corner or a branch, and every corner comes from above."""
+    """Every line downwards ends at a corner or a branch, and every corner has a line from above."""
     for row, after in pairwise(rows):
         for column, char in enumerate(row.lines):
             if char in "├│":

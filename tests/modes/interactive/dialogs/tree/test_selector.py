@@ -18,7 +18,7 @@ SAMPLE = tree(*((f"u{n}", n - 1 if n else ROOT) for n in range(20)), leaf=19)
 
 
 class Watched:
-    """A selector, and what came of it."""
+    """A selector and its calls."""
 
     def __init__(self, rows: int = 5) -> None:
         self.view = TreeView(SAMPLE)
