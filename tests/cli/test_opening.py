@@ -170,7 +170,7 @@ def prompts_of(session: list[Any]) -> list[str]:
 
 
 @pytest.mark.full
-def test_a_session_that_is_open_elsewhere_can_be_forked(tmp_path: Path) -> None:
+def test_a_session_that_another_process_has_open_can_be_forked(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")

@@ -127,7 +127,7 @@ async def test_resume_opens_the_chosen_session(tmp_path: Path) -> None:
         assert on.last_notice == "Resumed session"
 
 
-async def test_resuming_a_session_that_is_open_elsewhere_offers_a_fork(tmp_path: Path) -> None:
+async def test_resuming_a_session_that_is_already_open_offers_a_fork(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         other = await on.fixture.open()
         await other.prompts.prompt("alpha")
