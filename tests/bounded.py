@@ -76,7 +76,7 @@ class LoopWatchdog:
         self._collected = collected
         gc.callbacks.append(collected)  # a full collection walks the objects of all tests before
         asyncio.events.Handle._run = measured  # type: ignore[method-assign, assignment]
-        # What an import takes the first time after an installation, it takes once.
+        # The first import after an installation compiles the module: that happens only once.
         SourceFileLoader.source_to_code = compiled  # type: ignore[method-assign]
 
     def remove(self) -> None:
@@ -159,7 +159,7 @@ def run_bounded(
 
 
 def limit_memory(megabytes: int) -> None:
-    """Give this process, and those that it starts, no more than that, where that can be limited."""
+    """Limit the memory of this process and its children, where the system can do that."""
     if sys.platform != "linux":
         return
     import resource
@@ -169,7 +169,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def peak_memory() -> float:
-    """The most that this process has had in memory, in megabytes; 0 where that is not known."""
+    """The peak memory of this process in megabytes; 0 where it is not known."""
     status = Path("/proc/self/status")
     # Not getrusage: there a child begins with the peak of the process that started it.
     lines = status.read_text().splitlines() if status.exists() else []

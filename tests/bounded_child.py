@@ -1,4 +1,4 @@
-"""Runs pi with little memory and measures how long it keeps its event loop from going on.
+"""Runs pi with little memory and measures how long it blocks its event loop.
 
 usage: python bounded_child.py REPORT MEGABYTES ARGUMENTS…
 

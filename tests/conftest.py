@@ -149,7 +149,7 @@ def isolation(temporary_folders: TemporaryFolders, monkeypatch: pytest.MonkeyPat
 
 
 class OutsideNetwork(Exception):
-    """A test wants to talk to something that is not this machine."""
+    """A test tried to connect to another machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def stays_here(target: object) -> bool:
 
 
 def _is_no_name(host: str) -> bool:
-    """Whether no name server is ever asked for ``host``, or at least none knows it."""
+    """Whether ``host`` is never sent to a name server, or is unknown to every name server."""
     try:
         host.encode("idna")
     except UnicodeError:
@@ -217,7 +217,7 @@ def _is_no_name(host: str) -> bool:
 
 @pytest.fixture
 def program() -> Callable[[str, str], str]:
-    """Ask for a program by name: its path, or a skip that says what was not tested."""
+    """The path of a program by name; skips the test with what was not tested if it is missing."""
 
     def find(name: str, what: str) -> str:
         if path := shutil.which(name):

@@ -1,4 +1,4 @@
-"""Files that tests make and look at."""
+"""Files that tests create and check."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def put(path: Path, text: str) -> Path:
 
 
 def executable(path: Path) -> str:
-    """Make a file that looks like a program; gives its path."""
+    """Make an executable file; returns its path."""
     put(path, "")
     path.chmod(0o755)
     return str(path)

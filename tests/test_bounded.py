@@ -26,7 +26,7 @@ def work(seconds: float) -> None:
         pass
 
 
-async def test_a_callback_that_computes_for_too_long_is_found_and_named() -> None:
+async def test_a_callback_that_blocks_the_loop_for_too_long_is_named() -> None:
     async def busy() -> None:
         work(LONGEST_BLOCK * 1.2)
 
@@ -55,7 +55,7 @@ async def test_compiling_a_module_for_the_first_time_does_not_count(
     assert watchdog.longest < spent / 2
 
 
-async def test_what_computes_in_a_thread_holds_no_loop(watchdog: LoopWatchdog) -> None:
+async def test_computation_in_a_thread_does_not_block_the_loop(watchdog: LoopWatchdog) -> None:
     await asyncio.to_thread(work, LONGEST_BLOCK * 1.2)
 
     assert watchdog.longest < LONGEST_BLOCK
@@ -115,7 +115,7 @@ def test_a_process_that_needs_more_memory_fails(root: Path) -> None:
     assert b"MemoryError" in ended.stderr
 
 
-def test_a_traceback_is_no_answer() -> None:
+def test_a_traceback_on_standard_error_fails_the_check() -> None:
     report = Report(code=0, stdout="", stderr="Traceback (most recent call last):")
 
     with pytest.raises(AssertionError, match="Traceback"):

@@ -81,18 +81,18 @@ MEMBERS = [
 """Of ``ExtensionAPI``; changing this list changes a promise."""
 
 
-def test_an_extension_can_do_exactly_this() -> None:
+def test_the_extension_api_has_exactly_these_methods() -> None:
     members = [name for name in dir(pi.extension.ExtensionAPI) if not name.startswith("_")]
 
     assert sorted(members) == sorted(MEMBERS)
 
 
 @pytest.mark.parametrize("name", pi.extension.__all__)
-def test_every_promised_name_is_there_and_says_what_it_is(name: str) -> None:
+def test_every_public_name_exists(name: str) -> None:
     assert getattr(pi.extension, name, None) is not None
 
 
-def test_every_event_has_its_record_among_the_names() -> None:
+def test_the_record_of_every_event_is_a_public_name() -> None:
     public = [getattr(pi.extension, name) for name in pi.extension.__all__]
 
     assert all(kind in public for kind in EVENTS.values())
@@ -135,7 +135,7 @@ def test_the_reference_has_parameters_fields_and_manifest_keys(words: str) -> No
     assert words in page()
 
 
-def test_nothing_is_defined_here(root: Path) -> None:
+def test_the_extension_module_defines_nothing_itself(root: Path) -> None:
     tree = ast.parse((root / "src/pi/extension.py").read_text())
     kinds = {type(node).__name__ for node in tree.body}
 
@@ -163,7 +163,7 @@ MECHANISMS = {
 
 
 @pytest.mark.parametrize("name", sampled(MECHANISMS, keep=3))
-def test_a_mechanism_is_loaded_when_it_is_used(name: str) -> None:
+def test_a_lazily_imported_mechanism_is_loaded_when_it_is_used(name: str) -> None:
     code = (
         f"import sys, pi.extension; before = {MECHANISMS[name]!r} in sys.modules;"
         f"pi.extension.{name}; print(before, {MECHANISMS[name]!r} in sys.modules)"
@@ -180,7 +180,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = pi.extension.parse_comand  # type: ignore[attr-defined]
 
 
-def test_no_screen_is_loaded_with_it() -> None:
+def test_importing_the_extension_module_loads_no_screen() -> None:
     code = "import sys, pi.extension; print([n for n in sys.modules if n.startswith('pi.tui')])"
     finished = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -38,7 +38,7 @@ AI = """
 
 
 @pytest.mark.parametrize(("package", "promised"), [(pi.agent, AGENT), (pi.ai, AI)])
-def test_the_promised_names_are_exactly_these(package: ModuleType, promised: str) -> None:
+def test_the_public_names_are_exactly_these(package: ModuleType, promised: str) -> None:
     assert sorted(promised.split()) == sorted(package.__all__) == sorted(dir(package))
     assert [
         name for name in package.__all__ if isinstance(getattr(package, name), ModuleType)
@@ -61,7 +61,7 @@ def test_type_checkers_see_the_same_names_at_the_same_places(root: Path, package
 
 
 @pytest.mark.parametrize("package", ["pi.agent", "pi.ai"])
-def test_any_other_name_is_refused_as_usual(package: str) -> None:
+def test_an_unknown_name_raises_attribute_error(package: str) -> None:
     with pytest.raises(AttributeError, match=f"'{package}' has no attribute 'nothing'"):
         _ = sys.modules[package].nothing
 

@@ -35,7 +35,7 @@ PROMISED = {
 """Changing this list changes a promise."""
 
 
-def test_the_promised_names_are_exactly_these() -> None:
+def test_the_public_names_are_exactly_these() -> None:
     names = [name for group in PROMISED.values() for name in group.split()]
 
     assert sorted(names) == pi.sdk.__all__ == dir(pi.sdk)
@@ -64,12 +64,12 @@ def test_type_checkers_see_the_same_names_at_the_same_places(root: Path) -> None
     assert sorted(name for _, name in homes) == pi.sdk.__all__
 
 
-def test_any_other_name_is_refused_as_usual() -> None:
+def test_an_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'pi\.sdk' has no attribute 'nothing'"):
         _ = pi.sdk.nothing  # type: ignore[attr-defined]
 
 
-def test_importing_it_loads_nothing_of_pi() -> None:
+def test_importing_the_sdk_loads_nothing_else_of_pi() -> None:
     code = "import sys, pi.sdk; print(*sorted(n for n in sys.modules if n.startswith('pi')))"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 

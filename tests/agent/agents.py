@@ -1,4 +1,4 @@
-"""A scripted agent for tests, and what it emitted."""
+"""A scripted agent for tests and the events that it emitted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class AgentFixture:
 
     @property
     def roles(self) -> list[str]:
-        """Who said what, in the log."""
+        """The roles of the messages in the log."""
         return [role(message) for message in self.agent.state.messages]
 
     @property
@@ -70,7 +70,7 @@ class AgentFixture:
 
     @property
     def texts(self) -> list[str]:
-        """What the tools gave, as text."""
+        """The texts of the tool results."""
         return [words(result) for result in self.results]
 
 

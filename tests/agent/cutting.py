@@ -1,4 +1,4 @@
-"""A policy that cuts answers, and a tool to call in them."""
+"""A policy that interrupts answers, and a tool to call in them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def peek(path: str) -> str:
 
 
 class Cuts(Policy):
-    """Interrupts once the answer holds a word."""
+    """Interrupts once the answer contains a word."""
 
     def __init__(self, word: str, **how: object) -> None:
         self._word = word

@@ -1,4 +1,4 @@
-"""The order in which a run may emit events, as a machine that refuses every other."""
+"""The order in which a run may emit events, as a state machine that rejects any other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pi.ai.messages import AssistantMessage, ToolResultMessage
 
 
 class EventGrammar:
-    """Follows events; an ``AssertionError`` says where they are not as they must be."""
+    """Checks events in order; raises ``AssertionError`` at the first invalid one."""
 
     def __init__(self) -> None:
         self.within: list[str] = []
@@ -38,7 +38,7 @@ class EventGrammar:
         self.settled = True
 
     def follow(self, events: Iterable[AgentEvent]) -> None:
-        """Follow them all; at the end nothing is open."""
+        """Check all events; at the end nothing may be open."""
         for number, event in enumerate(events):
             try:
                 self.see(event)

@@ -41,7 +41,7 @@ class Answer(Record):
 
 
 class Event(Record):
-    """What happens when so many events were emitted, or so many steps were made."""
+    """An action after a number of emitted events or of steps."""
 
     at: int
     what: Literal["steer", "follow up", "abort", "abort outside", "clear"]
@@ -127,7 +127,7 @@ def tools() -> list[AgentTool]:
 
 
 class Playing(Policy):
-    """Does what the story says."""
+    """Performs the actions of the story."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
@@ -196,7 +196,7 @@ def arguments(each: RandomCall) -> dict[str, Any]:
 
 
 class Interfering:
-    """A listener that steers, clears and aborts when so many events were emitted."""
+    """A listener that steers, clears and aborts after a number of events."""
 
     def __init__(self, fixture: AgentFixture, story: Story) -> None:
         self._fixture = fixture

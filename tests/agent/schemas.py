@@ -74,7 +74,7 @@ _TREE: Json = {
 
 @st.composite
 def documents(draw: st.DrawFn) -> Json:
-    """A schema of arguments, with references, one of them to a type that holds itself."""
+    """A schema of arguments with references, one of them to a recursive type."""
     root = draw(_objects(st.recursive(_LEAVES, _larger, max_leaves=8)))
     return {**root, "$defs": {"leaf": {"type": "integer"}, "tree": _TREE}}
 
@@ -128,7 +128,7 @@ _BY_TYPE: dict[str, st.SearchStrategy[Any]] = {
 def _object_values(schema: Json, root: Json) -> st.SearchStrategy[Json]:
     properties = schema["properties"]
     required = schema.get("required", [])
-    # built when drawn: the type that holds itself would never end otherwise
+    # built when drawn: a recursive type would never end otherwise
     parts = {
         name: st.deferred(lambda part=part: values_of(part, root))  # type: ignore[misc]
         for name, part in properties.items()

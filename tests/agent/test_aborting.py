@@ -49,7 +49,7 @@ async def test_tools_that_are_cancelled_before_their_first_step_have_results_too
     EventGrammar().follow(fixture.events)
 
 
-async def test_a_tool_may_say_in_its_own_words_that_it_was_aborted() -> None:
+async def test_a_tool_can_report_an_abort_with_its_own_text() -> None:
     sleeper = WaitingTool("politely")
     fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool])
 
@@ -82,7 +82,7 @@ async def test_a_tool_that_does_not_stop_is_abandoned_and_emits_nothing_later(
     assert "tool sleep did not stop" in caplog.text
 
 
-async def test_a_tool_that_ends_after_it_was_left_alone_does_not_end_twice() -> None:
+async def test_an_abandoned_tool_that_ends_late_does_not_emit_a_second_end() -> None:
     sleeper = WaitingTool("never")
     fixture = AgentFixture(sleeps("A"), tools=[sleeper.tool])
     fixture.on("tool_execution_end A", sleeper.released.set)
@@ -98,7 +98,7 @@ async def test_a_tool_that_ends_after_it_was_left_alone_does_not_end_twice() -> 
     assert fixture.texts == ["Operation aborted"]
 
 
-async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
+async def test_calls_that_have_not_begun_are_emitted_as_aborted() -> None:
     sleeper = WaitingTool(execution_mode="sequential")
     fixture = AgentFixture(sleeps("A", "B", "C"), tools=[sleeper.tool])
 
@@ -117,7 +117,7 @@ async def test_calls_that_have_not_begun_are_announced_and_refused() -> None:
 
 
 @pytest.mark.behaviour("abort-pairs-finished-calls")
-async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() -> None:
+async def test_an_abort_cancels_a_confirmation_and_later_calls_are_not_confirmed() -> None:
     approved: list[str] = []
     open_dialog = asyncio.Event()
 
@@ -139,7 +139,7 @@ async def test_an_abort_ends_a_question_and_later_calls_are_not_asked_about() ->
     assert fixture.texts == ["Operation aborted"] * 3
 
 
-async def test_a_policy_that_is_cut_after_a_tool_does_not_lose_its_result() -> None:
+async def test_a_result_is_kept_when_an_after_tool_hook_is_cancelled_by_an_abort() -> None:
     begun = asyncio.Event()
 
     class Slow(Policy):
@@ -162,7 +162,7 @@ async def test_a_policy_that_is_cut_after_a_tool_does_not_lose_its_result() -> N
     assert fixture.results[0].details == {"marked": True}
 
 
-async def test_a_tool_that_aborts_its_own_run_may_still_say_what_it_did() -> None:
+async def test_a_tool_that_aborts_its_own_run_can_still_return_its_result() -> None:
     @tool
     async def quit(later: int = 0) -> str:
         """Abort."""
@@ -180,7 +180,7 @@ async def test_a_tool_that_aborts_its_own_run_may_still_say_what_it_did() -> Non
     assert fixture.emitted[-7:] == LAST_TURN
 
 
-async def test_a_sync_tool_is_left_alone_at_once() -> None:
+async def test_a_sync_tool_is_abandoned_at_once_on_abort() -> None:
     begun, loop = asyncio.Event(), asyncio.get_running_loop()
     release = threading.Event()
 

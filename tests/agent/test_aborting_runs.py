@@ -86,7 +86,7 @@ async def test_an_abort_before_the_first_step_keeps_the_prompt() -> None:
     assert fixture.roles == ["user", "assistant:error"]
 
 
-async def test_an_abort_ends_what_is_waited_for_between_two_turns() -> None:
+async def test_an_abort_cancels_a_preparation_between_two_turns() -> None:
     begun = asyncio.Event()
 
     async def forever() -> None:
@@ -106,7 +106,7 @@ async def test_an_abort_ends_what_is_waited_for_between_two_turns() -> None:
     assert fixture.emitted[-7:] == LAST_TURN
 
 
-async def test_after_an_abort_nothing_is_prepared_any_more() -> None:
+async def test_no_preparation_runs_after_an_abort() -> None:
     prepared: list[str] = []
 
     async def prepare_it() -> None:
@@ -149,7 +149,7 @@ async def test_queued_messages_survive_an_abort_with_their_images(point: str) ->
     assert user_messages[2].content == (Text(text="look at this"), picture)
 
 
-async def test_a_half_streamed_call_is_never_sent_back() -> None:
+async def test_a_partially_streamed_call_is_never_sent_to_the_model() -> None:
     fixture = AgentFixture(
         Reply(blocks=(Text(text="so"), call("sleep", id="A"), Text(text="and on and on"))),
         says("fine"),
@@ -174,7 +174,7 @@ async def test_a_half_streamed_call_is_never_sent_back() -> None:
     ]
 
 
-async def test_an_aborted_run_never_says_that_another_one_follows() -> None:
+async def test_an_aborted_run_never_emits_that_it_will_be_retried() -> None:
     class Eager(Policy):
         async def at_boundary(self, at: Boundary) -> Next:
             return Next(action="again", new_run=True)

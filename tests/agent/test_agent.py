@@ -93,7 +93,7 @@ async def test_options_go_with_every_request() -> None:
     )
 
 
-async def test_continuing_answers_what_is_there() -> None:
+async def test_continuing_answers_the_last_user_message_of_the_conversation() -> None:
     fixture = AgentFixture(
         says("ok"), conversation=MemoryConversation(UserMessage(content="hello"))
     )
@@ -115,7 +115,7 @@ async def test_continuing_after_the_result_of_a_tool_is_possible() -> None:
     assert fixture.roles[-1] == "assistant:stop"
 
 
-async def test_a_message_that_converts_to_a_question_can_be_continued() -> None:
+async def test_a_message_that_converts_to_a_user_message_can_be_continued() -> None:
     log = MemoryConversation(Notice(text="saved"))
     fixture = AgentFixture(says("ok"), conversation=log, convert_to_llm=convert)
 
@@ -127,7 +127,7 @@ async def test_a_message_that_converts_to_a_question_can_be_continued() -> None:
 @pytest.mark.parametrize(
     "messages", [(), (UserMessage(content="x"), AssistantMessage()), (Notice(text="saved"),)]
 )
-async def test_there_is_nothing_to_continue_after_an_answer_or_without_a_question(
+async def test_continuing_after_an_answer_or_without_a_user_message_raises(
     messages: tuple[Any, ...],
 ) -> None:
     fixture = AgentFixture(says("never"), conversation=MemoryConversation(*messages))
@@ -148,7 +148,7 @@ async def test_steering_an_empty_conversation_does_not_start_anything() -> None:
     assert len(fixture.agent.inbox.steering) == 1
 
 
-async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -> None:
+async def test_queue_changes_are_emitted_and_queued_messages_can_be_cleared() -> None:
     fixture = AgentFixture()
     message = UserMessage(content="b")
 
@@ -169,7 +169,7 @@ async def test_queues_are_emitted_whenever_they_change_and_can_be_taken_back() -
 # Watching ----------------------------------------------------------------------------------------
 
 
-async def test_nothing_is_heard_after_a_subscription_has_ended() -> None:
+async def test_no_event_is_delivered_after_an_unsubscribe() -> None:
     fixture = AgentFixture(says("ok"))
     events: list[AgentEvent] = []
     end = fixture.agent.subscribe(events.append)
@@ -220,7 +220,7 @@ async def test_a_conversion_without_system_messages_keeps_prompt_and_tools() -> 
     ]
 
 
-async def test_policies_are_those_of_the_start_of_a_run() -> None:
+async def test_a_run_uses_the_policies_of_its_start() -> None:
     class Counts(Policy):
         requests = 0
 
@@ -244,7 +244,7 @@ async def test_policies_are_those_of_the_start_of_a_run() -> None:
 
 
 @pytest.mark.behaviour("streaming-is-linear")
-async def test_an_update_carries_only_what_is_new() -> None:
+async def test_a_message_update_contains_only_the_new_delta() -> None:
     fixture = AgentFixture(says("word " * 500))
 
     await fixture.agent.prompt("go")
@@ -258,7 +258,7 @@ async def test_an_update_carries_only_what_is_new() -> None:
     assert len({len(msgspec.json.encode(delta)) for delta in deltas}) == 1
 
 
-async def test_the_program_around_may_emit_events_between_runs_and_in_order_with_them() -> None:
+async def test_the_host_can_emit_events_between_runs_and_in_order_with_their_events() -> None:
     fixture = AgentFixture(says("one"))
     label = EntryAppended(entry={"type": "label"})
 

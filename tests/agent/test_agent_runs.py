@@ -1,4 +1,4 @@
-"""An agent has one run at a time, and rests between them."""
+"""An agent has one run at a time and is idle between runs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_a_running_agent_is_not_reset_and_keeps_its_conversation() -> None
     assert fixture.agent.conversation is kept
 
 
-async def test_resetting_forgets_conversation_queues_and_error_but_not_prompt_and_tools() -> None:
+async def test_a_reset_clears_conversation_queues_and_error_but_keeps_prompt_and_tools() -> None:
     fixture = AgentFixture(ProviderError("no"), says("ok"), system_prompt="Be brief.")
     await fixture.agent.prompt("first")
     await fixture.agent.steer("later")
@@ -111,7 +111,7 @@ async def test_an_empty_conversation_is_used_and_not_replaced() -> None:
 
 @pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("point", ["agent_end", "agent_settled"])
-async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(point: str) -> None:
+async def test_an_agent_is_idle_only_after_every_listener_has_handled_the_end(point: str) -> None:
     fixture = AgentFixture(says("one"))
     names: list[str] = []
     hold = Hold(fixture, point)
@@ -130,7 +130,7 @@ async def test_an_agent_is_idle_only_when_every_listener_has_heard_of_the_end(po
     await running
 
 
-async def test_waiting_for_an_idle_agent_takes_no_time() -> None:
+async def test_waiting_for_an_idle_agent_returns_at_once() -> None:
     await AgentFixture().agent.wait_for_idle()
 
 
@@ -152,7 +152,7 @@ async def test_the_run_ends_in_order_when_its_caller_is_cancelled() -> None:
     assert fixture.roles[-1] == "assistant:stop"
 
 
-async def test_a_run_whose_own_task_is_cancelled_leaves_nothing_behind() -> None:
+async def test_a_run_whose_own_task_is_cancelled_leaves_no_tasks() -> None:
     begun = asyncio.Event()
 
     @tool

@@ -86,7 +86,7 @@ async def test_a_policy_may_stop_a_run_before_a_request() -> None:
     ]
 
 
-async def test_an_abort_while_a_policy_looks_at_the_request_sends_nothing() -> None:
+async def test_an_abort_during_a_before_request_hook_sends_no_request() -> None:
     begun = asyncio.Event()
 
     class Slow(Policy):
@@ -107,7 +107,7 @@ async def test_an_abort_while_a_policy_looks_at_the_request_sends_nothing() -> N
     assert fixture.agent.state.messages[-1].error_message == "This operation was aborted"
 
 
-async def test_a_policy_that_aborts_before_the_request_is_not_cut_and_nothing_is_sent() -> None:
+async def test_a_before_request_hook_that_aborts_is_not_cancelled_and_no_request_is_sent() -> None:
     finished: list[str] = []
 
     class Gives(Policy):
@@ -141,7 +141,7 @@ async def test_an_answer_is_changed_before_it_is_stored_and_emitted() -> None:
     assert fixture.agent.state.messages[-1].text == "HELLO"
 
 
-async def test_failed_and_cut_answers_are_shown_to_policies_and_aborted_ones_are_not() -> None:
+async def test_after_answer_hooks_get_failed_and_interrupted_answers_but_no_aborted_ones() -> None:
     seen: list[str] = []
 
     class Sees(Policy):
@@ -177,7 +177,7 @@ async def test_a_policy_may_stop_a_run_after_an_answer_and_its_calls_do_not_run(
     assert ended == Next(action="stop", reason="enough")
 
 
-async def test_an_abort_while_a_policy_looks_at_an_answer_leaves_it_as_it_was() -> None:
+async def test_an_abort_during_an_after_answer_hook_leaves_the_answer_unchanged() -> None:
     begun = asyncio.Event()
 
     class Slow(Policy):
@@ -197,7 +197,7 @@ async def test_an_abort_while_a_policy_looks_at_an_answer_leaves_it_as_it_was() 
     assert fixture.agent.state.messages[-1].text == "hello"
 
 
-async def test_a_hook_that_fails_is_reported_and_the_run_goes_on(
+async def test_a_hook_that_fails_is_logged_and_the_run_continues(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Clumsy(Policy):

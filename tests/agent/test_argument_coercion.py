@@ -22,7 +22,7 @@ from tests.agent.schemas import json_values
         ([], ["object"], False),
     ],
 )
-def test_a_value_fits_a_type_only_as_it_stands(
+def test_a_value_has_a_json_type_only_without_conversion(
     value: Any, types: list[str], expected: bool
 ) -> None:
     assert has_type(value, types) is expected
@@ -51,22 +51,22 @@ def test_a_value_fits_a_type_only_as_it_stands(
         (7, "string", UNSET),
     ],
 )
-def test_only_what_is_unmistakable_is_mended(value: Any, json_type: str, expected: Any) -> None:
+def test_only_unambiguous_values_are_converted(value: Any, json_type: str, expected: Any) -> None:
     result = convert(value, json_type)
     assert (result, type(result)) == (expected, type(expected))
 
 
 @given(json_values, st.sampled_from(["integer", "number", "boolean", "null", "array", "object"]))
-def test_what_was_mended_fits(value: Any, json_type: str) -> None:
+def test_a_converted_value_has_the_requested_type(value: Any, json_type: str) -> None:
     result = convert(value, json_type)
     assert result is UNSET or has_type(result, [json_type])
 
 
-def test_true_is_not_one() -> None:
+def test_true_and_1_are_not_equal_in_json() -> None:
     assert (json_equal(True, 1), json_equal(1, 1.0), json_equal(None, 0)) == (False, True, False)
 
 
-def test_an_option_is_chosen_only_when_no_other_is_spelled_like_it() -> None:
+def test_an_enum_option_is_matched_only_if_exactly_one_has_that_spelling() -> None:
     assert match_option("B", ["a", "b"]) == "b"
     assert match_option("B", ["b", "b "]) is UNSET
     assert match_option("c", ["a", [1]]) is UNSET
@@ -86,7 +86,7 @@ def test_an_option_is_chosen_only_when_no_other_is_spelled_like_it() -> None:
         ((), False),
     ],
 )
-def test_paths_are_known_by_the_last_word_of_their_name(
+def test_path_arguments_are_recognised_by_the_last_word_of_their_name(
     place: tuple[str | int, ...], expected: bool
 ) -> None:
     assert names_a_path(place) is expected

@@ -22,7 +22,7 @@ STEP: Json = {
 
 
 def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any, list[str]]:
-    """The value as it became, and the problems."""
+    """The coerced value and the problems."""
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
     places = [".".join(map(str, problem.place)) for problem in walk.issues]
@@ -65,7 +65,9 @@ def problems(schema: Json, value: Any) -> list[str]:
         ({"type": "array", "uniqueItems": True}, [1, 2, 1], [1, 2]),
     ],
 )
-def test_what_was_clearly_meant_is_mended(schema: Json, value: Any, expected: Any) -> None:
+def test_values_of_the_wrong_type_are_coerced_when_unambiguous(
+    schema: Json, value: Any, expected: Any
+) -> None:
     result = mended(schema, value)
     assert (result, type(result)) == (expected, type(expected))
 
@@ -88,7 +90,9 @@ def test_what_was_clearly_meant_is_mended(schema: Json, value: Any, expected: An
         ({"const": 1}, True, ": must be 1 (got true)"),
     ],
 )
-def test_what_would_be_a_guess_is_a_problem(schema: Json, value: Any, problem: str | None) -> None:
+def test_an_ambiguous_value_is_reported_and_not_coerced(
+    schema: Json, value: Any, problem: str | None
+) -> None:
     assert problems(schema, value) == ([problem] if problem else [])
 
 
@@ -126,11 +130,13 @@ def test_limits_are_reported_with_the_value(schema: Json, value: Any, problem: s
         ({"properties": {"a": {"not": {}}}}, {"a": 1}),
     ],
 )
-def test_what_cannot_be_checked_or_does_not_apply_passes(schema: Any, value: Any) -> None:
+def test_constraints_that_cannot_be_checked_or_do_not_apply_are_ignored(
+    schema: Any, value: Any
+) -> None:
     assert mended(schema, value) == value
 
 
-def test_lists_with_places_of_their_own_are_checked_place_by_place() -> None:
+def test_arrays_with_a_schema_per_item_are_checked_item_by_item() -> None:
     pair = {"type": "array", "prefixItems": [{"type": "integer"}], "items": False}
     old = {"items": [{"type": "integer"}], "additionalItems": {"type": "string"}}
     assert mended(pair, ["1"]) == [1]
@@ -185,7 +191,7 @@ def test_optional_properties_that_are_empty_are_taken_as_left_out() -> None:
     }
 
 
-def test_null_for_a_property_that_must_be_there_is_a_problem() -> None:
+def test_null_for_a_required_property_is_reported() -> None:
     schema = {"properties": {"a": {"type": "string"}}, "required": ["a", "a"]}
     assert problems(schema, {"a": None}) == ["a: must be a string (got null)"]
     assert problems(schema, {}) == ["a: must have required properties a"]
@@ -222,7 +228,7 @@ def test_defaults_are_filled_in_without_a_decoder() -> None:
     ],
 )
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
-def test_a_value_goes_to_the_arm_that_changes_it_least(
+def test_a_value_matches_the_union_arm_that_changes_it_least(
     keyword: str, arms: list[Json], value: Any, expected: Any
 ) -> None:
     result = mended({keyword: arms}, value)
@@ -239,24 +245,24 @@ def test_a_value_goes_to_the_arm_that_changes_it_least(
         ({"type": None}, ['type: must be "write" or "move" (got null)']),
     ],
 )
-def test_the_problems_reported_for_a_union_are_those_of_the_arm_that_was_meant(
+def test_the_problems_reported_for_a_union_are_those_of_the_best_matching_arm(
     value: Any, expected: list[str]
 ) -> None:
     assert problems(STEP, value) == expected
 
 
-def test_a_problem_inside_what_was_mended_first_is_reported_with_its_value() -> None:
+def test_a_problem_inside_a_coerced_value_is_reported_with_its_value() -> None:
     schema = {"anyOf": [{"type": "array", "items": {"properties": {"a": {"enum": [1]}}}}]}
     assert problems(schema, {"a": 2}) == ["0.a: must be 1 (got 2)"]
 
 
-def test_conditions_beside_a_union_hold_as_well() -> None:
+def test_keywords_beside_a_union_are_checked_as_well() -> None:
     schema = {**OBJECT, "anyOf": [{"required": ["n"]}, {"required": ["m"]}]}
     assert mended(schema, {"n": "1"}) == {"n": 1}
     assert problems(schema, {}) == ["n: must have required properties n"]
 
 
-def test_parts_of_an_all_of_know_each_others_properties() -> None:
+def test_parts_of_an_all_of_allow_the_properties_of_each_other() -> None:
     one = {"properties": {"a": {"type": "number"}}, "additionalProperties": False}
     two = {
         "properties": {"b": {}, "a": {"type": "integer"}},
@@ -268,7 +274,7 @@ def test_parts_of_an_all_of_know_each_others_properties() -> None:
     assert problems(schema, {}) == ["b: must have required properties b"]
 
 
-def test_references_may_lead_in_circles_over_values() -> None:
+def test_recursive_references_are_followed_over_nested_values() -> None:
     node = {"properties": {"n": {"type": "integer"}, "next": {"$ref": "#"}}}
     assert mended(node, {"n": "1", "next": {"n": "2"}}) == {"n": 1, "next": {"n": 2}}
     assert problems(node, {"next": {"n": "x"}}) == ["next.n: must be an integer (got string)"]

@@ -69,7 +69,7 @@ def talk(*messages: AgentMessage) -> Any:
     return conversation
 
 
-async def test_the_old_part_becomes_notes_and_the_new_part_stays() -> None:
+async def test_the_old_part_is_replaced_by_notes_and_the_new_part_is_kept() -> None:
     notes = Notes()
     conversation = talk(
         StoredModelChange(provider="faux", model_id="faux"),
@@ -108,7 +108,7 @@ async def test_the_next_compaction_goes_on_from_the_notes() -> None:
     assert conversation.messages()[1:] == [UserMessage(content="third")]
 
 
-async def test_a_message_that_the_model_never_sees_is_no_reason_to_fail() -> None:
+async def test_an_entry_that_the_model_never_sees_does_not_fail_the_compaction() -> None:
     entries = [
         StoredEntry(id="a", value=object()),
         StoredEntry(id="b", value=UserMessage(content=LONG)),
@@ -120,7 +120,7 @@ async def test_a_message_that_the_model_never_sees_is_no_reason_to_fail() -> Non
     assert compaction.first_kept_id == "c"
 
 
-async def test_too_little_is_not_compacted() -> None:
+async def test_a_short_conversation_is_not_compacted() -> None:
     conversation = talk(UserMessage(content="hello"), assistant("hi"))
 
     with pytest.raises(CompactionFailed) as failed:

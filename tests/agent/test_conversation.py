@@ -49,7 +49,7 @@ class Counting(list[Any]):
         return found
 
 
-def test_a_conversation_in_memory_keeps_what_it_is_given() -> None:
+def test_a_conversation_in_memory_keeps_appended_messages() -> None:
     conversation = MemoryConversation(PROMPT)
 
     conversation.append(HELLO)
@@ -59,7 +59,7 @@ def test_a_conversation_in_memory_keeps_what_it_is_given() -> None:
     assert public is None
 
 
-def test_models_are_shown_only_what_they_understand() -> None:
+def test_messages_of_unknown_types_are_not_sent_to_models() -> None:
     log = [PROMPT, Notice(text="saved"), HELLO, HI]
 
     assert plain_messages(log) == [PROMPT, HELLO, HI]
@@ -67,7 +67,7 @@ def test_models_are_shown_only_what_they_understand() -> None:
 
 
 @pytest.mark.parametrize("transform", [None, list])
-def test_what_only_the_log_knows_of_a_message_is_not_shown(transform: Any) -> None:
+def test_fields_for_the_log_only_are_not_sent_to_the_model(transform: Any) -> None:
     result = ToolResultMessage(tool_call_id="c", tool_name="peek", content=(), useless=True)
     cut = AssistantMessage(interrupt=Interruption(by="Cuts", reason="enough"))
     log = [HELLO, cut, result]
@@ -100,7 +100,7 @@ def test_messages_of_an_application_are_converted_by_it() -> None:
     )
 
 
-def test_instructions_are_put_back_only_when_all_are_gone() -> None:
+def test_instructions_are_restored_only_when_all_are_missing() -> None:
     later = SystemMessage(content="Be kind.")
 
     assert with_instructions([HELLO], [PROMPT, later]) == (PROMPT, later, HELLO)
@@ -108,7 +108,7 @@ def test_instructions_are_put_back_only_when_all_are_gone() -> None:
     assert with_instructions([HELLO], []) == (HELLO,)
 
 
-def test_a_log_that_grows_is_read_on_and_not_read_again() -> None:
+def test_only_new_entries_of_a_growing_log_are_read() -> None:
     log = Counting([PROMPT, HELLO])
     projection = Projection()
 
@@ -132,7 +132,7 @@ def test_another_or_a_shorter_log_is_read_from_the_start() -> None:
     assert projection.instructions([HELLO, PROMPT]) == [PROMPT]
 
 
-def test_a_snapshot_is_a_list_as_it_was() -> None:
+def test_a_snapshot_does_not_change_with_its_list() -> None:
     growing = [1, 2, 3]
 
     snapshot = Snapshot(growing)

@@ -21,7 +21,7 @@ TURN = Boundary(kind="turn")
 
 
 class Wants(Policy):
-    """Always wants the same, and remembers what it saw."""
+    """Always returns the same decision and records the decisions that it got."""
 
     def __init__(self, decision: Next) -> None:
         self._decision = decision
@@ -55,19 +55,19 @@ async def decided(*policies: Policy, at: Boundary = TURN) -> Next:
     return await decide(policies, at, Abort(FakeClock()))
 
 
-async def test_without_opinions_things_go_on() -> None:
+async def test_without_a_decision_of_a_policy_the_run_continues() -> None:
     assert await decided(Policy(), Policy()) == Next()
     assert await decided() == Next()
 
 
-async def test_stop_beats_again_beats_going_on_in_any_order() -> None:
+async def test_stop_overrides_again_and_again_overrides_go_on_in_any_order() -> None:
     assert await decided(Wants(AGAIN), Wants(Next())) == AGAIN
     assert await decided(Wants(Next()), Wants(AGAIN)) == AGAIN
     assert await decided(Wants(STOP), Wants(AGAIN)) == STOP
     assert await decided(Wants(AGAIN), Wants(STOP)) == STOP
 
 
-async def test_each_sees_the_decision_so_far_and_may_change_it_for_one_as_strong() -> None:
+async def test_each_policy_gets_the_decision_so_far_and_can_replace_an_equal_one() -> None:
     second, third = Wants(Next(action="again", reason="mine")), Wants(Next())
 
     assert await decided(Wants(AGAIN), second, third) == Next(action="again", reason="mine")
@@ -90,16 +90,18 @@ async def test_drafts_of_all_policies_are_kept() -> None:
     )
 
 
-async def test_stopping_by_raising_undoes_what_was_to_come() -> None:
+async def test_raising_stop_run_overrides_earlier_decisions() -> None:
     assert await decided(Wants(AGAIN), Stops()) == Next(action="stop", reason="enough", exit_code=3)
 
 
-async def test_a_policy_that_fails_has_no_opinion(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_policy_that_fails_does_not_change_the_decision(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     assert await decided(Wants(AGAIN), Fails()) == AGAIN
     assert "Fails failed at the turn boundary" in caplog.text
 
 
-async def test_after_an_abort_policies_have_little_time(caplog: pytest.LogCaptureFixture) -> None:
+async def test_after_an_abort_a_slow_policy_times_out(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     abort = Abort(clock)
     deciding = asyncio.create_task(

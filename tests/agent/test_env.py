@@ -10,7 +10,7 @@ from tests.agent.agents import AgentFixture
 from tests.coding.tools.places import make_shell
 
 
-async def test_a_tool_is_built_with_a_place_and_its_problem_reaches_the_model(
+async def test_a_tool_can_use_an_execution_environment_and_its_error_reaches_the_model(
     tmp_path: Path,
 ) -> None:
     env: ExecutionEnv = LocalEnv(lambda: tmp_path, home="/", shell=make_shell(tmp_path))

@@ -32,7 +32,7 @@ async def test_events_are_emitted_one_after_another_in_the_order_in_which_they_w
     assert await tasks_left() == set()
 
 
-async def test_leaving_waits_until_everything_was_emitted() -> None:
+async def test_leaving_the_queue_waits_until_every_event_is_emitted() -> None:
     emitted = Recorder()
     queue = EventQueue(emitted)
 
@@ -42,7 +42,7 @@ async def test_leaving_waits_until_everything_was_emitted() -> None:
     assert emitted.events == ["agent_start"]
 
 
-async def test_nothing_is_emitted_any_more_after_leaving() -> None:
+async def test_no_event_is_emitted_after_leaving_the_queue() -> None:
     emitted = Recorder()
     queue = EventQueue(emitted)
 

@@ -110,7 +110,7 @@ def test_an_event_has_the_json_form_of_the_protocol(
     assert plain(event) == form
 
 
-def test_a_result_is_emitted_with_what_it_has_and_nothing_else() -> None:
+def test_a_result_is_emitted_with_its_set_fields_only() -> None:
     full = ToolResult.of("bye", details={"n": 1}, usage=Usage(input=3), terminate=True)
 
     assert plain(ToolOutput.of(full)) == {

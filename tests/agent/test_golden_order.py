@@ -72,7 +72,7 @@ class Recording:
 
 
 def shows(*updates: int) -> Callable[[Json, ToolContext], Any]:
-    """A tool that shows something so many times, in as many steps, before it ends."""
+    """A tool that emits a number of updates, each in its own step, before it ends."""
 
     async def run(arguments: Json, ctx: ToolContext) -> str:
         for _ in range(*updates):
@@ -104,7 +104,7 @@ async def test_plain_turns_are_emitted_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["a changed set of tools"]
 
 
-async def test_a_message_of_the_applications_own_is_emitted_as_recorded() -> None:
+async def test_a_custom_message_of_the_application_is_emitted_as_recorded() -> None:
     class Custom(Record, tag_field="role", tag="custom"):
         """Something that an extension says."""
 
@@ -303,7 +303,7 @@ async def test_a_compaction_at_the_threshold_is_emitted_as_recorded() -> None:
     assert await recording.prompt() == ORDERS["a compaction at the threshold"]
 
 
-async def test_an_answer_that_is_cut_off_is_emitted_as_recorded() -> None:
+async def test_a_truncated_answer_is_emitted_as_recorded() -> None:
     recording = Recording(replace(says("cut"), stop_reason="length"))
     recording.policies(Drafting("settle", FORGET))
 

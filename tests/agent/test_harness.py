@@ -75,7 +75,7 @@ def prompt_of(call: Call) -> str:
 # The conversation --------------------------------------------------------------------------------
 
 
-async def test_a_conversation_begins_with_model_and_level_and_goes_on_with_what_is_said() -> None:
+async def test_a_conversation_begins_with_model_and_thinking_level_before_the_messages() -> None:
     session = Session(calls("peek", path="a"), says("Done."), tools=[peek])
 
     await session.prompt("Look.")
@@ -91,7 +91,7 @@ async def test_a_conversation_begins_with_model_and_level_and_goes_on_with_what_
     assert session.agent.state.messages[-1].text == "Done."
 
 
-async def test_a_change_of_model_or_level_is_kept_once_and_counts_at_once() -> None:
+async def test_a_changed_model_or_thinking_level_is_stored_once_and_used_at_once() -> None:
     session = Session(says("one"), thinking_level="low")
 
     session.set_model(OTHER)
@@ -110,7 +110,7 @@ async def test_a_change_of_model_or_level_is_kept_once_and_counts_at_once() -> N
     assert (request.model, request.options.reasoning) == (OTHER, "high")
 
 
-async def test_a_conversation_is_taken_up_again_where_it_was_left() -> None:
+async def test_a_stored_conversation_is_resumed() -> None:
     store = MemoryStore()
     first = Session(says("Paris."), store=store)
     await first.prompt("Capital of France?")
@@ -125,7 +125,7 @@ async def test_a_conversation_is_taken_up_again_where_it_was_left() -> None:
         first.conversation.append(UserMessage(content="late"))
 
 
-async def test_conversations_can_be_changed_and_what_waited_is_not_taken_along() -> None:
+async def test_conversations_can_be_switched_and_queued_messages_are_dropped() -> None:
     session = Session(says("one"), says("two"), says("three"))
     await session.prompt("a")
     first = session.conversation.id
@@ -154,7 +154,7 @@ async def test_a_conversation_that_cannot_be_opened_leaves_the_old_one_open() ->
     assert kept(session)[-1] == "AssistantMessage"
 
 
-async def test_while_a_run_is_under_way_its_conversation_stays() -> None:
+async def test_switching_or_compacting_during_a_run_raises_agent_busy() -> None:
     begun = asyncio.Event()
     session = Session(says("one two three"))
     session.subscribe(lambda event: begun.set() if isinstance(event, MessageStart) else None)
@@ -167,7 +167,7 @@ async def test_while_a_run_is_under_way_its_conversation_stays() -> None:
     await running
 
 
-async def test_what_would_wait_for_its_own_run_is_refused_from_inside() -> None:
+async def test_calls_from_a_listener_that_would_wait_for_its_own_run_raise() -> None:
     session = Session(says("one"))
     refused: list[str] = []
 
@@ -255,7 +255,7 @@ async def test_skills_without_a_tool_to_read_them_are_not_listed() -> None:
 
 
 class Named(Policy):
-    """Says when it is asked."""
+    """Records its calls."""
 
     def __init__(self, name: str, calls: list[str]) -> None:
         self._name = name
@@ -267,7 +267,7 @@ class Named(Policy):
         return at.next
 
 
-async def test_policies_are_asked_in_their_ranks_until_they_are_removed() -> None:
+async def test_policies_are_called_by_rank_until_they_are_removed() -> None:
     session = Session(says("1"), says("2"))
     calls: list[str] = []
     session.add_policy(Named("last", calls), at="last")
@@ -281,7 +281,7 @@ async def test_policies_are_asked_in_their_ranks_until_they_are_removed() -> Non
     assert calls == ["first", "normal", "last", "first", "last"]
 
 
-async def test_hooks_stand_around_every_request_also_those_of_a_compaction() -> None:
+async def test_request_hooks_are_called_for_every_request_including_compaction() -> None:
     session = Session(says("1"), says("Notes."), compaction=SMALL)
 
     async def note(payload: Json, model: Model) -> Json:
@@ -300,7 +300,7 @@ async def test_hooks_stand_around_every_request_also_those_of_a_compaction() -> 
 # Compaction --------------------------------------------------------------------------------------
 
 
-async def test_compaction_shortens_what_the_next_request_shows() -> None:
+async def test_compaction_shortens_the_next_request() -> None:
     options = StreamOptions(api_key="KEY", session_id="mine")
     session = Session(
         says("1"), says("Notes."), says("2"), compaction=SMALL, options=options, tools=[peek]
@@ -326,7 +326,7 @@ async def test_compaction_shortens_what_the_next_request_shows() -> None:
     assert kept(session).count("SystemMessage") == 1  # the prompt is not sent again
 
 
-async def test_nothing_else_starts_while_the_conversation_is_compacted() -> None:
+async def test_other_operations_are_rejected_during_a_compaction() -> None:
     requested = asyncio.Event()
 
     def slowly(call: Call) -> Reply:
@@ -352,7 +352,7 @@ async def test_nothing_else_starts_while_the_conversation_is_compacted() -> None
     assert user_texts(session.script.requests[-1]) == [LONG, "after all"]
 
 
-async def test_too_short_a_conversation_is_not_compacted_and_can_go_on() -> None:
+async def test_a_short_conversation_is_not_compacted_and_can_be_continued() -> None:
     session = Session(says("1"))
 
     with pytest.raises(CompactionFailed, match="Nothing to compact"):

@@ -14,7 +14,7 @@ class Note(Record):
     content: dict[str, int]
 
 
-def test_one_message_is_taken_at_a_time_unless_all_are_requested() -> None:
+def test_one_message_is_drained_at_a_time_unless_the_mode_is_all() -> None:
     inbox = MessageQueues()
     for text in "abc":
         inbox.steer(text)
@@ -29,7 +29,7 @@ def test_one_message_is_taken_at_a_time_unless_all_are_requested() -> None:
     assert list(inbox.drain_follow_up()) == []
 
 
-def test_what_is_not_taken_stays() -> None:
+def test_a_message_that_is_not_drained_remains_queued() -> None:
     inbox = MessageQueues(steering="all")
     inbox.steer("a")
     inbox.steer("b")
@@ -39,7 +39,7 @@ def test_what_is_not_taken_stays() -> None:
     assert inbox.steering == ("b",)
 
 
-def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
+def test_a_message_queued_while_draining_is_not_drained() -> None:
     inbox = MessageQueues(follow_up="all")
     inbox.follow_up("a")
     taking = inbox.drain_follow_up()
@@ -51,7 +51,7 @@ def test_what_is_queued_while_all_are_taken_waits_for_the_next_time() -> None:
     assert inbox.follow_ups == ("b",)
 
 
-def test_it_says_once_that_something_was_taken() -> None:
+def test_has_drained_is_true_until_the_next_update() -> None:
     inbox = MessageQueues()
     inbox.steer("a")
     seen = [inbox.has_drained]
@@ -64,7 +64,7 @@ def test_it_says_once_that_something_was_taken() -> None:
     assert seen == [False, True, False]
 
 
-def test_it_is_true_while_something_waits() -> None:
+def test_the_queues_are_truthy_while_a_message_is_queued() -> None:
     inbox = MessageQueues()
     assert not inbox
 
@@ -72,7 +72,7 @@ def test_it_is_true_while_something_waits() -> None:
     assert inbox
 
 
-def test_clearing_gives_back_what_was_in_either_or_both() -> None:
+def test_clearing_returns_the_messages_of_one_queue_or_both() -> None:
     inbox = MessageQueues()
     inbox.steer("a")
     inbox.follow_up("b")
@@ -93,11 +93,11 @@ def test_queues_are_shown_as_texts() -> None:
 
 
 @pytest.mark.parametrize("odd", [Note(content={"a": 1}), "text", 5])
-def test_a_message_without_words_is_shown_as_nothing(odd: object) -> None:
+def test_a_message_without_text_is_shown_as_an_empty_string(odd: object) -> None:
     assert message_text(odd) == ""
 
 
-def test_a_persons_message_holds_text_and_pictures() -> None:
+def test_a_user_message_contains_text_and_pictures() -> None:
     assert user_message("look", [PICTURE], now_ms=5) == UserMessage(
         content=(Text(text="look"), PICTURE), timestamp=5
     )

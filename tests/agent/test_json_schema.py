@@ -29,7 +29,7 @@ def test_references_are_pointers_into_the_document() -> None:
     "reference",
     ["other.json#/a", "#name", "#/missing", "#/list/7", "#/list/x", "#/list", "#/text/x"],
 )
-def test_references_that_lead_nowhere_are_refused(reference: str) -> None:
+def test_unresolvable_references_are_rejected(reference: str) -> None:
     with pytest.raises(BadSchema):
         find({"list": [{}], "text": "x"}, reference)
 
@@ -53,7 +53,7 @@ def test_keywords_are_not_confused_with_properties_of_the_same_name() -> None:
     }
 
 
-def test_what_is_written_beside_a_reference_wins() -> None:
+def test_keywords_beside_a_reference_override_its_target() -> None:
     root: Json = {
         "properties": {
             "a": {"$ref": "#/$defs/A", "description": "mine"},
@@ -67,7 +67,7 @@ def test_what_is_written_beside_a_reference_wins() -> None:
     }
 
 
-def test_types_that_hold_themselves_stay_references_to_definitions() -> None:
+def test_recursive_types_remain_references_to_definitions() -> None:
     tree: Json = {
         "properties": {"kids": {"items": {"$ref": "#/x/Tree"}}, "up": {"$ref": "#/y/Tree"}}
     }
@@ -78,19 +78,19 @@ def test_types_that_hold_themselves_stay_references_to_definitions() -> None:
     assert whole["$defs"]["Tree_"]["properties"]["up"] == {"$ref": "#/$defs/Tree_"}
 
 
-def test_a_document_that_holds_itself_gets_a_definition_of_itself() -> None:
+def test_a_recursive_document_gets_a_definition_of_itself() -> None:
     whole = inlined({"properties": {"kid": {"$ref": "#"}}})
     kid = {"properties": {"kid": {"$ref": "#/$defs/root"}}}
     assert whole == {"properties": {"kid": kid}, "$defs": {"root": kid}}
 
 
-def test_references_that_multiply_without_end_are_refused() -> None:
+def test_references_that_expand_exponentially_are_rejected() -> None:
     level = {f"L{n}": {"allOf": [{"$ref": f"#/$defs/L{n + 1}"}] * 10} for n in range(9)}
     with pytest.raises(BadSchema, match="more than 500 references"):
         inlined({"$ref": "#/$defs/L0", "$defs": {**level, "L9": {}}})
 
 
-def test_a_schema_with_all_of_is_merged_and_keeps_what_its_parts_disagree_on() -> None:
+def test_all_of_is_merged_except_for_conflicting_keywords() -> None:
     root: Json = {
         "description": "mine",
         "$ref": "#/$defs/A",
@@ -114,14 +114,14 @@ def test_a_schema_with_all_of_is_merged_and_keeps_what_its_parts_disagree_on() -
     }
 
 
-def test_true_takes_anything_and_false_nothing() -> None:
+def test_the_schema_true_accepts_any_value_and_false_none() -> None:
     schemas = FlatSchemas({})
     assert (schemas.flat(True), schemas.flat(False)) == ({}, {"enum": []})
 
 
 @settings(max_examples=30)
 @given(st.data(), documents())
-def test_inlining_changes_nothing_about_which_values_fit(data: st.DataObject, root: Json) -> None:
+def test_inlining_does_not_change_which_values_are_valid(data: st.DataObject, root: Json) -> None:
     value = data.draw(values_of(root, root))
     whole = inlined(root)
     assert set(whole.get("$defs", {})) <= {"tree"}
@@ -129,5 +129,5 @@ def test_inlining_changes_nothing_about_which_values_fit(data: st.DataObject, ro
 
 
 @given(documents())
-def test_rebuilding_without_a_change_gives_an_equal_copy(root: Json) -> None:
+def test_rebuilding_without_a_change_returns_an_equal_schema(root: Json) -> None:
     assert rebuilt(root, lambda part: part) == root

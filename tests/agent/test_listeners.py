@@ -28,7 +28,7 @@ def recorder(name: str, received: Received) -> Callable[[AgentEvent], None]:
     return listen
 
 
-async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -> None:
+async def test_sync_and_async_listeners_are_called_in_the_order_of_subscription() -> None:
     received: Received = []
     listeners = EventDispatcher()
 
@@ -50,7 +50,7 @@ async def test_sync_and_async_listeners_hear_in_the_order_in_which_they_came() -
     ]
 
 
-async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_same(
+async def test_a_listener_that_raises_is_logged_and_the_other_listeners_are_called(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     received: Received = []
@@ -71,7 +71,7 @@ async def test_a_listener_that_raises_is_reported_and_the_others_hear_all_the_sa
     assert caplog.text.count("a listener failed during AgentStart") == 2
 
 
-async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered() -> None:
+async def test_listeners_can_be_unsubscribed_while_an_event_is_delivered() -> None:
     received: Received = []
     listeners = EventDispatcher()
     ends: dict[str, Callable[[], None]] = {}
@@ -96,7 +96,7 @@ async def test_a_listener_may_end_itself_and_others_while_an_event_is_delivered(
     ]
 
 
-async def test_a_listener_that_comes_while_an_event_is_delivered_hears_the_next_one() -> None:
+async def test_a_listener_added_while_an_event_is_delivered_gets_the_next_event() -> None:
     received: Received = []
     listeners = EventDispatcher()
 
@@ -112,7 +112,7 @@ async def test_a_listener_that_comes_while_an_event_is_delivered_hears_the_next_
     assert received == [("late", "turn_start")]
 
 
-async def test_one_function_may_listen_twice_and_leave_once() -> None:
+async def test_a_function_subscribed_twice_can_be_unsubscribed_once() -> None:
     received: Received = []
     listeners = EventDispatcher()
     listen = recorder("one", received)
@@ -125,7 +125,7 @@ async def test_one_function_may_listen_twice_and_leave_once() -> None:
     assert received == [("one", "agent_start")]
 
 
-async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> None:
+async def test_an_event_emitted_by_a_listener_is_delivered_after_the_current_event() -> None:
     received: Received = []
     listeners = EventDispatcher()
 
@@ -147,7 +147,7 @@ async def test_what_a_listener_emits_comes_after_the_event_that_it_hears() -> No
     ]
 
 
-async def test_outside_of_an_event_it_is_emitted_at_once() -> None:
+async def test_emit_after_current_delivers_at_once_without_a_current_event() -> None:
     received: Received = []
     listeners = EventDispatcher()
     listeners.add(recorder("one", received))
@@ -177,7 +177,7 @@ async def test_a_listener_whose_own_work_is_cancelled_does_not_cancel_the_run(
     assert "a listener was cancelled during AgentStart" in caplog.text
 
 
-async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
+async def test_cancelling_the_emitter_cancels_the_listener() -> None:
     listeners = EventDispatcher()
     received: Received = []
 
@@ -198,7 +198,7 @@ async def test_cancelling_the_emitter_passes_through_the_listener() -> None:
     assert received == [("next", "agent_end")]
 
 
-async def test_who_does_not_want_updates_is_spared_them_and_hears_the_rest_in_its_turn() -> None:
+async def test_a_listener_for_some_kinds_gets_only_these_events_in_order() -> None:
     received: Received = []
     listeners = EventDispatcher()
     end = listeners.add(recorder("log", received), kinds=(TurnStart, AgentStart))

@@ -50,7 +50,7 @@ async def test_a_plain_turn_is_emitted_in_the_recorded_order() -> None:
     assert fixture.roles == ["system", "user", "assistant:stop"]
 
 
-async def test_every_message_but_the_models_may_be_another_before_it_is_kept() -> None:
+async def test_the_finish_hook_can_replace_every_message_except_those_of_the_model() -> None:
     fixture = AgentFixture(says("t", *peeks("A")), says("done"), tools=[peek])
 
     async def shout(message: AgentMessage) -> AgentMessage:
@@ -67,7 +67,7 @@ async def test_every_message_but_the_models_may_be_another_before_it_is_kept() -
     assert turns[0] == TurnEnd(message=messages[1], tool_results=(messages[2],))
 
 
-async def test_a_run_reports_at_its_end_what_it_has_added() -> None:
+async def test_the_end_of_a_run_lists_the_messages_that_the_run_added() -> None:
     fixture = AgentFixture(says("t", *peeks("A")), says("done"), says("again"), tools=[peek])
 
     await fixture.agent.prompt("go")
@@ -98,7 +98,7 @@ async def test_a_message_is_in_the_log_before_it_is_emitted() -> None:
 
 
 @pytest.mark.behaviour("calls-with-end-turn-run")
-async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
+async def test_tool_calls_with_stop_reason_stop_are_run() -> None:
     asking = replace(calls("peek", path="x"), stop_reason="stop")
     fixture = AgentFixture(asking, says("done"), tools=[peek])
 
@@ -112,7 +112,7 @@ async def test_calls_that_come_with_a_plain_stop_are_run_all_the_same() -> None:
 
 
 @pytest.mark.behaviour("steering-after-the-batch", "extension-message-after-results")
-async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop() -> None:
+async def test_steering_is_sent_after_the_tools_and_follow_ups_when_the_run_would_end() -> None:
     fixture = AgentFixture(
         says("t", *peeks("A")), says("after steering"), says("after all"), tools=[peek]
     )
@@ -146,7 +146,7 @@ async def test_steering_enters_after_the_tools_and_follow_ups_when_it_would_stop
 
 
 @pytest.mark.parametrize(("mode", "turns"), [("all", [3, 0, 0]), ("one-at-a-time", [1, 1, 1])])
-async def test_queued_messages_enter_one_turn_together_or_one_turn_each(
+async def test_steering_messages_are_sent_in_one_turn_or_in_one_turn_each(
     mode: str, turns: list[int]
 ) -> None:
     @tool
@@ -187,7 +187,7 @@ async def test_steering_queued_while_idle_waits_for_the_next_run() -> None:
     assert fixture.roles == ["user", "user", "user", "assistant:stop"]
 
 
-async def test_follow_ups_come_one_turn_each_or_together() -> None:
+async def test_follow_ups_are_sent_in_one_turn_each() -> None:
     fixture = AgentFixture(says("one"), says("two"), says("three"))
     await fixture.agent.follow_up("a")
     await fixture.agent.follow_up("b")
@@ -198,7 +198,7 @@ async def test_follow_ups_come_one_turn_each_or_together() -> None:
     assert fixture.emitted.count("agent_start") == 1
 
 
-async def test_a_run_that_failed_takes_nothing_from_the_queues() -> None:
+async def test_a_failed_run_does_not_drain_the_queues() -> None:
     fixture = AgentFixture(ProviderError("no"))
     await fixture.agent.follow_up("later")
 
@@ -239,7 +239,7 @@ class Decides(Policy):
         return self._decisions.pop(0) if self._decisions else at.next
 
 
-async def test_asking_again_takes_another_turn_of_the_same_run_with_the_drafts() -> None:
+async def test_the_decision_again_starts_another_turn_of_the_same_run_with_the_drafts() -> None:
     draft = UserMessage(content="go on")
     decides = Decides(Next(action="again", entries=(draft,)))
     fixture = AgentFixture(says("one"), says("two"), policies=[decides])
@@ -251,7 +251,7 @@ async def test_asking_again_takes_another_turn_of_the_same_run_with_the_drafts()
     assert [at.answer and at.answer.text for at in decides.seen] == ["one", "two"]
 
 
-async def test_stopping_leaves_results_unanswered_and_queues_as_they_are() -> None:
+async def test_the_decision_stop_leaves_results_unanswered_and_queues_unchanged() -> None:
     decides = Decides(Next(action="stop"))
     fixture = AgentFixture(says("t", *peeks("A")), says("never"), tools=[peek], policies=[decides])
     await fixture.agent.follow_up("later")
@@ -277,7 +277,7 @@ async def test_a_preparation_between_turns_may_stop_the_run() -> None:
 
 
 @pytest.mark.behaviour("tool-changes-apply-next-request")
-async def test_what_changes_during_a_run_is_used_by_its_next_request() -> None:
+async def test_changes_of_the_agent_during_a_run_are_used_by_the_next_request() -> None:
     fixture = AgentFixture(calls("grow"), says("done"), system_prompt="Be brief.")
 
     @tool
@@ -323,7 +323,7 @@ SYNTHETIC = [
 
 
 @pytest.mark.parametrize("where", ["convert_to_llm", "transform_context", "stream"])
-async def test_a_run_that_fails_ends_with_an_answer_that_reports_it(
+async def test_a_run_that_fails_ends_with_an_error_answer(
     where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken: dict[str, Any] = {where: breaks}
@@ -358,7 +358,7 @@ async def test_a_run_that_fails_after_an_abort_counts_as_aborted() -> None:
 
 
 class Full(MemoryConversation):
-    """A log that takes nothing after so many messages."""
+    """A log that raises after a number of messages."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -390,7 +390,7 @@ async def test_a_log_that_is_full_ends_the_run_in_order(
     assert fixture.agent.state.error_message == "disk full"
 
 
-async def test_a_draft_that_cannot_be_kept_ends_the_turn_with_a_failure() -> None:
+async def test_a_draft_that_cannot_be_stored_ends_the_run_with_an_error_answer() -> None:
     class NoDrafts(MemoryConversation):
         def add(self, draft: object) -> None:
             raise OSError("disk full")
@@ -404,7 +404,7 @@ async def test_a_draft_that_cannot_be_kept_ends_the_turn_with_a_failure() -> Non
     assert fixture.emitted[-5:] == SYNTHETIC
 
 
-def test_the_loop_fits_on_a_page_and_names_no_policy(root: Path) -> None:
+def test_the_loop_has_at_most_250_lines_and_names_no_policy(root: Path) -> None:
     text = (root / "src/pi/agent/loop.py").read_text("utf-8")
 
     named = re.findall(r"\b(retry|compaction|bash|read|anthropic|openai)\b", text, re.IGNORECASE)

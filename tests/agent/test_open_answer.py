@@ -17,7 +17,7 @@ from pi.testing.fakes import ScriptedStream
 from tests.agent.agents import AgentFixture
 
 
-def test_between_answers_there_is_no_token() -> None:
+def test_an_answer_has_a_token_only_while_it_streams() -> None:
     answer = StreamingResponse()
     tokens = [answer.token]
     with answer.streaming(lambda: None):
@@ -27,7 +27,7 @@ def test_between_answers_there_is_no_token() -> None:
     assert tokens == [None, 1, None]
 
 
-def test_an_answer_can_be_cut_once_and_only_while_it_is_open() -> None:
+def test_an_answer_can_be_interrupted_once_and_only_while_it_streams() -> None:
     stopped: list[str] = []
     answer = StreamingResponse()
 
@@ -46,7 +46,7 @@ def test_an_answer_can_be_cut_once_and_only_while_it_is_open() -> None:
 
 
 class Endless:
-    """Says one word and nothing more until it is cut; then follows a script."""
+    """Streams one word and hangs until it is interrupted; then follows a script."""
 
     def __init__(self, *steps: Step) -> None:
         self._script = ScriptedStream(*steps)
@@ -66,7 +66,7 @@ class Endless:
 
 
 def cutting(fixture: AgentFixture, event: type, cut: Interrupt) -> list[bool]:
-    """Cut the first answer at an event of that kind; returns whether that was in time."""
+    """Interrupt the first answer at an event of that kind; returns whether that was in time."""
     done: list[bool] = []
 
     def listen(emitted: Any) -> None:
@@ -81,7 +81,7 @@ def cutting(fixture: AgentFixture, event: type, cut: Interrupt) -> list[bool]:
     return done
 
 
-async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again() -> None:
+async def test_a_silent_stream_can_be_interrupted_and_the_run_sends_another_request() -> None:
     fixture = AgentFixture(stream=Endless(says("better")))
     draft = UserMessage(content="mind the rule")
     done = cutting(fixture, MessageUpdate, Interrupt("rule", by="rules", entries=(draft,)))
@@ -95,7 +95,7 @@ async def test_a_stream_that_says_nothing_more_can_be_cut_and_the_run_asks_again
     assert fixture.emitted.count("agent_start") == 1
 
 
-async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_emitted() -> None:
+async def test_a_complete_answer_can_be_interrupted_while_its_updates_are_emitted() -> None:
     fixture = AgentFixture(says("one two three"), says("four"))
     cutting(fixture, MessageUpdate, Interrupt("enough"))
 
@@ -104,7 +104,7 @@ async def test_an_answer_that_has_come_whole_is_cut_as_long_as_it_is_emitted() -
     assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
 
 
-async def test_what_was_said_before_a_cut_from_outside_may_be_kept() -> None:
+async def test_an_interrupt_from_outside_can_keep_the_text_before_it() -> None:
     fixture = AgentFixture(says("one two three"), says("four"))
     cutting(fixture, MessageUpdate, Interrupt("enough", keep=True))
 
@@ -113,7 +113,7 @@ async def test_what_was_said_before_a_cut_from_outside_may_be_kept() -> None:
     assert fixture.roles == ["user", "assistant:stop", "assistant:stop"]
 
 
-async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
+async def test_an_interrupt_after_the_end_of_an_answer_is_rejected() -> None:
     fixture = AgentFixture(says("one"))
     done = cutting(fixture, MessageEnd, Interrupt("late"))
 
@@ -124,7 +124,7 @@ async def test_after_the_end_of_an_answer_it_is_too_late() -> None:
     assert not fixture.agent.open_answer.interrupt(MessageToken(1), Interrupt("later still"))
 
 
-async def test_an_abort_beats_a_cut() -> None:
+async def test_an_abort_overrides_an_interrupt() -> None:
     fixture = AgentFixture(says("one two"), says("never asked"))
 
     def both(emitted: Any) -> None:
@@ -138,7 +138,7 @@ async def test_an_abort_beats_a_cut() -> None:
     assert fixture.roles == ["user", "assistant:aborted"]
 
 
-async def test_the_next_request_is_shown_without_sending_it() -> None:
+async def test_the_next_request_can_be_read_without_sending_it() -> None:
     fixture = AgentFixture(says("one"), system_prompt="Be kind.")
 
     before = fixture.agent.next_request()

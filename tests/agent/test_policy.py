@@ -15,7 +15,7 @@ from pi.ai.messages import AssistantMessage, ToolCall
 from pi.ai.providers.faux import FAUX_MODEL
 
 
-async def test_a_policy_without_hooks_has_no_opinion() -> None:
+async def test_a_policy_without_hooks_changes_nothing() -> None:
     policy = Policy()
     request = Request(model=FAUX_MODEL, thinking="off", messages=(), tools=())
     answer, call = AssistantMessage(), ToolCall(id="A", name="peek", arguments={})
@@ -30,7 +30,7 @@ async def test_a_policy_without_hooks_has_no_opinion() -> None:
     assert await policy.at_boundary(at) is at.next
 
 
-def test_a_decision_is_claimed_unless_it_goes_on() -> None:
+def test_a_decision_is_claimed_unless_its_action_is_go_on() -> None:
     assert [Next(action=word).claimed for word in ("go_on", "again", "stop")] == [
         False,
         True,
@@ -38,20 +38,20 @@ def test_a_decision_is_claimed_unless_it_goes_on() -> None:
     ]
 
 
-def test_only_asking_again_opens_a_run_of_its_own() -> None:
+def test_only_the_decision_again_can_open_a_new_run() -> None:
     assert Next(action="again", new_run=True).opens_run
     assert not Next(action="again").opens_run
     assert not Next(action="stop", new_run=True).opens_run
 
 
-def test_stopping_a_run_is_a_decision() -> None:
+def test_stop_run_carries_a_stop_decision() -> None:
     stop = StopRun("out of money", exit_code=3)
 
     assert stop.next == Next(action="stop", reason="out of money", exit_code=3)
     assert str(stop) == "out of money"
 
 
-def test_refusals_and_interrupts_carry_what_they_say() -> None:
+def test_refusals_and_interrupts_carry_their_fields() -> None:
     refused, cut = ToolRefused("no", terminate=True), Interrupt("no", keep=True, entries=("a",))
 
     assert (refused.message, refused.terminate) == ("no", True)

@@ -22,7 +22,7 @@ def test_policies_are_asked_by_rank_and_then_in_the_order_of_registration() -> N
     assert agent.policies == (first, two, last)
 
 
-def test_a_policy_that_is_there_twice_is_removed_once() -> None:
+def test_a_policy_that_is_registered_twice_is_removed_once() -> None:
     agent = AgentFixture().agent
     order = RankedPolicies(agent)
     policy = Policy()

@@ -46,7 +46,7 @@ def test_kinds_are_named_as_in_json(value: Any, expected: str) -> None:
     assert kind_of(value) == expected
 
 
-def test_a_misfit_says_what_would_fit_and_what_came() -> None:
+def test_a_type_error_names_the_expected_types_and_the_value() -> None:
     assert wrong_type(("a",), ["a string", "null", "null"], 5) == ArgumentIssue(
         place=("a",),
         message="must be a string or null (got number)",
@@ -62,7 +62,7 @@ def test_many_options_are_not_all_listed() -> None:
     assert says.endswith(', 19 or one of 80 other values (got "x")')
 
 
-def test_long_values_are_cut_and_many_problems_counted() -> None:
+def test_long_values_are_truncated_and_excess_problems_are_counted() -> None:
     problems = [ArgumentIssue(place=("a", index), message="is wrong") for index in range(25)]
     received = {
         "text": "x" * 1000,
@@ -78,11 +78,11 @@ def test_long_values_are_cut_and_many_problems_counted() -> None:
 
 
 @given(json_values)
-def test_whatever_was_received_can_be_shown(value: Any) -> None:
+def test_a_report_of_any_value_is_short(value: Any) -> None:
     assert len(report("x", [], value)) < 5000
 
 
-def test_what_is_not_json_is_shown_as_python_would() -> None:
+def test_a_value_that_is_not_json_is_shown_with_its_python_repr() -> None:
     assert literal(b"x") == "\"b'x'\""
     assert literal("\\" * 200) == "string"
 
@@ -103,7 +103,7 @@ def test_what_is_not_json_is_shown_as_python_would() -> None:
         ({"x": -1}, ArgumentIssue(place=(), message="x is left of the page")),
     ],
 )
-def test_what_msgspec_says_becomes_a_problem_at_its_place(
+def test_a_msgspec_error_becomes_a_problem_with_its_path(
     value: Any, expected: ArgumentIssue
 ) -> None:
     with pytest.raises(msgspec.ValidationError) as failure:
@@ -111,7 +111,7 @@ def test_what_msgspec_says_becomes_a_problem_at_its_place(
     assert decoding_issues(failure.value) == [expected]
 
 
-def test_what_pydantic_says_becomes_problems_at_their_places() -> None:
+def test_pydantic_errors_become_problems_with_their_paths() -> None:
     class Refusal(ValueError):
         def errors(self) -> list[dict[str, Any]]:
             return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]

@@ -7,7 +7,7 @@ from pi.testing import calls, says
 from tests.agent.agents import AgentFixture
 
 
-async def test_the_state_shows_a_run_while_it_goes_on() -> None:
+async def test_the_state_shows_the_partial_answer_and_pending_calls_of_a_run() -> None:
     @tool
     async def peek() -> str:
         """Look."""

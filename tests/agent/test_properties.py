@@ -18,7 +18,7 @@ from tests.agent.random_conversations import Story, play, stories
 
 
 def check_calls(messages: Sequence[Message]) -> None:
-    """Every call that counts has exactly one result, right behind its answer, in its order."""
+    """Every call of a complete answer has exactly one result, directly after it and in order."""
     rest = list(messages)
     while rest:
         message = rest.pop(0)
@@ -34,7 +34,7 @@ def check_calls(messages: Sequence[Message]) -> None:
 
 
 def check_requests(messages: tuple[Message, ...]) -> None:
-    """The next request can be written for every wire, and nothing had to be mended for it."""
+    """The next request can be encoded for every wire without repairs."""
     for api, where in WIRES.items():
         model = replace(FAUX_MODEL, api=api, base_url="http://127.0.0.1/v1")
         encode = import_module(f"{where.partition(':')[0]}.request").encode
@@ -53,7 +53,7 @@ def check_requests(messages: tuple[Message, ...]) -> None:
 
 
 @given(stories)
-def test_whatever_happens_in_a_conversation_it_stays_in_order(story: Story) -> None:
+def test_every_conversation_has_valid_events_calls_and_requests(story: Story) -> None:
     async def scenario() -> None:
         fixture = await play(story)
         assert await tasks_left() == set()

@@ -32,7 +32,7 @@ async def sent(options: StreamOptions) -> Json | None:
     return await options.on_payload({"seen": []}, FAUX_MODEL)
 
 
-async def test_each_hook_sees_what_those_before_it_made_of_the_payload() -> None:
+async def test_each_hook_gets_the_payload_as_changed_by_earlier_hooks() -> None:
     hooks = ProviderHooks()
     remove = hooks.before_request(adding("removed"))
     hooks.before_request(adding("one"))
@@ -46,7 +46,7 @@ async def test_each_hook_sees_what_those_before_it_made_of_the_payload() -> None
     assert options.temperature == 0.5
 
 
-async def test_a_hook_that_fails_is_reported_and_the_request_goes_on(
+async def test_a_hook_that_fails_is_logged_and_the_request_continues(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     hooks = ProviderHooks()

@@ -22,7 +22,7 @@ ACTIONS: list[Action] = [
 
 
 class ActingPolicy(Policy):
-    """Wants from a hook what would wait for the run itself."""
+    """Performs an action in a hook that would wait for its own run."""
 
     def __init__(self, hook: str, action: Action) -> None:
         self._hook = hook
@@ -52,9 +52,7 @@ class ActingPolicy(Policy):
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("hook", ["before_request", "prompt", "turn", "settle", "prepare"])
-async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(
-    hook: str, action: Action
-) -> None:
+async def test_waiting_for_the_own_run_is_rejected_in_hooks(hook: str, action: Action) -> None:
     policy = ActingPolicy(hook, action)
     fixture = AgentFixture(says("one"), policies=[policy])
     policy.agent = fixture.agent
@@ -66,7 +64,7 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_hooks(
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("where", ["listener", "async tool", "sync tool"])
-async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools(
+async def test_waiting_for_the_own_run_is_rejected_in_listeners_and_tools(
     where: str, action: Action
 ) -> None:
     policy = ActingPolicy("", action)
@@ -96,7 +94,7 @@ async def test_what_would_wait_for_its_own_run_is_refused_in_listeners_and_tools
     assert policy.refused == 1
 
 
-async def test_resetting_from_inside_is_refused() -> None:
+async def test_resetting_the_agent_from_inside_its_run_is_rejected() -> None:
     fixture = AgentFixture(says("one"))
     refused: list[str] = []
 
@@ -114,7 +112,7 @@ async def test_resetting_from_inside_is_refused() -> None:
     ]
 
 
-async def test_an_agent_may_ask_another_one_which_must_not_wait_for_the_first() -> None:
+async def test_a_nested_agent_cannot_wait_for_the_agent_that_called_it() -> None:
     refused: list[str] = []
 
     @tool

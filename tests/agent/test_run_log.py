@@ -9,7 +9,7 @@ from pi.ai.messages import Json
 
 
 class Publishing(MemoryConversation):
-    """Shows what it is given, but not what is secret."""
+    """Publishes its entries except secret ones."""
 
     def add(self, draft: Draft) -> Json | None:
         super().add(draft)

@@ -41,7 +41,7 @@ class At(Policy):
 
 
 class Public(MemoryConversation):
-    """Shows its drafts."""
+    """Publishes its drafts."""
 
     def add(self, draft: Draft) -> Json | None:
         super().add(draft)
@@ -63,7 +63,7 @@ def doing(done: list[str], what: str) -> Callable[[], Awaitable[None]]:
 # Before a run ------------------------------------------------------------------------------------
 
 
-async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
+async def test_drafts_are_stored_and_preparations_run_before_a_prompt() -> None:
     done: list[str] = []
     first = At("prompt", Next(entries=(note("draft"),), prepare=doing(done, "prepared")))
     fixture = AgentFixture(says("ok"), policies=[first], conversation=Public())
@@ -83,9 +83,7 @@ async def test_before_a_prompt_drafts_are_kept_and_preparations_made() -> None:
         (Next(action="stop"), "The prompt was rejected by a policy."),
     ],
 )
-async def test_a_prompt_may_be_refused_and_nothing_has_happened(
-    decision: Next, reason: str
-) -> None:
+async def test_a_rejected_prompt_emits_and_stores_nothing(decision: Next, reason: str) -> None:
     fixture = AgentFixture(says("ok"), policies=[At("prompt", decision)])
 
     with pytest.raises(PromptRefused, match=reason):
@@ -97,7 +95,7 @@ async def test_a_prompt_may_be_refused_and_nothing_has_happened(
     assert fixture.roles == ["user", "assistant:stop"]
 
 
-async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_stop() -> None:
+async def test_a_prompt_can_be_rejected_before_or_by_its_preparation() -> None:
     done: list[str] = []
 
     async def stops() -> None:
@@ -118,7 +116,7 @@ async def test_stopping_before_a_prompt_prepares_nothing_and_a_preparation_may_s
 
 
 class Retry(Policy):
-    """Asks again in a run of its own when that may help."""
+    """Retries a retryable error in a new run."""
 
     def __init__(self, prepare: Callable[[], Awaitable[None]]) -> None:
         self._prepare = prepare
@@ -129,7 +127,7 @@ class Retry(Policy):
         return Next(action="again", new_run=True, prepare=self._prepare)
 
 
-async def test_another_run_closes_the_first_and_is_prepared_between_the_two() -> None:
+async def test_a_retry_run_is_prepared_after_the_end_of_the_first_run() -> None:
     done: list[str] = []
     fixture = AgentFixture(RateLimited("slow"), says("ok"), policies=[Retry(doing(done, "waited"))])
     fixture.on("agent_end", lambda: done.append("closed"))
@@ -145,7 +143,7 @@ async def test_another_run_closes_the_first_and_is_prepared_between_the_two() ->
 
 
 @pytest.mark.behaviour("abandoned-attempts-stay-visible")
-async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context() -> None:
+async def test_failed_attempts_remain_in_the_transcript_but_are_not_sent_to_the_model() -> None:
     fixture = AgentFixture(
         replace(says("half an answer"), error="the line is dead"),
         says("ok"),
@@ -159,7 +157,7 @@ async def test_abandoned_attempts_stay_in_the_transcript_and_leave_the_context()
     assert [type(message).__name__ for message in sent] == ["UserMessage"]
 
 
-async def test_an_abort_while_another_run_is_prepared_settles_at_once() -> None:
+async def test_an_abort_while_a_retry_is_prepared_settles_the_agent_at_once() -> None:
     begun = asyncio.Event()
 
     async def forever() -> None:
@@ -207,7 +205,7 @@ async def test_a_preparation_may_stop_the_next_run() -> None:
 # When a run has ended ----------------------------------------------------------------------------
 
 
-async def test_settling_may_add_drafts_and_ask_again_as_a_run_of_its_own() -> None:
+async def test_a_settle_decision_can_add_drafts_and_start_another_run() -> None:
     done: list[str] = []
     again = Next(action="again", entries=(note("one more"),), prepare=doing(done, "prepared"))
     settle = At("settle", again)
@@ -254,7 +252,7 @@ async def test_the_settle_boundary_has_the_error_of_the_run() -> None:
     assert [(at.outcome, at.error) for at in settle.seen] == [("error", failure)]
 
 
-async def test_asking_again_is_refused_after_an_abort_but_drafts_count() -> None:
+async def test_after_an_abort_the_decision_again_is_ignored_but_its_drafts_are_stored() -> None:
     settle = At("settle", Next(action="again", entries=(note("kept"),)))
     fixture = AgentFixture(says("one two"), says("never"), policies=[settle])
     fixture.on("message_start assistant:pending", fixture.agent.abort)
@@ -265,7 +263,7 @@ async def test_asking_again_is_refused_after_an_abort_but_drafts_count() -> None
     assert fixture.emitted.count("agent_start") == 1
 
 
-async def test_a_run_that_was_stopped_stays_stopped_and_its_drafts_are_kept_once() -> None:
+async def test_a_stopped_run_is_not_restarted_and_its_drafts_are_stored_once() -> None:
     stop = At("turn", Next(action="stop", reason="enough", exit_code=3, entries=(note("bye"),)))
     settle = At("settle", Next(action="again", entries=(note("again"),)))
     fixture = AgentFixture(says("one"), says("never"), policies=[stop, settle])
@@ -300,7 +298,7 @@ async def test_an_aborted_run_is_settled_within_a_deadline() -> None:
     assert await tasks_left() == set()
 
 
-async def test_an_abort_while_the_next_run_is_prepared_after_settling_ends_it() -> None:
+async def test_an_abort_cancels_a_run_that_is_prepared_after_settling() -> None:
     begun = asyncio.Event()
 
     async def forever() -> None:
@@ -318,7 +316,7 @@ async def test_an_abort_while_the_next_run_is_prepared_after_settling_ends_it() 
     assert fixture.emitted == [*RUN, *PROMPT, *ANSWER, "agent_settled"]
 
 
-async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_busy(
+async def test_an_agent_becomes_idle_although_its_last_drafts_cannot_be_stored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Full(MemoryConversation):
@@ -339,7 +337,7 @@ async def test_a_log_that_takes_no_drafts_at_the_end_does_not_keep_the_agent_bus
 
 @pytest.mark.behaviour("idle-comes-last")
 @pytest.mark.parametrize("queue", ["steer", "follow_up"])
-async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is_idle(
+async def test_messages_queued_at_the_end_of_a_run_are_answered_before_the_agent_is_idle(
     queue: str,
 ) -> None:
     fixture = AgentFixture(says("one"), says("two"), says("three"))
@@ -366,7 +364,7 @@ async def test_what_is_queued_when_a_run_has_just_ended_is_answered_before_it_is
     assert not fixture.agent.inbox
 
 
-async def test_what_is_queued_while_a_tool_ends_the_run_is_answered_in_another() -> None:
+async def test_a_message_queued_while_a_tool_ends_the_run_is_answered_in_another_run() -> None:
     @tool
     async def finish() -> ToolResult:
         """End."""
@@ -382,7 +380,7 @@ async def test_what_is_queued_while_a_tool_ends_the_run_is_answered_in_another()
 
 
 @pytest.mark.parametrize("how", ["fails", "is stopped"])
-async def test_queues_wait_when_a_run_does_not_end_well(how: str) -> None:
+async def test_queued_messages_remain_queued_when_a_run_fails_or_is_stopped(how: str) -> None:
     class Stops(Policy):
         async def before_request(self, request: Request) -> Request:
             raise StopRun("enough")

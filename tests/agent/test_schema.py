@@ -64,7 +64,7 @@ EDIT = {
 }
 
 
-def test_the_schema_of_a_record_stands_alone() -> None:
+def test_the_schema_of_a_record_has_no_references() -> None:
     assert schema_of(Params) == {
         "type": "object",
         "properties": {
@@ -94,7 +94,7 @@ def test_a_union_of_records_is_decoded_by_its_tags() -> None:
     }
 
 
-def test_a_record_that_holds_itself_keeps_one_reference() -> None:
+def test_a_recursive_record_keeps_one_reference() -> None:
     kids = {"type": "array", "items": {"$ref": "#/$defs/Node"}, "default": []}
     node = {"type": "object", "properties": {"kids": kids}, "required": []}
     assert schema_of(Node) == {**node, "$defs": {"Node": node}}
@@ -163,7 +163,7 @@ def test_a_function_is_described_by_its_signature_and_docstring() -> None:
     assert list(form.parameters["properties"])[:3] == ["query", "edit", "limit"]
 
 
-def test_arguments_become_what_the_function_is_typed_for() -> None:
+def test_arguments_are_decoded_to_the_parameter_types_of_the_function() -> None:
     form = schema_of_function(search)
     arguments = {"query": "x", "edit": {"oldText": "y"}, "color": "red", "more": 1}
     assert form.decode(arguments) == {
@@ -173,7 +173,7 @@ def test_arguments_become_what_the_function_is_typed_for() -> None:
     }
 
 
-def test_a_function_without_parameters_takes_an_empty_object() -> None:
+def test_a_function_without_parameters_has_an_empty_object_schema() -> None:
     def now() -> str:
         return "12:00"
 
@@ -193,7 +193,7 @@ def test_optional_hints_are_not_made_optional_twice() -> None:
     }
 
 
-def test_a_partial_of_a_function_is_described_by_what_is_left() -> None:
+def test_a_partial_is_described_by_its_remaining_parameters() -> None:
     def add(a: int, b: int) -> int:
         """Add."""
         return a + b

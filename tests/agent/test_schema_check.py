@@ -30,7 +30,7 @@ def test_a_good_schema_is_left_as_it_is() -> None:
     assert checked_object_schema(schema) is schema
 
 
-def test_a_reference_at_the_root_is_replaced_by_what_it_names() -> None:
+def test_a_reference_at_the_root_is_replaced_by_its_target() -> None:
     schema = {"$ref": "#/definitions/A", "definitions": {"A": {"type": "object", "title": "A"}}}
     assert checked_object_schema(schema) == {"type": "object", "title": "A"}
 
@@ -78,7 +78,7 @@ def test_a_broken_schema_is_refused_with_the_place_and_the_reason(schema: Any, w
     assert refusal.value.message.startswith(head + why)
 
 
-def test_a_schema_that_is_its_own_part_is_refused() -> None:
+def test_a_schema_that_contains_itself_is_rejected() -> None:
     schema: Json = {}
     schema["items"] = schema
     with pytest.raises(
@@ -94,7 +94,7 @@ def test_every_sound_schema_is_accepted(schema: Json) -> None:
 
 
 @given(json_values)
-def test_anything_else_is_refused_with_words_only(value: Any) -> None:
+def test_any_other_value_raises_at_most_bad_schema(value: Any) -> None:
     for schema in (
         value,
         {"properties": value},

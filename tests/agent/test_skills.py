@@ -44,7 +44,7 @@ def test_the_prompt_lists_where_skills_are_and_not_their_content() -> None:
 
 
 @pytest.mark.parametrize("skills", [[], [SECRET]])
-def test_without_skills_for_the_model_there_is_no_section(skills: list[Skill]) -> None:
+def test_without_visible_skills_the_prompt_has_no_skills_section(skills: list[Skill]) -> None:
     assert skills_section(skills) is None
 
 
@@ -57,7 +57,7 @@ def test_without_skills_for_the_model_there_is_no_section(skills: list[Skill]) -
         ("/skill:pdf\nmore", f"{EXPANDED}\n\nmore"),
     ],
 )
-def test_a_skill_that_is_called_for_stands_in_the_text(text: str, expanded: str) -> None:
+def test_a_skill_command_is_expanded_to_the_content_of_the_skill(text: str, expanded: str) -> None:
     assert expand_skill(text, [PDF, SECRET]) == expanded
 
 
@@ -68,5 +68,5 @@ def test_users_may_call_skills_that_are_hidden_from_the_model() -> None:
 @pytest.mark.parametrize(
     "text", ["", "hello", "/skill:", "/skill:unknown x", " /skill:pdf", "see /skill:pdf", "/skills"]
 )
-def test_any_other_text_is_left_alone(text: str) -> None:
+def test_text_without_a_known_skill_command_is_unchanged(text: str) -> None:
     assert expand_skill(text, [PDF]) == text

@@ -44,7 +44,7 @@ def log(*values: Any) -> list[StoredEntry]:
     return [StoredEntry(id=f"{at:08x}", value=value) for at, value in enumerate(values)]
 
 
-def test_a_conversation_keeps_everything_and_shows_the_messages() -> None:
+def test_a_conversation_stores_all_entries_and_returns_the_messages() -> None:
     conversation = MemoryStore().create()
 
     conversation.append(user("a"))
@@ -55,7 +55,7 @@ def test_a_conversation_keeps_everything_and_shows_the_messages() -> None:
     assert conversation.entries() == tuple(log(user("a"), MODEL, user("b")))
 
 
-def test_a_conversation_is_found_again_under_its_id() -> None:
+def test_a_conversation_is_reopened_by_its_id() -> None:
     store = MemoryStore()
     first, second = store.create(), store.create()
     first.append(user("a"))
@@ -70,7 +70,7 @@ def test_a_conversation_is_found_again_under_its_id() -> None:
     assert [entry.id for entry in again.entries()] == ["00000000", "00000001"]
 
 
-def test_only_one_may_write_and_none_after_the_end() -> None:
+def test_a_conversation_has_one_writer_and_rejects_writes_after_its_close() -> None:
     store = MemoryStore()
     conversation = store.create()
 
@@ -87,7 +87,7 @@ def test_only_one_may_write_and_none_after_the_end() -> None:
     assert conversation.messages() == []
 
 
-def test_what_a_summary_covers_is_shown_as_the_summary() -> None:
+def test_compacted_messages_are_replaced_by_their_summary() -> None:
     entries = log(SYSTEM, user("a"), user("b"), MODEL, user("c"), compaction("00000004"), user("d"))
 
     assert visible_messages(entries) == [SYSTEM, summary("notes"), user("c"), user("d")]
@@ -120,7 +120,9 @@ def test_a_summary_may_cover_everything_before_it() -> None:
         max_size=20,
     )
 )
-def test_what_is_shown_while_a_log_grows_is_what_its_entries_say(values: list[Any]) -> None:
+def test_the_messages_of_a_growing_log_equal_those_computed_from_its_entries(
+    values: list[Any],
+) -> None:
     store = MemoryStore()
     conversation = store.create()
 
@@ -132,7 +134,7 @@ def test_what_is_shown_while_a_log_grows_is_what_its_entries_say(values: list[An
     assert store.open(conversation.id).messages() == conversation.messages()
 
 
-def test_what_was_shown_stays_in_its_list_while_the_log_only_grows() -> None:
+def test_the_list_of_messages_is_reused_until_a_compaction() -> None:
     conversation = MemoryStore().create()
     before = conversation.messages()
     conversation.append(user("a"))
@@ -144,7 +146,7 @@ def test_what_was_shown_stays_in_its_list_while_the_log_only_grows() -> None:
     assert conversation.messages() is not before
 
 
-def test_only_choices_that_the_log_does_not_know_are_new() -> None:
+def test_only_model_and_level_changes_missing_in_the_log_are_stored() -> None:
     other = StoredModelChange(provider="faux", model_id="other")
 
     assert changed_choices(log(), FAUX_MODEL, "high") == [MODEL, LEVEL]
@@ -152,7 +154,7 @@ def test_only_choices_that_the_log_does_not_know_are_new() -> None:
     assert changed_choices(log(MODEL, other), FAUX_MODEL, "high") == [MODEL, LEVEL]
 
 
-def test_changes_have_the_names_of_session_files() -> None:
+def test_stored_changes_have_the_json_keys_of_session_files() -> None:
     assert msgspec.to_builtins(MODEL) == {
         "type": "model_change",
         "provider": "faux",

@@ -37,7 +37,7 @@ HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
 class Server:
-    """The other end: asks ``CLAUDE``, whatever model its clients ask for."""
+    """The server: calls ``CLAUDE`` for every requested model."""
 
     def __init__(self, *steps: Step, token: str = "SECRET") -> None:
         self.upstream = ScriptedStream(*steps)
@@ -81,7 +81,7 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() -> None:
+async def test_an_agent_runs_its_tools_locally_while_the_server_calls_the_model() -> None:
     wants = thinks("hm", call("add", id="c1", a=2, b=3))
     server = Server(wants, says("It is 5."))
     events: list[AgentEvent] = []
@@ -115,7 +115,7 @@ async def test_an_agent_runs_its_tools_here_while_the_server_asks_the_model() ->
     assert result.content == (Text(text="5"),)
 
 
-async def test_a_failure_of_the_servers_model_is_the_same_failure_here() -> None:
+async def test_a_failure_of_the_servers_model_is_reproduced_in_the_client() -> None:
     server = Server(RateLimited('429: {"message":"slow"}', status=429, retry_after=7))
 
     async with proxied(server) as stream:
@@ -128,7 +128,7 @@ async def test_a_failure_of_the_servers_model_is_the_same_failure_here() -> None
 
 
 @pytest.mark.parametrize("token", ["WRONG", None])
-async def test_a_server_that_does_not_know_the_token_refuses(token: str | None) -> None:
+async def test_a_wrong_or_missing_token_is_rejected_by_the_server(token: str | None) -> None:
     server = Server(says("never"))
 
     async with proxied(server, token) as stream:
@@ -138,7 +138,7 @@ async def test_a_server_that_does_not_know_the_token_refuses(token: str | None) 
     assert (server.refused, server.upstream.requests) == (1, [])
 
 
-async def test_no_server_is_a_failure_in_the_stream() -> None:
+async def test_an_unreachable_server_is_an_error_in_the_stream() -> None:
     async with raw_server(Server()) as listening:
         url = listening.url
     stream = stream_proxy(url)
@@ -174,7 +174,7 @@ async def test_aborting_ends_the_request() -> None:
     assert agent.state.messages[-1].stop_reason == "aborted"
 
 
-async def test_the_owner_may_bring_an_http_client() -> None:
+async def test_the_caller_can_supply_the_http_services() -> None:
     made = 0
 
     def services() -> Services:

@@ -1,4 +1,4 @@
-"""What happens while an answer streams: cuts, aborts, and which events are emitted."""
+"""Streaming answers: interrupts, aborts and emitted events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.agent.cutting import Cuts, peek
 
 
 def shown(fixture: AgentFixture) -> str:
-    """All words that listeners have seen."""
+    """The text of all deltas that were emitted."""
     events = [
         event.assistant_message_event
         for event in fixture.events
@@ -35,7 +35,7 @@ def shown(fixture: AgentFixture) -> str:
     return "".join(event.delta for event in events if isinstance(event, TextDelta))
 
 
-async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> None:
+async def test_an_interrupt_ends_the_answer_and_sends_another_request_in_the_same_run() -> None:
     draft = UserMessage(content="mind your words")
     fixture = AgentFixture(
         says("well damn it all"), says("well then"), policies=[Cuts("damn", entries=(draft,))]
@@ -53,7 +53,7 @@ async def test_an_interrupt_cuts_the_answer_and_asks_again_in_the_same_run() -> 
     assert fixture.agent.state.error_message is None
 
 
-async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_thoughts() -> None:
+async def test_an_interrupt_can_keep_the_answer_without_calls_and_unsigned_thinking() -> None:
     signed = Thinking(thinking="signed", thinking_signature="s")
     reply = thinks("unsigned", signed, call("peek", path="x"), Text(text="one two three"))
     fixture = AgentFixture(reply, says("four"), tools=[peek], policies=[Cuts("two", keep=True)])
@@ -68,7 +68,7 @@ async def test_an_interrupt_may_keep_what_was_said_without_calls_and_unsigned_th
     assert messages[2] == replace(kept, interrupt=UNSET)  # not sent to the model
 
 
-async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
+async def test_an_interrupt_can_name_its_author() -> None:
     fixture = AgentFixture(says("one two"), says("three"), policies=[Cuts("one", by="my-rules")])
 
     await fixture.agent.prompt("go")
@@ -77,7 +77,7 @@ async def test_an_interrupt_may_say_who_has_cut_the_answer() -> None:
     assert cut.interrupt == Interruption(by="my-rules", reason="one!")
 
 
-async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:
+async def test_an_interrupted_answer_with_calls_only_is_stored_as_aborted() -> None:
     class Cut(Policy):
         def on_delta(self, delta: Delta, answer: Partial) -> None:
             if answer().tool_calls:
@@ -90,7 +90,7 @@ async def test_an_answer_of_which_nothing_can_be_kept_is_dropped() -> None:
     assert fixture.roles == ["system", "user", "assistant:aborted", "assistant:stop"]
 
 
-async def test_a_cut_answer_keeps_no_call_that_never_ran() -> None:
+async def test_an_interrupted_answer_keeps_no_calls() -> None:
     reply = says("so", call("peek", path="x"), Text(text="oops"))
     fixture = AgentFixture(reply, says("better"), tools=[peek], policies=[Cuts("oops")])
 
@@ -100,7 +100,7 @@ async def test_a_cut_answer_keeps_no_call_that_never_ran() -> None:
     assert fixture.results == []
 
 
-async def test_cutting_again_and_again_ends_the_run_and_says_why() -> None:
+async def test_six_interrupts_in_a_row_end_the_run_with_the_reason() -> None:
     fixture = AgentFixture(lambda _: says("word"), policies=[Cuts("word")])
 
     ended = await fixture.agent.prompt("go")
@@ -112,7 +112,7 @@ async def test_cutting_again_and_again_ends_the_run_and_says_why() -> None:
     assert ended == Next(action="stop", reason=reason)
 
 
-async def test_an_answer_that_is_not_cut_starts_the_count_anew() -> None:
+async def test_an_uninterrupted_answer_resets_the_count_of_interrupts() -> None:
     class ThreeTimes(Policy):
         seen = 0
 
@@ -147,7 +147,7 @@ async def test_a_policy_may_stop_a_run_in_the_middle_of_an_answer() -> None:
     assert ended.exit_code == 2
 
 
-async def test_a_watcher_that_fails_is_reported_once_and_off_until_the_next_answer(
+async def test_a_failing_delta_hook_is_logged_once_and_disabled_until_the_next_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Clumsy(Policy):
@@ -171,7 +171,7 @@ async def test_a_watcher_that_fails_is_reported_once_and_off_until_the_next_answ
     assert shown(fixture) == "one twothree"
 
 
-async def test_an_abort_keeps_what_had_arrived() -> None:
+async def test_an_abort_keeps_the_text_received_so_far() -> None:
     fixture = AgentFixture(says("one two three"))
 
     def abort(event: object) -> None:
@@ -212,7 +212,7 @@ async def test_an_abort_between_the_request_and_its_first_step_ends_the_answer_t
 
 
 @pytest.mark.behaviour("partial-json-stays-inside")
-async def test_pieces_of_arguments_are_neither_stored_nor_emitted() -> None:
+async def test_partial_arguments_are_neither_stored_nor_emitted() -> None:
     def pieces(model: Model, context: Context, options: StreamOptions) -> EventStream:
         async def answer(builder: MessageBuilder, flush: Flush) -> None:
             builder.start()
@@ -243,7 +243,7 @@ async def test_pieces_of_arguments_are_neither_stored_nor_emitted() -> None:
 
 
 def objects(value: Any, key: str, expected: str) -> Iterator[dict[str, Any]]:
-    """All JSON objects in ``value`` that say ``expected`` under ``key``."""
+    """All JSON objects in ``value`` whose ``key`` is ``expected``."""
     match value:
         case dict():
             if value.get(key) == expected:
@@ -255,7 +255,7 @@ def objects(value: Any, key: str, expected: str) -> Iterator[dict[str, Any]]:
                 yield from objects(inner, key, expected)
 
 
-async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> None:
+async def test_message_start_is_empty_although_the_whole_answer_has_arrived() -> None:
     def whole(model: Model, context: Context, options: StreamOptions) -> EventStream:
         async def answer(builder: MessageBuilder, flush: Flush) -> None:
             builder.start()
@@ -278,7 +278,7 @@ async def test_an_answer_begins_empty_although_all_of_it_has_come_already() -> N
     assert emitted.text == "all at once"
 
 
-async def test_an_answer_that_never_began_is_emitted_whole() -> None:
+async def test_a_request_that_fails_at_once_emits_start_and_end_of_its_error() -> None:
     fixture = AgentFixture(RateLimited("429: slow down"))
 
     await fixture.agent.prompt("go")
@@ -288,7 +288,7 @@ async def test_an_answer_that_never_began_is_emitted_whole() -> None:
 
 
 class Rejects(Policy):
-    """Interrupts complete answers that hold a word."""
+    """Interrupts complete answers that contain a word."""
 
     def __init__(self, word: str, **how: object) -> None:
         self._word = word
@@ -330,7 +330,7 @@ async def test_the_first_interrupt_of_an_answer_wins() -> None:
     assert fixture.roles == ["user", "assistant:aborted", "assistant:stop"]
 
 
-async def test_a_run_ends_if_complete_answers_are_rejected_again_and_again() -> None:
+async def test_a_run_ends_after_six_rejected_answers_in_a_row() -> None:
     fixture = AgentFixture(*[says("bad")] * 9, policies=[Rejects("bad")])
 
     await fixture.agent.prompt("go")
@@ -350,7 +350,7 @@ class AtOnce:
         flush()
 
 
-async def test_of_an_answer_that_comes_at_once_only_what_was_shown_is_kept() -> None:
+async def test_an_interrupt_of_an_answer_that_arrived_at_once_keeps_only_the_emitted_text() -> None:
     class CutsAtTwo(Policy):
         def on_delta(self, delta: Delta, answer: Partial) -> None:
             if isinstance(delta, TextDelta) and "two" in delta.delta:

@@ -9,7 +9,7 @@ from pi.agent.policy import Boundary
 from tests.agent.agents import AgentFixture
 
 
-def test_sections_stand_in_the_order_in_which_they_were_first_set() -> None:
+def test_sections_are_ordered_by_when_they_were_first_set() -> None:
     prompt = SystemPrompt({"preamble": "You help.", "rules": lambda: None})
     prompt.set("cwd", lambda: "<cwd>\n/somewhere\n</cwd>")
     prompt.set("preamble", lambda: "You help a lot.")
@@ -18,7 +18,7 @@ def test_sections_stand_in_the_order_in_which_they_were_first_set() -> None:
     assert list(prompt.sections()) == ["preamble", "cwd"]
 
 
-def test_a_section_may_come_and_go() -> None:
+def test_a_section_without_text_is_left_out_and_a_section_can_be_removed() -> None:
     rules = ["Be brief."]
     prompt = SystemPrompt({"rules": lambda: "\n".join(rules), "end": "End."})
 
@@ -46,7 +46,7 @@ def test_a_section_that_fails_keeps_the_text_that_it_had(
     assert "section git of the system prompt failed" in caplog.text
 
 
-async def test_an_agent_gets_its_prompt_when_a_run_starts_and_not_between() -> None:
+async def test_the_prompt_is_rendered_at_the_start_of_a_run_only() -> None:
     agent = AgentFixture().agent
     count = 0
 

@@ -16,7 +16,7 @@ async def run(arguments: Any, ctx: ToolContext) -> str:
     return "seen"
 
 
-def test_the_declaration_of_a_tool_has_nothing_about_how_it_runs() -> None:
+def test_the_declaration_of_a_tool_contains_only_fields_for_the_provider() -> None:
     tool = AgentTool(
         name="peek",
         description="Look.",
@@ -46,13 +46,13 @@ def test_a_name_that_providers_refuse_is_refused_when_the_tool_is_made(name: str
     )
 
 
-def test_a_result_may_be_made_of_words() -> None:
+def test_a_result_can_be_created_from_a_string() -> None:
     assert ToolResult.of("bye", terminate=True) == ToolResult(
         content=(Text(text="bye"),), terminate=True
     )
 
 
-def test_a_failure_carries_what_the_model_and_the_views_get() -> None:
+def test_a_tool_failure_carries_its_message_and_details() -> None:
     assert ToolFailed("no such file").details is UNSET
     failed = ToolFailed("no such file", details={"path": "x"})
     assert (failed.message, failed.details) == ("no such file", {"path": "x"})

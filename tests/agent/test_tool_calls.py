@@ -32,7 +32,7 @@ def peeks(*paths: str) -> list[ToolCall]:
 
 
 def order(fixture: AgentFixture) -> list[str]:
-    """What was emitted about tools and their results."""
+    """The emitted events of tools and their results."""
     return [
         line.removeprefix("tool_execution_")
         for line in fixture.emitted
@@ -87,7 +87,7 @@ def is_sync_and_raises(arguments: Json, ctx: ToolContext) -> None:
         (is_sync_and_raises, "in a thread", {}, True),
     ],
 )
-async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on(
+async def test_every_call_gets_one_result_and_the_run_continues_whatever_the_tool_does(
     run: Any, text: str, details: object, failed: bool
 ) -> None:
     fixture = AgentFixture(asks(call("odd", id="A")), says("done"), tools=[odd_tool("odd", run)])
@@ -106,7 +106,7 @@ async def test_whatever_a_tool_does_its_call_gets_one_result_and_the_run_goes_on
     assert result == (expected if details is None else replace(expected, details=details))
 
 
-async def test_a_huge_result_is_cut() -> None:
+async def test_a_huge_result_is_truncated() -> None:
     async def huge(arguments: Json, ctx: ToolContext) -> str:
         return "x" * (MAX_TEXT + 5)
 
@@ -119,7 +119,7 @@ async def test_a_huge_result_is_cut() -> None:
 
 
 @pytest.mark.behaviour("unknown-tool-is-a-result")
-async def test_an_unknown_tool_is_not_found_and_the_turn_goes_on() -> None:
+async def test_an_unknown_tool_is_reported_as_not_found_and_the_turn_continues() -> None:
     fixture = AgentFixture(asks(call("grep", id="A"), *peeks("B")), says("done"), tools=[peek])
 
     await fixture.agent.prompt("go")
@@ -137,7 +137,7 @@ async def test_without_any_tool_every_call_is_unknown() -> None:
     assert fixture.texts == ["Tool grep not found. Available tools: none"]
 
 
-async def test_wrong_arguments_are_a_result_that_says_what_is_wrong() -> None:
+async def test_wrong_arguments_give_an_error_result_that_names_the_problem() -> None:
     fixture = AgentFixture(calls("peek", file="x"), says("done"), tools=[peek])
 
     await fixture.agent.prompt("go")
@@ -160,7 +160,7 @@ async def test_arguments_are_coerced_before_the_tool_sees_them() -> None:
     assert fixture.texts == ["15"]
 
 
-async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> None:
+async def test_arguments_that_are_not_json_are_rejected_with_the_received_text() -> None:
     class Breaks(Policy):
         async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
             details = {"toolCallId": "A", "text": '{"path": '}
@@ -175,7 +175,7 @@ async def test_arguments_that_are_not_json_are_refused_with_what_was_sent() -> N
 
 
 @pytest.mark.behaviour("cut-tool-call-is-not-run")
-async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
+async def test_calls_of_a_truncated_answer_do_not_run() -> None:
     ran: list[str] = []
 
     @tool
@@ -196,7 +196,7 @@ async def test_calls_of_an_answer_that_was_cut_off_do_not_run() -> None:
     assert "message_end assistant:length" in fixture.emitted
 
 
-async def test_arguments_may_be_mended_before_they_are_validated() -> None:
+async def test_a_tool_can_repair_arguments_before_they_are_validated() -> None:
     def mend(arguments: Json) -> Json:
         return {"path": arguments.get("file", "?")}
 
@@ -215,7 +215,7 @@ async def test_arguments_may_be_mended_before_they_are_validated() -> None:
 
 
 @pytest.mark.parametrize("where", ["prepare_arguments", "validate", "touches"])
-async def test_a_bug_in_what_a_tool_says_of_its_arguments_is_a_result(
+async def test_an_exception_while_arguments_are_prepared_or_validated_is_an_error_result(
     where: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def bug(arguments: Any) -> Any:
@@ -238,7 +238,7 @@ async def test_a_bug_in_what_a_tool_says_of_its_arguments_is_a_result(
 
 
 class Gate:
-    """A tool whose calls wait for each other, as their arguments say."""
+    """A tool whose calls wait for each other according to their arguments."""
 
     def __init__(self, name: str = "gate", **options: Any) -> None:
         self.ended: dict[str, asyncio.Event] = {}
@@ -262,7 +262,7 @@ class Gate:
 
 
 @pytest.mark.behaviour("parallel-tools-settle-alone")
-async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order() -> None:
+async def test_parallel_calls_end_in_any_order_and_are_stored_in_source_order() -> None:
     gate = Gate()
     batch = asks(
         call("gate", id="A", after="B"), call("gate", id="B", after="C"), call("gate", id="C")
@@ -276,7 +276,7 @@ async def test_calls_run_together_end_as_they_end_and_are_stored_in_source_order
     assert fixture.texts == ["A", "B", "C"]
 
 
-async def test_one_tool_that_must_run_alone_makes_all_calls_run_one_by_one() -> None:
+async def test_one_sequential_tool_makes_all_calls_of_the_batch_run_sequentially() -> None:
     gate = Gate()
     alone = Gate(name="alone", execution_mode="sequential")
     batch = asks(call("gate", id="A"), call("alone", id="B"), call("gate", id="C"))
@@ -380,7 +380,7 @@ async def finish(really: bool = True) -> ToolResult:
 
 
 @pytest.mark.parametrize(("really", "requests"), [(True, 1), (False, 2)])
-async def test_a_run_ends_when_every_result_asks_for_it(really: bool, requests: int) -> None:
+async def test_a_run_ends_only_if_every_result_terminates_it(really: bool, requests: int) -> None:
     batch = asks(call("finish"), call("finish", really=really))
     fixture = AgentFixture(batch, says("on it goes"), tools=[finish])
 
@@ -391,7 +391,7 @@ async def test_a_run_ends_when_every_result_asks_for_it(really: bool, requests: 
     assert ends[0].result.terminate
 
 
-async def test_a_refusal_may_ask_for_the_end_too() -> None:
+async def test_a_refusal_can_terminate_the_run() -> None:
     class No(Policy):
         async def before_tool(self, call: ToolCall) -> ToolCall:
             raise ToolRefused("enough", terminate=True)
@@ -405,7 +405,7 @@ async def test_a_refusal_may_ask_for_the_end_too() -> None:
 
 
 @pytest.mark.parametrize("failed", [False, True])
-async def test_what_a_tool_calls_useless_is_so_in_the_log_unless_it_failed(failed: bool) -> None:
+async def test_a_useless_result_is_marked_in_the_log_unless_it_failed(failed: bool) -> None:
     async def finds_nothing(arguments: Json, ctx: ToolContext) -> ToolResult:
         return ToolResult.of("nothing", useless=True, is_error=failed)
 

@@ -8,7 +8,7 @@ PEEK = Tool(name="peek", description="Look.", parameters={"type": "object"})
 POKE = Tool(name="poke", description="Touch.", parameters={"type": "object"})
 
 
-def test_prompt_and_tools_are_said_once() -> None:
+def test_prompt_and_tools_are_declared_once() -> None:
     first = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
     assert first == (
@@ -19,11 +19,11 @@ def test_prompt_and_tools_are_said_once() -> None:
     assert instruction_changes(first, "Be brief.", (PEEK,), now_ms=6) == ()
 
 
-def test_without_prompt_and_tools_nothing_is_said() -> None:
+def test_without_prompt_and_tools_nothing_is_declared() -> None:
     assert instruction_changes((), "", (), now_ms=5) == ()
 
 
-def test_only_what_has_changed_is_said() -> None:
+def test_only_changes_of_prompt_and_tools_are_declared() -> None:
     declared = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
     assert instruction_changes(declared, "Be brief.", (PEEK, POKE), now_ms=6) == (
@@ -42,7 +42,7 @@ def test_only_what_has_changed_is_said() -> None:
     )
 
 
-def test_a_tool_that_is_described_anew_is_said_again() -> None:
+def test_a_tool_with_a_new_description_is_declared_again() -> None:
     other = Tool(name="peek", description="Look closely.", parameters={"type": "object"})
     declared = instruction_changes((), "", (PEEK, POKE), now_ms=5)
 
@@ -51,7 +51,7 @@ def test_a_tool_that_is_described_anew_is_said_again() -> None:
     assert final_tools(declared) == (other, POKE)
 
 
-def test_what_a_host_said_itself_stays_beside_the_prompt() -> None:
+def test_system_messages_of_the_host_are_kept_beside_the_prompt() -> None:
     rules = SystemMessage(content="House rules.", sections={"rules": "No running."})
 
     declared = (rules, *instruction_changes((rules,), "Be brief.", (), now_ms=5))
@@ -60,7 +60,7 @@ def test_what_a_host_said_itself_stays_beside_the_prompt() -> None:
     assert instruction_changes(declared, "Be brief.", (), now_ms=6) == ()
 
 
-def test_tools_may_change_alone() -> None:
+def test_tools_can_change_without_the_prompt() -> None:
     declared = instruction_changes((), "Be brief.", (PEEK,), now_ms=5)
 
     assert instruction_changes(declared, None, (POKE,), now_ms=6) == (
@@ -70,7 +70,7 @@ def test_tools_may_change_alone() -> None:
     )
 
 
-def test_of_named_sections_only_those_are_said_that_have_changed() -> None:
+def test_only_changed_sections_of_the_prompt_are_declared() -> None:
     declared = instruction_changes((), {"preamble": "Be brief.", "cwd": "/a"}, (), now_ms=5)
     assert declared[0].sections == {"preamble": "Be brief.", "cwd": "/a"}
 

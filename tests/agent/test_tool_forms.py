@@ -72,7 +72,7 @@ async def test_a_json_schema_makes_a_tool_that_gets_a_dict() -> None:
     assert await called(made, {"x": 5.0, "y": 1}) == ({"x": 5, "y": 1}, "call")
 
 
-async def test_anything_like_a_pydantic_model_makes_a_tool() -> None:
+async def test_a_class_with_the_pydantic_interface_makes_a_tool() -> None:
     class Model:
         def __init__(self, x: int) -> None:
             self.x = x
@@ -132,7 +132,7 @@ async def test_a_plain_async_function_is_a_tool() -> None:
     assert await called(add, {"a": "2"}) == 3
 
 
-async def test_the_decorator_takes_what_may_be_said_of_any_tool() -> None:
+async def test_the_decorator_accepts_the_fields_of_a_tool() -> None:
     @tool(name="sum", label="Sum", execution_mode="sequential", replay="safe")
     async def add_up(numbers: list[int]) -> int:
         return sum(numbers)
@@ -164,7 +164,7 @@ async def test_a_sync_function_runs_in_a_thread_and_reports_progress_in_the_loop
     assert seen == [("0", True), ("1", True)]
 
 
-async def test_a_sync_function_may_give_something_to_wait_for() -> None:
+async def test_an_awaitable_returned_by_a_sync_function_is_awaited() -> None:
     async def later() -> str:
         return "done"
 
@@ -172,7 +172,7 @@ async def test_a_sync_function_may_give_something_to_wait_for() -> None:
     assert await called(made, {"x": 1}) == "done"
 
 
-async def test_an_iterator_that_ends_inside_a_sync_tool_is_an_error_not_a_hang() -> None:
+async def test_stop_iteration_in_a_sync_tool_raises_and_does_not_hang() -> None:
     @tool
     def first(names: list[str]) -> str:
         return next(iter(names))
@@ -181,7 +181,7 @@ async def test_an_iterator_that_ends_inside_a_sync_tool_is_an_error_not_a_hang()
         await called(first, {"names": []})
 
 
-async def test_what_a_function_raises_reaches_the_loop() -> None:
+async def test_an_exception_of_a_tool_function_is_raised_to_the_loop() -> None:
     @tool
     def fail() -> None:
         raise ToolFailed("No such thing.")
@@ -195,7 +195,7 @@ async def test_what_a_function_raises_reaches_the_loop() -> None:
 
 @pytest.mark.behaviour("empty-tool-result-placeholder")
 @pytest.mark.parametrize("nothing", [None, "", " \n"])
-def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
+def test_an_empty_return_value_becomes_the_text_no_output(nothing: Any) -> None:
     assert to_tool_result(nothing) == ToolResult.of("(no output)")
 
 
@@ -218,11 +218,11 @@ def test_nothing_returned_gives_a_neutral_remark(nothing: Any) -> None:
         (["\ud800x"], (Text(text='["x"]'),)),
     ],
 )
-def test_what_a_function_returns_becomes_content(value: Any, content: Any) -> None:
+def test_a_return_value_becomes_content_blocks(value: Any, content: Any) -> None:
     assert to_tool_result(value) == ToolResult(content=content)
 
 
-def test_a_result_stays_as_it_is() -> None:
+def test_a_returned_tool_result_is_unchanged() -> None:
     result = ToolResult(content=(Text(text=""),), details={"a": 1}, is_error=True)
     assert to_tool_result(result) is result
     assert to_tool_result(ToolResult()) == ToolResult()
@@ -234,7 +234,7 @@ def test_a_returned_pydantic_model_is_written_as_json() -> None:
     assert to_tool_result([model()]) == ToolResult.of('[{"path":"a"}]')
 
 
-def test_a_value_that_cannot_be_written_gives_an_error() -> None:
+def test_a_return_value_that_cannot_be_encoded_becomes_an_error_result() -> None:
     class Broken:
         def model_dump(self, *, mode: str) -> Any:
             raise ZeroDivisionError("no")
@@ -252,7 +252,7 @@ def test_a_value_that_cannot_be_written_gives_an_error() -> None:
         assert "cannot be written as JSON" in result.content[0].text
 
 
-def test_a_huge_result_is_cut_with_a_notice() -> None:
+def test_a_huge_result_is_truncated_with_a_notice() -> None:
     notice = "[Output cut: only the first 1,000,000 of 1,000,015 characters are shown.]"
     huge = ToolResult(
         content=(Text(text="a" * 10), PICTURE, Text(text="b" * MAX_TEXT), Text(text="c" * 5)),

@@ -65,7 +65,7 @@ async def test_a_policy_may_refuse_a_call_and_the_model_gets_the_reason() -> Non
     assert [result.is_error for result in fixture.results] == [True, False]
 
 
-async def test_a_call_is_emitted_before_policies_are_asked_about_it() -> None:
+async def test_a_call_is_emitted_before_the_before_tool_hooks() -> None:
     emitted: list[str] = []
 
     def look(call: ToolCall) -> ToolCall:
@@ -79,7 +79,7 @@ async def test_a_call_is_emitted_before_policies_are_asked_about_it() -> None:
     assert emitted == ["tool_execution_start A", "tool_execution_start B"]
 
 
-async def test_changed_arguments_are_validated_again_and_the_next_policy_sees_them() -> None:
+async def test_changed_arguments_are_validated_again_and_passed_to_the_next_policy() -> None:
     seen: list[ToolCall] = []
 
     def change(call: ToolCall) -> ToolCall:
@@ -120,7 +120,7 @@ async def test_a_policy_that_fails_refuses_that_call_only(
     assert "Before failed before peek" in caplog.text
 
 
-async def test_calls_that_are_unknown_invalid_or_refused_are_shown_to_no_further_policy() -> None:
+async def test_unknown_invalid_or_refused_calls_are_not_passed_to_further_policies() -> None:
     seen: list[str] = []
 
     def look(call: ToolCall) -> ToolCall:
@@ -143,7 +143,7 @@ async def test_calls_that_are_unknown_invalid_or_refused_are_shown_to_no_further
     assert seen == ["before C", "before D", "before D", "after D"]
 
 
-async def test_a_policy_may_stop_a_run_before_a_tool_and_nothing_of_the_batch_runs() -> None:
+async def test_a_policy_that_stops_a_run_before_a_tool_prevents_the_whole_batch() -> None:
     ran: list[str] = []
 
     @tool
@@ -172,7 +172,7 @@ async def test_a_policy_may_stop_a_run_before_a_tool_and_nothing_of_the_batch_ru
 # After -------------------------------------------------------------------------------------------
 
 
-async def test_a_policy_may_change_what_a_tool_gave_also_when_it_failed() -> None:
+async def test_a_policy_can_change_the_result_of_a_tool_even_of_a_failed_one() -> None:
     def override(call: ToolCall, result: ToolResult) -> ToolResult:
         text = "".join(block.text for block in result.content if isinstance(block, Text))
         return ToolResult.of(text.upper(), is_error=not result.is_error, details={"z": 1})
@@ -190,7 +190,7 @@ async def test_a_policy_may_change_what_a_tool_gave_also_when_it_failed() -> Non
     ]
 
 
-async def test_a_policy_sees_a_call_as_it_ran() -> None:
+async def test_an_after_tool_hook_gets_the_arguments_that_were_used() -> None:
     seen: list[dict[str, object]] = []
 
     def change(call: ToolCall) -> ToolCall:
@@ -223,7 +223,7 @@ async def test_a_policy_that_fails_after_a_tool_leaves_the_result_as_it_is(
     assert "After failed after peek" in caplog.text
 
 
-async def test_a_policy_may_stop_a_run_after_a_tool_and_what_runs_is_cancelled() -> None:
+async def test_a_policy_that_stops_a_run_after_a_tool_cancels_the_running_calls() -> None:
     begun = asyncio.Event()
 
     @tool

@@ -48,7 +48,7 @@ def complaint(validate: Validate, arguments: Any) -> str:
     return failure.value.message
 
 
-def test_the_words_are_those_that_the_protocol_recorded() -> None:
+def test_the_error_message_is_the_recorded_one() -> None:
     assert complaint(validator(READ, tool="read"), {}) == (
         'Validation failed for tool "read":\n'
         "  - path: must have required properties path\n\nReceived arguments:\n{}"
@@ -80,27 +80,27 @@ Received arguments:
 
 @pytest.mark.behaviour("arguments-are-coerced")
 @pytest.mark.parametrize("nothing", [None, "", "  "])
-def test_missing_arguments_count_as_none_given(nothing: Any) -> None:
+def test_missing_arguments_are_treated_as_an_empty_object(nothing: Any) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "default": 3}}}
     assert validator(schema)(nothing) == {"n": 3}
 
 
-def test_arguments_that_are_no_object_are_reported() -> None:
+def test_arguments_that_are_not_an_object_are_reported() -> None:
     assert "  - arguments: must be an object (got array)\n" in complaint(validator(READ), [1])
 
 
-def test_a_whole_object_written_as_a_string_is_read() -> None:
+def test_arguments_encoded_as_a_json_string_are_decoded() -> None:
     assert validator(READ)('{"path": "a"}') == {"path": "a", "offset": 1}  # type: ignore[arg-type]
 
 
-def test_a_typed_tool_gets_its_own_type_and_its_own_defaults() -> None:
+def test_a_typed_tool_gets_arguments_of_its_own_type_with_its_defaults() -> None:
     validate = typed(EditParams)
     assert validate({"path": "a\n", "edits": '{"oldText": "x"}', "more": 1}) == EditParams(
         path="a", edits=(Edit(old_text="x"),)
     )
 
 
-def test_what_only_the_type_can_check_is_reported_in_the_same_way() -> None:
+def test_a_problem_found_by_the_decoder_is_reported_in_the_same_way() -> None:
     arguments = {"path": "a", "edits": [], "weights": {"one": 1}}
     reported = complaint(typed(EditParams), arguments)
     assert reported.splitlines()[1] == "  - weights: Expected int, got str"
@@ -119,13 +119,13 @@ def test_arguments_are_never_changed_in_place() -> None:
     assert arguments == {"path": "a\n", "offset": "5"}
 
 
-def test_a_tool_may_change_the_defaults_it_is_given() -> None:
+def test_defaults_are_copied_for_every_call() -> None:
     validate = validator({"properties": {"names": {"type": "array", "default": []}}})
     validate({})["names"].append("mine")
     assert validate({}) == {"names": []}
 
 
-def test_a_value_deeper_than_python_can_follow_is_a_problem_like_any_other() -> None:
+def test_a_value_that_is_nested_too_deeply_is_reported_as_a_problem() -> None:
     tree: Json = {"type": "object", "properties": {"kid": {"$ref": "#"}}}
     deep: Json = {}
     for _ in range(5000):
@@ -135,7 +135,7 @@ def test_a_value_deeper_than_python_can_follow_is_a_problem_like_any_other() -> 
 
 @settings(max_examples=30)
 @given(st.data(), documents())
-def test_values_that_fit_pass_unchanged(data: st.DataObject, schema: Json) -> None:
+def test_valid_values_are_unchanged(data: st.DataObject, schema: Json) -> None:
     value = data.draw(values_of(schema, schema))
     mended = validator(schema)(value)
     assert msgspec.json.encode(mended) == msgspec.json.encode(value)
@@ -143,7 +143,7 @@ def test_values_that_fit_pass_unchanged(data: st.DataObject, schema: Json) -> No
 
 @settings(max_examples=40)
 @given(documents(), json_values)
-def test_whatever_comes_fits_afterwards_or_is_refused(schema: Json, value: Any) -> None:
+def test_any_value_is_coerced_to_a_valid_one_or_rejected(schema: Json, value: Any) -> None:
     validate = validator(schema)
     try:
         mended = validate(value)
@@ -154,7 +154,7 @@ def test_whatever_comes_fits_afterwards_or_is_refused(schema: Json, value: Any) 
 
 
 @given(json_values)
-def test_a_typed_tool_refuses_with_words_only(value: Any) -> None:
+def test_a_typed_tool_accepts_any_value_or_raises_tool_failed(value: Any) -> None:
     validate = typed(EditParams)
     for arguments in (value, {"path": "a", "edits": value, "weights": value, "mode": value}):
         try:

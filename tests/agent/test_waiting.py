@@ -31,7 +31,7 @@ async def test_a_wait_returns_the_result() -> None:
     assert not abort.requested
 
 
-async def test_an_abort_cuts_a_wait_and_leaves_no_cancellation_behind() -> None:
+async def test_an_abort_ends_a_wait_and_leaves_no_pending_cancellation() -> None:
     abort = Abort(FakeClock())
     asyncio.get_running_loop().call_soon(abort.request)
 
@@ -43,7 +43,7 @@ async def test_an_abort_cuts_a_wait_and_leaves_no_cancellation_behind() -> None:
     await asyncio.sleep(0)  # would raise if a cancellation were left
 
 
-async def test_nothing_begins_after_an_abort() -> None:
+async def test_a_wait_after_an_abort_does_not_start_the_work() -> None:
     abort = Abort(FakeClock())
     abort.request()
     begun: list[str] = []
@@ -57,7 +57,7 @@ async def test_nothing_begins_after_an_abort() -> None:
     assert begun == []
 
 
-async def test_code_that_aborts_from_inside_is_not_cut() -> None:
+async def test_work_that_requests_the_abort_itself_is_not_cancelled() -> None:
     abort = Abort(FakeClock())
 
     async def work() -> str:
@@ -68,7 +68,7 @@ async def test_code_that_aborts_from_inside_is_not_cut() -> None:
     assert await abort.wait(work) == "done"
 
 
-async def test_with_a_grace_work_may_end_after_the_abort() -> None:
+async def test_work_can_finish_within_its_grace_period_after_an_abort() -> None:
     clock = FakeClock()
     abort = Abort(clock)
     abort.request()
@@ -77,7 +77,7 @@ async def test_with_a_grace_work_may_end_after_the_abort() -> None:
     assert await tasks_left() == set()
 
 
-async def test_work_that_takes_longer_than_its_grace_is_cut() -> None:
+async def test_work_that_exceeds_its_grace_period_is_cancelled() -> None:
     clock = FakeClock()
     abort = Abort(clock)
     waiting = asyncio.create_task(abort.wait(forever, grace=2))
@@ -93,7 +93,7 @@ async def test_work_that_takes_longer_than_its_grace_is_cut() -> None:
     assert await tasks_left() == set()
 
 
-async def test_work_that_swallows_the_cut_still_gives_its_value() -> None:
+async def test_work_that_suppresses_its_cancellation_still_returns_its_value() -> None:
     abort = Abort(FakeClock())
 
     async def stubborn() -> str:
@@ -109,7 +109,7 @@ async def test_work_that_swallows_the_cut_still_gives_its_value() -> None:
     assert cancellations() == 0
 
 
-async def test_a_cancellation_from_outside_passes_through() -> None:
+async def test_a_cancellation_from_outside_is_raised() -> None:
     abort = Abort(FakeClock())
     waiting = asyncio.create_task(abort.wait(forever))
     await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_a_cancellation_from_outside_passes_through() -> None:
         await waiting
 
 
-async def test_work_that_is_cancelled_by_other_code_has_failed() -> None:
+async def test_work_that_is_cancelled_by_other_code_raises_runtime_error() -> None:
     abort = Abort(FakeClock())
     never = asyncio.get_running_loop().create_future()
     never.cancel()
@@ -133,7 +133,7 @@ async def test_work_that_is_cancelled_by_other_code_has_failed() -> None:
         await abort.wait(work)
 
 
-async def test_a_subscriber_is_stopped_once_and_only_while_it_works() -> None:
+async def test_an_abort_callback_is_called_once_and_only_within_its_context() -> None:
     abort = Abort(FakeClock())
     stopped: list[str] = []
 

@@ -57,11 +57,11 @@ LAST_TURN = [
     "agent_end",
     "agent_settled",
 ]
-"""How a run ends that was aborted."""
+"""The last events of an aborted run."""
 
 
 async def abort_when(begun: asyncio.Event, fixture: AgentFixture) -> None:
-    """Run, and abort as soon as ``begun`` is set; nothing is left behind."""
+    """Run, abort as soon as ``begun`` is set, and check that no task is left."""
     running = asyncio.create_task(fixture.agent.prompt("go"))
     await begun.wait()
     fixture.agent.abort()

@@ -18,7 +18,7 @@ from pi.testing import FakeClock
 # Locks of our own files
 
 
-def test_a_file_lock_keeps_others_out_until_it_is_given_back(tmp_path: Path) -> None:
+def test_a_file_lock_excludes_others_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "lock"
 
     with FileLock(path), pytest.raises(FileLocked) as caught, FileLock(path):
@@ -49,7 +49,7 @@ def test_a_file_lock_ends_with_its_process(tmp_path: Path) -> None:
         pass
 
 
-async def test_waiting_for_a_file_lock_does_not_block_others(tmp_path: Path) -> None:
+async def test_waiting_for_a_file_lock_does_not_block_the_event_loop(tmp_path: Path) -> None:
     clock = FakeClock()
     path = tmp_path / "lock"
     order: list[str] = []
@@ -96,7 +96,7 @@ def test_a_directory_lock_is_a_directory_beside_the_real_file(tmp_path: Path) ->
     assert not lock.exists()
 
 
-def test_a_directory_lock_says_who_is_in_the_way(tmp_path: Path) -> None:
+def test_a_directory_lock_that_is_held_is_reported_with_its_age(tmp_path: Path) -> None:
     clock = FakeClock()
     file = tmp_path / "auth.json"
 
@@ -144,7 +144,7 @@ async def test_a_lock_is_refreshed_while_it_is_held(tmp_path: Path) -> None:
     assert not lock.exists()
 
 
-async def test_a_stale_lock_is_taken_over_and_not_removed_by_its_late_holder(
+async def test_a_stale_lock_is_taken_over_and_not_removed_by_its_old_holder(
     tmp_path: Path,
 ) -> None:
     clock = FakeClock()
@@ -256,7 +256,9 @@ def answer_of(node: subprocess.Popen[str]) -> str:
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_proper_lockfile_and_we_keep_each_other_out(tmp_path: Path, start_node: StartNode) -> None:
+def test_proper_lockfile_and_directory_locks_exclude_each_other(
+    tmp_path: Path, start_node: StartNode
+) -> None:
     file = tmp_path / "auth.json"
     file.write_text("{}")
 
@@ -274,7 +276,7 @@ def test_proper_lockfile_and_we_keep_each_other_out(tmp_path: Path, start_node: 
 
 
 @pytest.mark.slow
-def test_a_lock_of_a_killed_holder_is_taken_over_both_ways(
+def test_a_lock_of_a_killed_holder_is_taken_over_by_pi_and_by_proper_lockfile(
     tmp_path: Path, start_node: StartNode
 ) -> None:
     file = tmp_path / "auth.json"
@@ -317,7 +319,7 @@ def test_no_change_is_lost_when_both_write_the_same_file(
 
 
 @pytest.mark.behaviour("lock-contention-waits")
-def test_a_file_in_the_place_of_a_lock_is_set_aside(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_lock_is_renamed(tmp_path: Path) -> None:
     damaged = tmp_path / "auth.json.lock"
     damaged.write_text("not a lock")
 

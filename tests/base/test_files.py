@@ -53,7 +53,7 @@ def umask(mask: int) -> Iterator[None]:
 # Reading and directories
 
 
-def test_a_missing_file_reads_as_none_and_an_unreadable_one_is_named(tmp_path: Path) -> None:
+def test_reading_a_missing_file_returns_none_and_an_unreadable_one_raises(tmp_path: Path) -> None:
     (tmp_path / "there").write_bytes(b"x\r\n")
 
     names = ("there", "not there", "there/below")
@@ -87,7 +87,7 @@ def test_a_file_in_the_place_of_a_directory_is_reported(tmp_path: Path) -> None:
 # Replacing
 
 
-def test_a_file_is_created_and_replaced_with_nothing_left_beside(tmp_path: Path) -> None:
+def test_a_file_is_created_and_replaced_without_leaving_temporary_files(tmp_path: Path) -> None:
     file = tmp_path / "file"
 
     seen = []
@@ -137,7 +137,7 @@ def test_group_and_others_lose_the_right_to_write_a_private_file(tmp_path: Path)
 
 
 @posix
-def test_what_an_opener_creates_and_what_locks_are_private_under_any_umask(tmp_path: Path) -> None:
+def test_log_files_and_locks_are_private_under_any_umask(tmp_path: Path) -> None:
     with umask(0):
         with open(tmp_path / "pi.log", "a", opener=open_private):
             pass
@@ -149,7 +149,7 @@ def test_what_an_opener_creates_and_what_locks_are_private_under_any_umask(tmp_p
 
 @posix
 @pytest.mark.behaviour("credential-files-are-private")
-def test_a_private_file_is_at_no_moment_open_to_others(tmp_path: Path) -> None:
+def test_a_private_file_is_never_readable_by_others_while_it_is_written(tmp_path: Path) -> None:
     seen: set[int] = set()
 
     def look(frame: FrameType, event: str, argument: Any) -> None:
@@ -181,7 +181,7 @@ def test_the_owner_of_a_replaced_file_is_kept(tmp_path: Path) -> None:
 
 
 @posix
-def test_links_stay_links(tmp_path: Path) -> None:
+def test_writing_through_a_symbolic_link_keeps_the_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     real = tmp_path / "dotfiles" / "settings.json"
     link = tmp_path / "settings.json"
@@ -197,7 +197,7 @@ def test_links_stay_links(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside(tmp_path: Path) -> None:
+def test_a_write_that_fails_keeps_the_old_file_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"old")
     with full_disk(1000), pytest.raises(FileAccessError) as caught:
@@ -207,7 +207,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole_and_nothing_beside(tmp_pat
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
 
 
-def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_not_replaced(tmp_path: Path) -> None:
     missing = tmp_path / "no directory" / "file"
     problems = []
     for path in (tmp_path, Path(os.devnull), missing):
@@ -223,7 +223,7 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_loop_of_links_and_the_longest_of_names_are_no_surprise(tmp_path: Path) -> None:
+def test_a_symbolic_link_loop_is_reported_and_the_longest_name_is_written(tmp_path: Path) -> None:
     loop, longest = tmp_path / "loop", tmp_path / ("n" * 255)
     loop.symlink_to(loop)
 
@@ -264,7 +264,7 @@ def test_a_regular_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_a_file_that_says_it_is_empty_is_read_as_well() -> None:
+def test_a_file_with_a_reported_size_of_0_is_read() -> None:
     assert b"VmPeak" in read_regular(Path("/proc/self/status"))
     with pytest.raises(OSError, match="larger than 10 bytes"):
         read_regular(Path("/proc/self/status"), max_bytes=10)

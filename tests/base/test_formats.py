@@ -29,7 +29,7 @@ from pi.base.formats import (
         ("[1, /* a */ 2 /* b */ ]", [1, 2]),
     ],
 )
-def test_comments_and_trailing_commas_are_no_part_of_json(text: str, value: object) -> None:
+def test_comments_and_trailing_commas_are_ignored_in_jsonc(text: str, value: object) -> None:
     assert parse_jsonc(text) == value
 
 
@@ -39,7 +39,7 @@ def test_invalid_json_is_reported(text: str) -> None:
         parse_jsonc(text)
 
 
-def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+def test_a_whole_number_is_parsed_as_an_integer_in_any_notation() -> None:
     read = parse_jsonc("[1e6, 8.0, 0.5, -2.50, 1e400]")
 
     assert read == [1_000_000, 8, 0.5, -2.5, math.inf]
@@ -93,7 +93,7 @@ def test_invalid_and_expanding_yaml_is_reported(text: str, why: str) -> None:
         parse_yaml(text)
 
 
-def test_toml_that_would_take_many_seconds_is_not_parsed() -> None:
+def test_toml_above_the_size_limit_is_rejected() -> None:
     with pytest.raises(BadFormat, match="larger than 1048576 characters"):
         parse_toml("a = 1\n#" + " " * MAX_TOML)
 

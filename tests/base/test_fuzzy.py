@@ -46,11 +46,11 @@ def appears_in_order(query: str, text: str) -> bool:
         ("stan", "İ[s][t][a][n]bul"),
     ],
 )
-def test_a_query_hits_the_characters_it_means(query: str, marked: str) -> None:
+def test_a_query_matches_the_expected_characters(query: str, marked: str) -> None:
     assert hit(query, marked.replace("[", "").replace("]", "")) == marked
 
 
-def test_characters_special_to_patterns_are_plain_letters() -> None:
+def test_regex_special_characters_in_a_query_are_matched_literally() -> None:
     match = fuzzy_match("]^\\", "a]b^c\\")
 
     assert match is not None
@@ -61,7 +61,9 @@ def test_characters_special_to_patterns_are_plain_letters() -> None:
     ("query", "text"),
     [("xyz", "src/loop.py"), ("pol", "loop"), ("loop xyz", "src/loop.py"), ("ll", "l"), ("a", "")],
 )
-def test_a_text_that_lacks_a_letter_in_order_does_not_match(query: str, text: str) -> None:
+def test_a_text_without_the_letters_of_the_query_in_order_does_not_match(
+    query: str, text: str
+) -> None:
     assert fuzzy_match(query, text) is None
 
 
@@ -87,7 +89,7 @@ def test_an_empty_query_matches_everything_and_keeps_the_order(query: str) -> No
         pytest.param("opus46", "opus-4-6", "46-opus", id="typed order before swapped"),
     ],
 )
-def test_the_better_text_comes_first(query: str, better: str, worse: str) -> None:
+def test_the_better_match_is_ranked_first(query: str, better: str, worse: str) -> None:
     assert rank(query, [worse, better]) == [better, worse]
     assert rank(query, [better, worse]) == [better, worse]
 
@@ -133,7 +135,7 @@ def test_positions_are_ascending_places_in_the_text(query: str, text: str) -> No
 
 
 @given(st.text(max_size=8), st.lists(st.text(max_size=12), max_size=8))
-def test_ranking_sorts_by_score_and_drops_only_what_does_not_match(
+def test_ranking_sorts_by_score_and_drops_only_texts_without_a_match(
     query: str, texts: list[str]
 ) -> None:
     matches = [(match, text) for text in texts if (match := fuzzy_match(query, text))]
@@ -158,11 +160,11 @@ def test_ranking_sorts_by_score_and_drops_only_what_does_not_match(
         ("", None),
     ],
 )
-def test_a_slip_suggests_the_flag_that_was_meant(word: str, expected: str | None) -> None:
+def test_the_nearest_flag_is_suggested_for_a_typo(word: str, expected: str | None) -> None:
     assert nearest(word, FLAGS) == expected
 
 
-def test_a_slip_suggests_the_model_that_was_meant() -> None:
+def test_the_nearest_model_is_suggested_for_a_typo() -> None:
     assert nearest("claude-opsu-4.6", MODELS) == "claude-opus-4-6"
     assert nearest("gpt5-mini", MODELS) == "gpt-5-mini"
     assert nearest("llama", MODELS) is None
@@ -173,7 +175,7 @@ def test_the_first_of_equally_near_candidates_is_suggested() -> None:
     assert nearest("cart", []) is None
 
 
-def test_swapped_letters_are_nearer_than_one_too_many() -> None:
+def test_two_swapped_letters_are_nearer_than_one_extra_letter() -> None:
     assert nearest("--modle", ["--mode", "--model", "--models"]) == "--model"
     assert nearest("--modle", ["--model", "--mode"]) == "--model"
     assert nearest("abdc", ["abd", "abcd", "abdd"]) == "abcd"
@@ -184,7 +186,7 @@ def test_swapped_letters_are_nearer_than_one_too_many() -> None:
     st.sampled_from(["drop", "add", "change", "swap"]),
     st.randoms(use_true_random=False),
 )
-def test_one_slip_is_always_forgiven(word: str, slip: str, chance: random.Random) -> None:
+def test_a_word_with_one_typo_is_always_found(word: str, slip: str, chance: random.Random) -> None:
     at = chance.randrange(len(word) - 1)
     slipped = {
         "drop": word[:at] + word[at + 1 :],
@@ -196,6 +198,6 @@ def test_one_slip_is_always_forgiven(word: str, slip: str, chance: random.Random
     assert nearest(slipped, ["unrelated-long-name", word]) == word
 
 
-def test_who_has_mistyped_is_asked_what_was_meant() -> None:
+def test_the_hint_for_a_typo_names_the_nearest_word() -> None:
     assert did_you_mean("gpt5-mini", MODELS) == "Did you mean gpt-5-mini?"
     assert did_you_mean("zzz", MODELS) == ""

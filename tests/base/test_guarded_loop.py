@@ -50,7 +50,7 @@ async def awaits_when_closed(event: asyncio.Event) -> None:
         (awaits_when_closed, "awaits_when_closed"),
     ],
 )
-def test_a_loop_whose_tasks_were_closed_ends(
+def test_a_loop_whose_tasks_were_closed_by_other_code_raises(
     work: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi.base.guarded_loop.CHECK_SECONDS", 0.01)
@@ -97,7 +97,7 @@ def test_tasks_that_wait_or_have_not_begun_are_not_broken(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("work", [waits, waits_below, waits_in_a_generator])
-def test_nothing_that_a_task_of_pi_awaits_can_be_closed_through_it(work: Any) -> None:
+def test_coroutines_awaited_by_a_task_of_pi_cannot_be_closed_through_the_task(work: Any) -> None:
     async def main() -> None:
         event = asyncio.Event()
         task = start_in_pi(work(event))

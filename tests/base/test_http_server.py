@@ -1,4 +1,4 @@
-"""Servers of aiohttp against what strangers send."""
+"""aiohttp servers against invalid and stalled connections."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_connection_whose_client_does_not_read_is_closed(
         writer.transport.abort()
 
 
-async def test_a_port_that_is_taken_is_named() -> None:
+async def test_a_port_in_use_is_named_in_the_error() -> None:
     async with serve_http(application(), "127.0.0.1", 0) as port:
         with pytest.raises(PiError, match=f"Cannot listen on 127.0.0.1:{port}") as problem:
             async with serve_http(application(), "127.0.0.1", port):

@@ -34,7 +34,7 @@ def test_short_ids_are_eight_hex_digits_and_avoid_those_taken() -> None:
     assert short_id({"00000000"}, lambda _: next(answers)) == "00000001"
 
 
-def test_a_short_id_gives_way_to_a_long_one_when_none_is_free() -> None:
+def test_a_long_id_is_returned_when_no_short_id_is_free() -> None:
     class Everything:
         def __contains__(self, candidate: object) -> bool:
             return len(str(candidate)) == 8

@@ -55,7 +55,7 @@ def test_lines_are_split_at_lf_only() -> None:
 
 
 @given(streams, st.lists(st.integers(0, 80), max_size=6))
-def test_chunks_cut_anywhere_give_the_lines_of_the_whole(stream: bytes, cuts: list[int]) -> None:
+def test_chunks_cut_anywhere_are_split_into_the_same_lines(stream: bytes, cuts: list[int]) -> None:
     splitter = LineSplitter()
 
     lines = [line for chunk in chunked(stream, cuts) for line in splitter.feed(chunk)]
@@ -63,7 +63,7 @@ def test_chunks_cut_anywhere_give_the_lines_of_the_whole(stream: bytes, cuts: li
     assert [*lines, splitter.finish()] == stream.split(b"\n")
 
 
-def test_a_finished_splitter_starts_afresh() -> None:
+def test_a_finished_splitter_can_be_used_again() -> None:
     splitter = LineSplitter(limit=5)
     splitter.feed(b"123456")
 
@@ -145,7 +145,7 @@ def test_replacing_surrogates_keeps_the_shape_of_a_record() -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "\ud800"])
-def test_json_that_comes_ready_made_is_put_on_one_line(text: str) -> None:
+def test_raw_json_is_encoded_on_one_line(text: str) -> None:
     line = encode_line({"text": text, "ready": msgspec.Raw(b'{\n "a": "\\n"\n}\n')})
 
     assert line.count(b"\n") == 1
@@ -153,7 +153,7 @@ def test_json_that_comes_ready_made_is_put_on_one_line(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a", "\ud800"])
-def test_a_value_that_json_cannot_say_is_a_type_error(text: str) -> None:
+def test_a_value_that_json_cannot_represent_raises_type_error(text: str) -> None:
     with pytest.raises(TypeError, match="object"):
         encode_line([text, object()])
 
@@ -185,7 +185,9 @@ def test_escaped_surrogates_are_read_as_javascript_wrote_them(text: str) -> None
     ],
     ids=["empty", "torn", "two values", "not a number", "not UTF-8", "too deep"],
 )
-def test_a_bad_line_says_why_and_how_it_begins(line: bytes, reason: str, excerpt: str) -> None:
+def test_a_bad_line_error_has_the_reason_and_the_beginning_of_the_line(
+    line: bytes, reason: str, excerpt: str
+) -> None:
     with pytest.raises(BadLine, match=f"^{reason}") as caught:
         decode_line(line)
 
@@ -194,7 +196,7 @@ def test_a_bad_line_says_why_and_how_it_begins(line: bytes, reason: str, excerpt
 
 
 @given(st.binary())
-def test_any_bytes_are_a_value_or_a_bad_line(line: bytes) -> None:
+def test_any_bytes_are_decoded_or_raise_bad_line(line: bytes) -> None:
     try:
         encode_line(decode_line(line))
     except BadLine as error:
@@ -238,7 +240,7 @@ DEEP = b"[" * 50_000
         keep=3,
     ),
 )
-def test_a_deep_line_that_is_no_json_is_a_bad_line(line: bytes, reason: str) -> None:
+def test_a_deeply_nested_line_that_is_not_json_raises_bad_line(line: bytes, reason: str) -> None:
     with pytest.raises(BadLine, match=re.escape(reason)):
         decode_deep_line(line)
 

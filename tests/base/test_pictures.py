@@ -39,7 +39,7 @@ def test_fifty_megapixels_are_opened_and_more_than_the_limit_are_not() -> None:
     assert MAX_PIXELS >= 50_000_000
 
 
-def test_what_is_no_picture_is_unreadable() -> None:
+def test_data_that_is_not_a_picture_is_unreadable() -> None:
     with pytest.raises(UNREADABLE):
         open_picture(b"no picture")
 
@@ -140,9 +140,7 @@ print(peak_memory())
 
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is returned by glibc only")
-def test_pictures_that_were_read_leave_no_memory_behind_in_their_threads(
-    root: Path, tmp_path: Path
-) -> None:
+def test_threads_that_have_read_pictures_do_not_retain_memory(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "picture.png"
     Pillow.new("RGB", (4200, 4200)).save(file, compress_level=1)
 

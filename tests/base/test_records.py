@@ -35,7 +35,7 @@ def test_a_record_takes_its_fields_by_name_only() -> None:
         Note("hi")  # type: ignore[call-arg]
 
 
-def test_a_record_of_a_record_inherits_the_house_rules() -> None:
+def test_a_subclass_of_a_record_inherits_its_rules() -> None:
     class Signed(Note, tag="signed"):
         signed_by: str
 
@@ -49,6 +49,6 @@ def test_a_record_of_a_record_inherits_the_house_rules() -> None:
     [b"", b'{"type":"note"}', b'{"type":"note","bodyText":"\xff"}', b"[" * 100_000],
     ids=["no JSON", "another shape", "not UTF-8", "nested without end"],
 )
-def test_bytes_that_hold_no_record_are_unreadable(data: bytes) -> None:
+def test_bytes_that_are_not_a_valid_record_are_unreadable(data: bytes) -> None:
     with pytest.raises(UNREADABLE):
         msgspec.json.decode(data, type=Note if len(data) < 100 else object)

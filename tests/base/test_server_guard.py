@@ -42,7 +42,7 @@ def test_pages_are_refused_even_with_the_token_and_on_public_paths() -> None:
 
 
 @pytest.mark.parametrize("given", ["", "s", "secre", "secrets", "SECRET", "\udcff"])
-def test_tokens_match_as_a_whole(given: str) -> None:
+def test_only_the_complete_token_is_accepted(given: str) -> None:
     assert refused(presented=(given,)) == "the token is wrong"
     assert same_token("secret", "secret")
 
@@ -54,7 +54,7 @@ def test_any_of_several_tokens_is_enough() -> None:
     assert bearer("Basic abc") == bearer(None) == bearer("Bearer ") == ()
 
 
-def test_a_server_without_token_is_for_this_machine_alone() -> None:
+def test_a_server_without_token_is_allowed_on_loopback_only() -> None:
     assert guard_for("::1", "t", no_auth=True).token == ""
     assert guard_for("0.0.0.0", "t").token == "t"
     for host in ("0.0.0.0", "::", "192.168.1.5", "myhost"):
@@ -81,11 +81,11 @@ def test_the_file_of_a_token_is_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "port"), [("8080", 8080), ("0", 0), (None, 4000), ("", 4000)])
-def test_an_option_names_a_port(text: str | None, port: int) -> None:
+def test_a_port_option_is_parsed(text: str | None, port: int) -> None:
     assert port_number(text, 4000) == port
 
 
 @pytest.mark.parametrize("text", ["65536", "-1", "http", "8 0"])
-def test_what_is_no_port_is_refused(text: str) -> None:
+def test_an_invalid_port_is_rejected(text: str) -> None:
     with pytest.raises(PiError, match="is not a port"):
         port_number(text, 4000)

@@ -13,13 +13,13 @@ AWKWARD = st.text(st.sampled_from('a"\\\n\ud800\udbff\udc00\udfff\u2028u'), max_
 
 
 @given(AWKWARD)
-def test_escapes_are_replaced_like_the_characters_that_they_stand_for(text: str) -> None:
+def test_surrogate_escapes_are_replaced_like_surrogate_characters(text: str) -> None:
     mended = replace_surrogate_escapes(json.dumps(text).encode())
 
     assert json.loads(mended) == replace_surrogates(text)
 
 
-def test_values_keep_their_shape() -> None:
+def test_surrogates_in_nested_values_are_replaced() -> None:
     value = {"k\ud800": ["x\udfff", ("\ud83d\ude00", 1), None]}
 
     assert replace_surrogates(value) == {"k\ufffd": ["x\ufffd", ["\U0001f600", 1], None]}

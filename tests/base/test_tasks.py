@@ -19,7 +19,7 @@ class Reports(list[tuple[str, str]]):
         self.append((name, repr(error)))
 
 
-async def test_leaving_the_scope_ends_what_runs() -> None:
+async def test_leaving_the_scope_cancels_its_tasks() -> None:
     ended = asyncio.Event()
 
     async def endless() -> None:
@@ -37,7 +37,7 @@ async def test_leaving_the_scope_ends_what_runs() -> None:
     assert len(scope) == 0
 
 
-async def test_a_task_that_fails_is_reported_and_its_siblings_go_on() -> None:
+async def test_a_task_that_fails_is_reported_and_its_siblings_continue() -> None:
     reports = Reports()
 
     async def failing() -> None:
@@ -55,7 +55,7 @@ async def test_a_task_that_fails_is_reported_and_its_siblings_go_on() -> None:
     assert reports == [("bad", "ValueError('broken')")]
 
 
-async def test_a_task_that_refuses_to_stop_is_given_up_and_named() -> None:
+async def test_a_task_that_does_not_stop_is_abandoned_and_reported_by_name() -> None:
     reports = Reports()
     let_go = asyncio.Event()
 
@@ -75,7 +75,7 @@ async def test_a_task_that_refuses_to_stop_is_given_up_and_named() -> None:
     await task
 
 
-async def test_a_closed_scope_starts_nothing() -> None:
+async def test_starting_a_task_in_a_closed_scope_raises() -> None:
     scope = TaskScope()
     await scope.close()
 
@@ -95,7 +95,7 @@ async def test_a_task_may_close_its_own_scope() -> None:
     assert not task.cancelled()
 
 
-async def test_work_that_must_not_be_torn_ends_before_the_cancellation_is_raised() -> None:
+async def test_finish_despite_cancel_completes_the_work_before_it_raises_the_cancellation() -> None:
     go_on, saved = asyncio.Event(), asyncio.Event()
 
     async def save() -> None:
@@ -114,7 +114,7 @@ async def test_work_that_must_not_be_torn_ends_before_the_cancellation_is_raised
     assert saved.is_set()
 
 
-async def test_work_that_must_not_be_torn_gives_its_result_or_its_error() -> None:
+async def test_finish_despite_cancel_returns_the_result_or_raises_the_error() -> None:
     async def good() -> int:
         return 7
 
@@ -126,7 +126,7 @@ async def test_work_that_must_not_be_torn_gives_its_result_or_its_error() -> Non
         await finish_despite_cancel(bad())
 
 
-async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
+async def test_settling_waits_for_short_tasks_but_not_for_endless_ones() -> None:
     ended: list[str] = []
 
     async def brief() -> None:
@@ -141,7 +141,7 @@ async def test_what_ends_by_itself_is_waited_for_and_nothing_else() -> None:
         assert len(scope) == 1
 
 
-async def test_a_signal_wakes_all_that_wait_and_none_that_come_later() -> None:
+async def test_a_notification_wakes_current_waiters_and_no_later_ones() -> None:
     signal = Notifier()
     signal.notify()  # without a waiter
     first = [asyncio.create_task(signal.wait()) for _ in range(2)]
@@ -156,7 +156,7 @@ async def test_a_signal_wakes_all_that_wait_and_none_that_come_later() -> None:
     await later
 
 
-async def test_what_a_function_gives_is_awaited_only_if_it_must_be() -> None:
+async def test_maybe_await_awaits_awaitables_and_returns_other_values() -> None:
     async def later() -> int:
         return 2
 
@@ -215,7 +215,7 @@ async def waiting_for(end: asyncio.Future[str]) -> str:
     return await end
 
 
-def test_timeouts_and_gathered_tasks_of_pi_are_cancelled_as_ever() -> None:
+def test_timeouts_and_gathered_tasks_of_pi_can_still_be_cancelled() -> None:
     async def stuck() -> None:
         await asyncio.Event().wait()
 

@@ -121,7 +121,7 @@ def test_an_8_bit_style_is_spelt_with_escape() -> None:
 
 
 @pytest.mark.parametrize("sequence", ["\x1b[>4;2m", "\x1b[?4m", "\x1b[1 m", "\x1b[2J", "\x1b]0;m"])
-def test_what_only_looks_like_a_style_is_removed(sequence: str) -> None:
+def test_sequences_that_only_look_like_styles_are_removed(sequence: str) -> None:
     assert sanitise_keeping_style(f"a{sequence}") == "a"
 
 
@@ -165,7 +165,7 @@ def test_styles_are_kept_on_request_even_if_they_arrive_in_pieces() -> None:
         assert shown == "\x1b[1;38;2;1;2;3mred\x1b[0mnot cleared"
 
 
-def test_a_crlf_cut_in_two_is_one_line_end() -> None:
+def test_a_crlf_split_over_two_chunks_is_one_line_end() -> None:
     sanitiser = StreamSanitiser()
 
     assert [sanitiser.feed("a\r"), sanitiser.feed("\nb\r"), sanitiser.finish()] == [
@@ -175,7 +175,7 @@ def test_a_crlf_cut_in_two_is_one_line_end() -> None:
     ]
 
 
-def test_a_finished_sanitiser_starts_afresh() -> None:
+def test_a_finished_sanitiser_can_be_used_again() -> None:
     sanitiser = StreamSanitiser()
     sanitiser.feed("a\x1b]0;title")
 
@@ -183,12 +183,12 @@ def test_a_finished_sanitiser_starts_afresh() -> None:
 
 
 @given(texts)
-def test_sanitised_text_cannot_command_a_terminal(text: str) -> None:
+def test_sanitised_text_contains_no_terminal_commands(text: str) -> None:
     assert COMMANDS.findall(sanitise(text)) == []
 
 
 @given(texts)
-def test_sanitising_twice_changes_nothing_more(text: str) -> None:
+def test_sanitising_is_idempotent(text: str) -> None:
     assert sanitise(sanitise(text)) == sanitise(text)
     assert sanitise_keeping_style(sanitise_keeping_style(text)) == sanitise_keeping_style(text)
 
@@ -204,14 +204,16 @@ def test_keeping_styles_shows_the_same_text(text: str) -> None:
 
 
 @given(texts)
-def test_a_kept_style_never_outlives_the_text(text: str) -> None:
+def test_kept_styles_are_always_reset_at_the_end_of_the_text(text: str) -> None:
     styles = SGR.findall(sanitise_keeping_style(text))
 
     assert styles == [] or re.fullmatch(r"\x1b\[[0;]*m", styles[-1])
 
 
 @given(texts, st.data())
-def test_chunks_cut_anywhere_give_what_the_whole_gives(text: str, data: st.DataObject) -> None:
+def test_chunks_cut_anywhere_are_sanitised_like_the_whole_text(
+    text: str, data: st.DataObject
+) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
     sanitiser = StreamSanitiser()
 
@@ -221,14 +223,14 @@ def test_chunks_cut_anywhere_give_what_the_whole_gives(text: str, data: st.DataO
 
 
 @given(texts)
-def test_single_characters_give_what_the_whole_gives(text: str) -> None:
+def test_single_characters_are_sanitised_like_the_whole_text(text: str) -> None:
     sanitiser = StreamSanitiser()
 
     assert "".join(map(sanitiser.feed, text)) + sanitiser.finish() == sanitise(text)
 
 
 @given(texts)
-def test_one_line_is_one_trimmed_line(text: str) -> None:
+def test_one_line_returns_at_most_one_stripped_line(text: str) -> None:
     line = one_line(text)
 
     assert len(line.splitlines()) <= 1
@@ -240,14 +242,14 @@ def test_sanitised_text_can_be_written_as_utf8(text: str) -> None:
     assert sanitise(text).encode().decode() == sanitise(text)
 
 
-def test_whatever_python_calls_printable_is_safe() -> None:
+def test_all_characters_that_python_calls_printable_are_safe() -> None:
     printable = "".join(filter(str.isprintable, map(chr, range(0x110000))))
 
     assert _clean().fullmatch(printable)
 
 
 @given(texts.filter(lambda text: not re.search("[\ud800-\udfff]", text)))
-def test_json_says_the_same_when_its_controls_are_escaped(text: str) -> None:
+def test_escaping_controls_does_not_change_the_json_value(text: str) -> None:
     shown = escape_controls(json.dumps(text, ensure_ascii=False))
 
     assert json.loads(shown) == text
@@ -255,7 +257,7 @@ def test_json_says_the_same_when_its_controls_are_escaped(text: str) -> None:
 
 
 @given(st.lists(texts, max_size=5))
-def test_nothing_that_is_written_to_a_sanitised_stream_commands_a_terminal(
+def test_a_sanitised_stream_writes_no_terminal_commands(
     pieces: list[str],
 ) -> None:
     behind = io.StringIO()
@@ -269,7 +271,7 @@ def test_nothing_that_is_written_to_a_sanitised_stream_commands_a_terminal(
     assert not COMMANDS.search(behind.getvalue())
 
 
-def test_a_sanitised_stream_is_the_stream_in_all_else() -> None:
+def test_a_sanitised_stream_forwards_all_other_attributes() -> None:
     behind = io.StringIO()
 
     assert SanitisedStream(behind).getvalue() == ""
@@ -294,5 +296,5 @@ def test_links_to_the_web_survive_in_sanitise_keeping_links() -> None:
         ("\x1b]52;c;AAAA\x07x\x1b]8;;\x07", "x\x1b]8;;\x07"),
     ],
 )
-def test_other_links_and_sequences_are_removed_with_them(text: str, shown: str) -> None:
+def test_links_to_other_schemes_and_other_sequences_are_removed(text: str, shown: str) -> None:
     assert sanitise_keeping_links(text) == shown

@@ -18,7 +18,7 @@ def mock() -> Iterator[MockProcess]:
 
 @pytest.fixture
 def server(mock: MockProcess) -> MockProcess:
-    """The model server, which has forgotten everything."""
+    """The model server with an empty log."""
     mock.reset()
     return mock
 

@@ -18,11 +18,11 @@ from tests.ai.loopback import NOWHERE
 from tests.cli.forked import TIMEOUT_SECONDS, fork_server
 
 ODD = "org/odd:id[1]:high"
-"""A model id that looks like other things; the server knows no such model."""
+"""A model id with special characters; the server does not know it."""
 
 
 class Ended(NamedTuple):
-    """How a process ended, and what it said."""
+    """The exit code and the output of a process."""
 
     code: int
     out: str
@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 
 @dataclass
 class Program:
-    """``pi`` as a person with this home runs it in this folder."""
+    """``pi`` as a user with this home runs it in this folder."""
 
     home: Path
     cwd: Path
@@ -85,7 +85,7 @@ class Program:
         self.write("settings.json", '{"retry": {"enabled": false}}')
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        """The process, with pipes on all three sides unless reported otherwise."""
+        """The process, with pipes as its standard streams unless given otherwise."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         usual: dict[str, Any] = {"cwd": self.cwd, "env": self.variables, **pipes}
         return subprocess.Popen([sys.executable, "-m", "pi", *words], **(usual | options))
@@ -116,7 +116,7 @@ class Program:
         return Ended(child.wait(), out.decode(), err.decode())
 
     def sessions(self) -> list[list[Any]]:
-        """The lines of every session that was kept."""
+        """The lines of every stored session."""
         files = sorted(self.agent_dir.glob("sessions/*/*.jsonl"))
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 

@@ -37,7 +37,7 @@ def test_every_name_of_print_mode_is_understood(word: str) -> None:
     assert parse_arguments([word, "hi"]) == Arguments(options={"print": True}, messages=("hi",))
 
 
-def test_a_value_may_follow_where_it_is_optional() -> None:
+def test_an_optional_value_may_follow_its_option() -> None:
     assert parse_arguments(["--list-models", "gpt"]).text("list_models") == "gpt"
     assert parse_arguments(["--list-models", "-p"]).text("list_models") == ""
     assert parse_arguments(["--export", "in", "@f"]).texts("export") == ("in",)
@@ -54,14 +54,14 @@ def test_a_value_may_follow_an_equals_sign(flag: Flag) -> None:
     assert apart.options[flag.field] in (value, (value,))
 
 
-def test_an_equals_sign_gives_the_value_although_it_looks_like_something_else() -> None:
+def test_a_value_after_an_equals_sign_may_begin_with_an_at_sign_or_a_dash() -> None:
     reported = parse_arguments(["--list-models=@x", "--resume=-y", "--export=in", "out", "words"])
 
     assert (reported.text("list_models"), reported.text("resume")) == ("@x", "-y")
     assert (reported.texts("export"), reported.messages) == (("in", "out"), ("words",))
 
 
-def test_options_of_a_command_take_an_equals_sign_too() -> None:
+def test_options_of_a_command_accept_an_equals_sign_too() -> None:
     found = find_command("auth")
     assert found is not None
 
@@ -76,11 +76,11 @@ def test_a_value_may_begin_with_a_dash() -> None:
 
 @pytest.mark.behaviour("prompts-with-dashes")
 @pytest.mark.parametrize("prompt", ["- a", "---\na: b", "-", "-1", "--not an option", "---"])
-def test_what_is_no_option_is_a_prompt(prompt: str) -> None:
+def test_text_that_only_looks_like_an_option_is_a_prompt(prompt: str) -> None:
     assert parse_arguments([prompt]).messages == (prompt,)
 
 
-def test_behind_two_dashes_are_messages_and_files() -> None:
+def test_words_after_two_dashes_are_messages_and_files() -> None:
     reported = parse_arguments(["--", "--model", "@f", "--"])
 
     assert (reported.messages, reported.files, reported.options) == (("--model", "--"), ("f",), {})
@@ -126,7 +126,9 @@ def test_behind_two_dashes_are_messages_and_files() -> None:
         ),
     ],
 )
-def test_what_cannot_be_understood_is_an_error(words: list[str], message: str, hint: str) -> None:
+def test_invalid_arguments_are_rejected_with_a_hint(
+    words: list[str], message: str, hint: str
+) -> None:
     assert refused(*words) == (message, hint)
 
 
@@ -134,14 +136,14 @@ def test_help_is_shown_despite_invalid_options() -> None:
     assert "help" in parse_arguments(["--mode", "x", "--help"]).options
 
 
-def test_in_a_command_an_at_sign_is_just_a_letter() -> None:
+def test_an_at_sign_in_the_arguments_of_a_command_is_kept_literally() -> None:
     reported = parse_words(["@x", "--all"], [switch("--all", "everything")], command="sessions")
 
     assert reported == Arguments(command="sessions", options={"all": True}, messages=("@x",))
 
 
 @given(st.lists(st.text(max_size=8) | st.sampled_from([flag.name for flag in FLAGS])))
-def test_any_words_are_understood_or_refused(words: list[str]) -> None:
+def test_any_arguments_are_parsed_or_rejected(words: list[str]) -> None:
     try:
         reported = parse_arguments(words)
     except UsageError as problem:

@@ -9,7 +9,7 @@ from pi.cli.options import COMMANDS, SubcommandRow, find_command
 COMPAT = {"install", "remove", "uninstall", "update", "list", "config", "auth"}
 
 
-def test_every_command_of_the_original_is_there() -> None:
+def test_every_command_of_the_original_pi_exists() -> None:
     assert {command.name for command in COMMANDS} >= COMPAT
 
 
@@ -20,7 +20,7 @@ def test_every_command_has_a_module_that_runs_it(command: SubcommandRow) -> None
     assert callable(module.run)
 
 
-def test_the_words_that_can_follow_are_known() -> None:
+def test_the_actions_of_commands_are_exactly_these() -> None:
     actions = {command.name: command.actions for command in COMMANDS if command.actions}
 
     assert actions == {
@@ -34,5 +34,5 @@ def test_the_words_that_can_follow_are_known() -> None:
     }
 
 
-def test_a_word_that_is_no_command_is_none() -> None:
+def test_an_unknown_command_is_not_found() -> None:
     assert find_command("hello") is None

@@ -19,7 +19,7 @@ def project(tmp_path: Path, *, trusted: bool) -> tuple[Machine, Path]:
     return host, cwd
 
 
-def test_a_project_speaks_only_if_it_is_trusted(tmp_path: Path) -> None:
+def test_settings_of_a_project_are_used_only_if_it_is_trusted(tmp_path: Path) -> None:
     host, cwd = project(tmp_path / "a", trusted=False)
     trusting, there = project(tmp_path / "b", trusted=True)
 
@@ -37,7 +37,7 @@ def test_flag_variable_and_setting_name_the_folder_of_sessions(tmp_path: Path) -
     assert session_dir_here(Arguments(), host, cwd) == Path("/variable")
 
 
-def test_without_a_setting_there_is_none(tmp_path: Path) -> None:
+def test_without_a_setting_there_is_no_session_directory(tmp_path: Path) -> None:
     host = Machine.from_environ({"HOME": str(tmp_path)})
 
     assert session_dir_here(Arguments(), host, tmp_path) is None
@@ -47,7 +47,7 @@ def test_without_a_setting_there_is_none(tmp_path: Path) -> None:
     ("trusted", "approve", "key"),
     [(True, None, "theirs"), (False, None, None), (False, True, "theirs"), (True, False, None)],
 )
-def test_variables_of_a_project_count_where_it_is_trusted(
+def test_variables_of_a_project_are_used_only_if_it_is_trusted_or_approved(
     tmp_path: Path, key: str | None, *, trusted: bool, approve: bool | None
 ) -> None:
     host, cwd = project(tmp_path, trusted=trusted)
@@ -59,7 +59,7 @@ def test_variables_of_a_project_count_where_it_is_trusted(
     assert ("GROQ_API_KEY" in here.from_dotenv) == (key is not None)
 
 
-def test_who_always_trusts_has_decided(tmp_path: Path) -> None:
+def test_the_setting_always_trusts_projects_without_a_stored_decision(tmp_path: Path) -> None:
     host, cwd = project(tmp_path, trusted=False)
     (host.agent_dir / "settings.json").write_text('{"defaultProjectTrust": "always"}')
 

@@ -9,7 +9,7 @@ from pi.ai.auth.config_values import remember_used
 from pi.cli.process import log_crash
 
 
-def test_where_there_can_be_no_log_nothing_is_promised(
+def test_a_crash_log_that_cannot_be_written_raises_and_prints_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pi.log").mkdir()
@@ -20,7 +20,7 @@ def test_where_there_can_be_no_log_nothing_is_promised(
     assert capsys.readouterr() == ("", "")
 
 
-def test_an_error_is_kept_with_its_place_and_without_secrets(tmp_path: Path) -> None:
+def test_a_crash_is_logged_with_its_traceback_and_without_secrets(tmp_path: Path) -> None:
     environ = {"PI_CODING_AGENT_DIR": str(tmp_path), "OPENAI_API_KEY": "correct horse"}
     try:
         raise ValueError("the key correct horse is bad")
@@ -34,7 +34,7 @@ def test_an_error_is_kept_with_its_place_and_without_secrets(tmp_path: Path) -> 
     assert "ValueError: the key [redacted] is bad" in text
 
 
-def test_secrets_of_files_and_those_that_were_used_are_masked_too(tmp_path: Path) -> None:
+def test_secrets_from_files_and_used_secrets_are_redacted_too(tmp_path: Path) -> None:
     (tmp_path / "auth.json").write_text('{"groq": {"type": "api_key", "key": "of the store"}}')
     (tmp_path / "models.json").write_text('{"providers": {"mine": {"headers": {"X-A": "$MINE"}}}}')
     remember_used("of a command")

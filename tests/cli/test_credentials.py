@@ -15,7 +15,7 @@ def credentials(tmp_path: Path, reported: list[str] | None = None, **environ: st
     return Credentials.of({"HOME": str(tmp_path), **environ}, report=messages.append)
 
 
-def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:
+def test_the_target_is_a_provider_or_the_provider_of_a_model(tmp_path: Path) -> None:
     here = credentials(tmp_path)
 
     assert here.target("anything", None) == "anything"
@@ -26,7 +26,7 @@ def test_a_target_is_a_provider_or_that_of_a_model(tmp_path: Path) -> None:
         here.target(None, "no such model")
 
 
-async def test_a_key_of_ones_own_models_counts(tmp_path: Path) -> None:
+async def test_an_api_key_of_the_models_file_is_used(tmp_path: Path) -> None:
     folder = tmp_path / ".pi" / "agent"
     folder.mkdir(parents=True)
     (folder / "models.json").write_text(
@@ -43,7 +43,7 @@ async def test_a_key_of_ones_own_models_counts(tmp_path: Path) -> None:
     await here.models.close()
 
 
-async def test_what_is_wrong_with_models_is_reported_once(tmp_path: Path) -> None:
+async def test_a_broken_models_file_is_reported_once(tmp_path: Path) -> None:
     folder = tmp_path / ".pi" / "agent"
     folder.mkdir(parents=True)
     (folder / "models.json").write_text("{nope")
@@ -54,12 +54,12 @@ async def test_what_is_wrong_with_models_is_reported_once(tmp_path: Path) -> Non
     assert len(reported) == 1
 
 
-async def test_who_is_not_there_has_no_credentials(tmp_path: Path) -> None:
+async def test_an_unknown_provider_has_no_credentials(tmp_path: Path) -> None:
     with pytest.raises(NoCredentials, match='Unknown provider "unknown"'):
         await credentials(tmp_path).resolved("unknown")
 
 
-def test_the_way_to_credentials_is_said_for_every_provider() -> None:
+def test_every_provider_has_a_hint_how_to_get_credentials() -> None:
     reported = [how_to_get(row) for row in BUILT_IN]
 
     assert all(text.startswith("To use ") and "pi auth login" in text for text in reported)

@@ -17,7 +17,7 @@ from tests.screens.terminal_user import needs_pty, terminal_user
 Captured = pytest.CaptureFixture[str]
 
 
-def test_help_is_one_page_for_all_and_one_for_each_command(capsys: Captured) -> None:
+def test_help_has_a_page_for_pi_and_one_for_each_command(capsys: Captured) -> None:
     assert main(["--help"]) == 0
     whole = capsys.readouterr().out
     assert main(["auth", "--help"]) == 0
@@ -27,7 +27,7 @@ def test_help_is_one_page_for_all_and_one_for_each_command(capsys: Captured) -> 
     assert part.startswith("Usage\n  pi auth check ")
 
 
-def test_a_command_has_options_of_its_own(capsys: Captured) -> None:
+def test_an_option_of_pi_is_unknown_to_a_command(capsys: Captured) -> None:
     assert main(["sessions", "--model", "x"], {"HOME": "."}) == 1
 
     assert capsys.readouterr().err.startswith("Error: Unknown option: --model\n")
@@ -44,7 +44,7 @@ def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "paths"), [((), ["/v1/models"]), (("--offline",), [])])
-def test_offline_no_gateway_is_asked_for_the_models_that_are_listed(
+def test_listing_models_offline_sends_no_request_to_the_gateway(
     tmp_path: Path, server: MockProcess, words: tuple[str, ...], paths: list[str]
 ) -> None:
     gateway = f"http://127.0.0.1:{server.port}"
@@ -55,7 +55,7 @@ def test_offline_no_gateway_is_asked_for_the_models_that_are_listed(
     assert [exchange.path for exchange in server.log()] == paths
 
 
-def test_no_matching_model_is_no_failure(tmp_path: Path) -> None:
+def test_no_matching_model_exits_with_0(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("--list-models", "zzz")
 
     assert ended == (0, 'No models matching "zzz"\n', "")
@@ -81,7 +81,7 @@ def test_an_unknown_provider_suggests_the_nearest(cli: Program) -> None:
     )
 
 
-def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
+def test_resume_without_a_terminal_is_an_error(tmp_path: Path) -> None:
     program = Program.below(tmp_path)
 
     assert program.run("--resume", "--", "hello") == (
@@ -100,7 +100,7 @@ def test_without_a_screen_one_cannot_choose_a_session(tmp_path: Path) -> None:
 
 
 @needs_pty
-def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None:
+def test_a_terminal_as_input_and_output_starts_the_interactive_mode(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     ours, theirs = os.openpty()
     with (
@@ -131,7 +131,7 @@ def test_with_a_terminal_on_both_sides_there_is_a_screen(tmp_path: Path) -> None
         keep=1,
     ),
 )
-def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
+def test_a_mistyped_command_sends_no_request_on_a_terminal(
     cli: Program, server: MockProcess, word: str, suggestion: str
 ) -> None:
     with terminal_user(cli, word) as ada:
@@ -141,7 +141,7 @@ def test_one_word_that_is_nearly_a_command_sends_nothing_on_a_terminal(
 
 
 @needs_pty
-def test_one_word_that_is_nearly_a_command_of_an_extension_sends_nothing(
+def test_a_mistyped_command_of_an_extension_sends_no_request(
     cli: Program, server: MockProcess
 ) -> None:
     extensions = cli.agent_dir / "extensions"
@@ -160,13 +160,15 @@ def test_one_word_that_is_nearly_a_command_of_an_extension_sends_nothing(
 @pytest.mark.parametrize(
     "words", sampled([["--", "modles"], ["modles", "please"], ["hello"]], keep=1)
 )
-def test_everything_else_is_a_prompt(cli: Program, server: MockProcess, words: list[str]) -> None:
+def test_words_that_are_not_a_mistyped_command_are_a_prompt(
+    cli: Program, server: MockProcess, words: list[str]
+) -> None:
     with terminal_user(cli, *words) as ada:
         ada.sees("The quick brown")
         assert ada.leaves() == 0
 
 
-def test_one_word_that_is_nearly_a_command_sends_nothing_without_a_terminal(
+def test_a_mistyped_command_sends_no_request_without_a_terminal(
     cli: Program, server: MockProcess
 ) -> None:
     code, out, err = cli.run("modles")
@@ -177,7 +179,7 @@ def test_one_word_that_is_nearly_a_command_sends_nothing_without_a_terminal(
 
 
 @pytest.mark.parametrize("words", [["modles", "pull"], ["auht", "check"], ["instal", "pypi:x"]])
-def test_words_that_are_nearly_a_command_with_its_argument_send_nothing(
+def test_a_mistyped_command_with_its_argument_sends_no_request(
     cli: Program, server: MockProcess, words: list[str]
 ) -> None:
     code, out, err = cli.run(*words)
@@ -188,11 +190,11 @@ def test_words_that_are_nearly_a_command_with_its_argument_send_nothing(
 
 
 @pytest.mark.parametrize("words", [["modles", "please"], ["instal", "a b"], ["lists", "these"]])
-def test_words_that_no_command_takes_are_prompts(cli: Program, words: list[str]) -> None:
+def test_a_mistyped_command_with_other_words_is_a_prompt(cli: Program, words: list[str]) -> None:
     assert cli.run(*words).out == "The quick brown\n"
 
 
-def test_with_piped_text_a_word_is_a_prompt(cli: Program) -> None:
+def test_a_mistyped_command_with_piped_text_is_a_prompt(cli: Program) -> None:
     assert cli.run("modles", piped="text") == (0, "The quick brown\n", "")
 
 

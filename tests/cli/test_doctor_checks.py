@@ -33,7 +33,7 @@ class ExaminedHome:
         return {finding.topic: finding for finding in await run_checks(host, self.cwd)}
 
 
-async def test_a_new_machine_is_well(tmp_path: Path) -> None:
+async def test_nothing_is_reported_as_broken_on_a_new_machine(tmp_path: Path) -> None:
     found = await ExaminedHome(tmp_path).examine()
 
     assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
@@ -41,7 +41,7 @@ async def test_a_new_machine_is_well(tmp_path: Path) -> None:
     assert found["trust"].level == "good"
 
 
-async def test_an_agent_folder_that_cannot_be_used_is_all_there_is_to_say(tmp_path: Path) -> None:
+async def test_an_unusable_agent_folder_ends_the_checks(tmp_path: Path) -> None:
     machine = ExaminedHome(tmp_path)
     machine.write(".pi/agent", "a file")
 
@@ -95,7 +95,7 @@ async def test_credentials_that_others_can_read_are_reported(tmp_path: Path) -> 
         keep=3,
     ),
 )
-async def test_a_broken_file_is_reported_with_what_to_do(
+async def test_a_broken_file_is_reported_with_advice(
     tmp_path: Path, file: str, text: str, topic: str
 ) -> None:
     machine = ExaminedHome(tmp_path)

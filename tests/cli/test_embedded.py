@@ -1,4 +1,4 @@
-"""The embedded model: fetched in sight of the user, and answering where no one else can."""
+"""The embedded model: its download is reported, and it is used without any other model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_INDEX = {
 
 
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its use")
-def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line_reports_it(
+def test_without_any_key_the_embedded_model_is_used_and_reported_in_one_line(
     tmp_path: Path,
 ) -> None:
     cli = Program.below(tmp_path, PI_NO_LOCAL="")
@@ -40,7 +40,7 @@ def test_without_any_key_a_script_is_answered_by_the_embedded_model_and_one_line
 
 
 @pytest.mark.parametrize("variable", ["PI_NO_LOCAL", "PI_OFFLINE"])
-async def test_nothing_is_fetched_where_that_is_unwanted(
+async def test_nothing_is_downloaded_with_pi_no_local_or_pi_offline(
     variable: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environ = {**NO_INDEX, "HOME": str(tmp_path), variable: "1"}

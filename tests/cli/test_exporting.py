@@ -24,7 +24,7 @@ def test_a_session_file_becomes_a_page_in_this_folder(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_another_name_is_another_form_and_keys_stay_here(cli: Program) -> None:
+def test_the_file_name_selects_the_format_and_keys_are_redacted(cli: Program) -> None:
     cli.environ["GROQ_API_KEY"] = "gsk-very-secret-key"
     cli.run("-p", "--model", "mock/echo-3", "my key is gsk-very-secret-key")
     (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
@@ -36,7 +36,7 @@ def test_another_name_is_another_form_and_keys_stay_here(cli: Program) -> None:
     assert "my key is" in text and "gsk-very-secret-key" not in text
 
 
-def test_keys_of_the_credential_store_stay_here_too(cli: Program) -> None:
+def test_keys_of_the_credential_store_are_redacted_too(cli: Program) -> None:
     cli.write("auth.json", '{"groq": {"type": "api_key", "key": "hush-hush"}}')
     cli.run("-p", "--model", "mock/echo-3", "my key is hush-hush")
     (session,) = cli.agent_dir.glob("sessions/*/*.jsonl")
@@ -55,7 +55,9 @@ def test_a_missing_file_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.startswith(f"Error: File not found: {missing}\n")
 
 
-def test_keys_of_a_trusted_project_stay_here_wherever_it_is_exported(cli: Program) -> None:
+def test_keys_of_a_trusted_project_are_redacted_in_exports_from_another_folder(
+    cli: Program,
+) -> None:
     cli.write("auth.json", '{"groq": {"type": "api_key", "key": "$TEAM"}}')
     (cli.cwd / ".env").write_text("TEAM=hush-hush\n")
     cli.run("-p", "--approve", "--model", "mock/echo-3", "my key is hush-hush")

@@ -66,7 +66,7 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
         ("-- --sketch", (), ("--sketch",)),
     ],
 )
-def test_an_option_is_understood_once_extensions_are_known(
+def test_options_of_extensions_are_parsed_once_the_extensions_are_known(
     words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
 ) -> None:
     reported = resolve_options(parse_arguments(words.split()), KNOWN)
@@ -107,7 +107,7 @@ def test_an_unknown_option_is_an_error_with_a_suggestion(
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
-def test_a_short_option_is_never_one_of_an_extension() -> None:
+def test_an_unknown_short_option_is_rejected() -> None:
     with pytest.raises(UsageError, match="Unknown option: -q"):
         parse_arguments(["-q"])
 
@@ -144,20 +144,20 @@ def test_settings_that_begin_with_a_byte_order_mark_name_extensions_too(tmp_path
     assert not read_manifest_options(parse_arguments([]), environ, tmp_path).is_complete
 
 
-def test_an_extension_in_a_locked_folder_is_not_there() -> None:
+def test_an_extension_in_an_unreadable_folder_leaves_the_options_incomplete() -> None:
     with locked_folder() as locked:
         arguments, home = parse_arguments(["-e", f"{locked}/file"]), locked.parent
         assert not read_manifest_options(arguments, agent(home), home).is_complete
 
 
-def test_without_extensions_there_are_no_flags_of_theirs(tmp_path: Path) -> None:
+def test_without_extensions_there_are_no_extension_flags(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
     assert read_manifest_options(parse_arguments(["-ne"]), environ, tmp_path).flags == ()
 
 
 @pytest.mark.parametrize("words", ["--budget 15m go", "--budget=15m go"])
-def test_what_manifests_declare_is_decided_before_anything_is_loaded(
+def test_options_declared_in_manifests_are_parsed_before_extensions_are_loaded(
     tmp_path: Path, words: str
 ) -> None:
     environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
@@ -168,21 +168,23 @@ def test_what_manifests_declare_is_decided_before_anything_is_loaded(
     assert reported.unresolved_words == ()
 
 
-def test_an_option_that_cannot_exist_is_an_error_before_loading(tmp_path: Path) -> None:
+def test_an_option_of_no_extension_is_rejected_before_loading(tmp_path: Path) -> None:
     environ = agent(tmp_path, timer=DECLARED)
 
     with pytest.raises(UsageError, match="Unknown option: --sketch"):
         resolve_options_from_manifests(parse_arguments(["--sketch"]), environ, tmp_path)
 
 
-def test_what_an_extension_may_know_is_left_for_later(tmp_path: Path) -> None:
+def test_an_option_that_an_extension_may_declare_remains_unresolved(tmp_path: Path) -> None:
     environ = agent(tmp_path, other=UNDECLARED)
     unresolved_words = parse_arguments(["--sketch"])
 
     assert resolve_options_from_manifests(unresolved_words, environ, tmp_path) == unresolved_words
 
 
-def test_the_program_gives_extensions_what_they_declare(cli: Program, server: MockProcess) -> None:
+def test_extensions_get_the_values_of_their_declared_options(
+    cli: Program, server: MockProcess
+) -> None:
     cli.write("extensions/timer.py", DECLARED)
 
     ended = cli.run("--budget", "15m", "-p", "--model", "mock/echo-3", "hello")
@@ -193,7 +195,9 @@ def test_the_program_gives_extensions_what_they_declare(cli: Program, server: Mo
 
 
 @pytest.mark.full
-def test_the_program_finds_out_what_extensions_have(cli: Program, server: MockProcess) -> None:
+def test_options_that_are_not_in_a_manifest_are_resolved_after_loading(
+    cli: Program, server: MockProcess
+) -> None:
     path = cli.write("sketch.py", UNDECLARED)
     words = ("-p", "--model", "mock/echo-3", "-e", str(path))
 
@@ -245,7 +249,7 @@ def test_a_word_can_be_a_command_of_an_extension(
     assert (arguments.prompts, arguments.options) == (prompts, {"print": True})
 
 
-def test_any_other_word_is_something_to_say(tmp_path: Path) -> None:
+def test_a_word_that_is_not_a_command_is_a_prompt(tmp_path: Path) -> None:
     assert parse_extension_subcommand(["leave"], agent(tmp_path, joining=JOINING), tmp_path) is None
     assert parse_arguments(["leave", "now"]).prompts == ("leave", "now")
 

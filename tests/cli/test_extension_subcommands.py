@@ -100,7 +100,7 @@ def test_a_subcommand_without_a_session_reads_no_input_and_writes_at_once(bare: 
 
 
 @pytest.mark.full
-def test_a_failure_is_a_message_and_an_exit_code(bare: Program) -> None:
+def test_a_failing_subcommand_prints_a_message_and_sets_the_exit_code(bare: Program) -> None:
     assert bare.run("serve", "fail") == (1, "", "Error: The port is in use. Use another one.\n")
     broken = bare.run("serve", "broken")
     assert (broken.code, broken.out) == (1, "")
@@ -158,7 +158,7 @@ def test_bash_completes_the_subcommand_and_its_options(bare: Program, tmp_path: 
     ("words", "continues"),
     [([], True), (["--session", "x"], False), (["--no-session"], False), (["-c"], True)],
 )
-def test_a_subcommand_can_ask_for_the_last_session(
+def test_a_subcommand_can_request_the_last_session(
     tmp_path: Path, words: list[str], continues: bool
 ) -> None:
     program = Program.below(tmp_path)

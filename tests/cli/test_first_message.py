@@ -26,15 +26,15 @@ def png(width: int, height: int) -> bytes:
     return data.getvalue()
 
 
-def test_words_alone_are_said_as_they_are(tmp_path: Path) -> None:
+def test_words_without_files_are_prompts_as_typed(tmp_path: Path) -> None:
     assert prompts(tmp_path, "one", "two") == [PromptInput(text="one"), PromptInput(text="two")]
 
 
-def test_nothing_at_all_is_no_prompt(tmp_path: Path) -> None:
+def test_blank_input_is_no_prompt(tmp_path: Path) -> None:
     assert prompts(tmp_path, piped="  \n") == []
 
 
-def test_what_is_piped_and_attached_comes_first_with_room_after_what_is_piped(
+def test_piped_text_and_attached_files_come_before_the_first_message(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a.txt").write_text("content\n")
@@ -56,7 +56,7 @@ def test_a_tilde_is_the_home_folder(tmp_path: Path) -> None:
     ]
 
 
-def test_a_picture_is_seen_and_a_large_one_comes_with_its_size(tmp_path: Path) -> None:
+def test_an_attached_picture_is_sent_and_a_large_one_with_its_original_size(tmp_path: Path) -> None:
     (tmp_path / "small.png").write_bytes(png(2, 2))
     (tmp_path / "large.png").write_bytes(png(4000, 10))
 
@@ -77,7 +77,7 @@ def test_a_missing_file_is_named_with_its_whole_path(tmp_path: Path) -> None:
     assert caught.value.message == f"File not found: {tmp_path}/no.txt"
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_attaching_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileMissing) as caught:
         prompts(tmp_path, files=(".",))
 

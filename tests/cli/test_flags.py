@@ -18,7 +18,7 @@ OURS = ["--batteries", "--config", "--screen-reader"]
 """Options that the original does not have; docs/compatibility.md lists them."""
 
 
-def test_every_option_of_the_original_is_there_and_few_others() -> None:
+def test_the_options_are_those_of_the_original_pi_and_a_few_more() -> None:
     names = [name for flag in FLAGS for name in (flag.name, flag.short) if name]
 
     assert sorted(names) == sorted([*COMPAT.split(), *OURS])
@@ -30,7 +30,7 @@ def test_no_name_is_used_twice() -> None:
     assert names.most_common(1)[0][1] == 1
 
 
-def test_an_option_is_found_by_a_name_that_python_could_have() -> None:
+def test_the_field_name_of_every_option_is_a_python_identifier() -> None:
     assert all(flag.field.replace("_", "").isalnum() for flag in FLAGS)
 
 

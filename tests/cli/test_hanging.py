@@ -19,7 +19,7 @@ def extension(pi):
 """
 
 
-def test_a_thread_that_hangs_is_not_waited_for() -> None:
+def test_joining_threads_does_not_wait_for_a_hanging_thread() -> None:
     before, go_on = set(running_threads()), threading.Event()
 
     async def begin() -> None:
@@ -38,7 +38,7 @@ def test_a_thread_that_hangs_is_not_waited_for() -> None:
     assert not any(thread.is_alive() for thread in left)
 
 
-def test_a_loop_without_threads_has_nothing_to_wait_for() -> None:
+def test_joining_threads_of_a_loop_without_threads_returns() -> None:
     async def begin() -> None:
         join_threads(asyncio.get_running_loop())
 
@@ -48,7 +48,7 @@ def test_a_loop_without_threads_has_nothing_to_wait_for() -> None:
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("print-mode-exit-codes")
-def test_the_program_ends_although_a_thread_of_it_hangs(cli: Program, tmp_path: Path) -> None:
+def test_the_program_ends_although_one_of_its_threads_hangs(cli: Program, tmp_path: Path) -> None:
     (tmp_path / "hangs.py").write_text(HANGS)
 
     ended = cli.run("-p", "--model", "mock/echo-3", "-e", str(tmp_path / "hangs.py"), "hello")

@@ -17,13 +17,13 @@ from tests.cli.requests import last_prompts
 from tests.sampling import sampled
 
 FULL = Path("/dev/full")
-"""A device that takes nothing, as a full disk does."""
+"""A device that rejects every write, as a full disk does."""
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX")
 
 
 def saved_answers(cli: Program) -> list[tuple[str, str]]:
-    """How the answers of the one session ended, and what they say."""
+    """Stop reason and text of the answers in the only session."""
     (lines,) = cli.sessions()
     answers = [line["message"] for line in lines if line["type"] == "message"]
     return [
@@ -34,7 +34,7 @@ def saved_answers(cli: Program) -> list[tuple[str, str]]:
 
 
 def in_an_answer(cli: Program) -> subprocess.Popen[bytes]:
-    """The program, in the middle of a slow answer, of which it has reported something."""
+    """The program in the middle of a slow answer, after its first output."""
     child = cli.start("--model", "mock/echo-400@100", "--mode", "json", "hello")
     assert child.stdin is not None and child.stdout is not None
     child.stdin.close()
@@ -58,7 +58,7 @@ def test_a_tls_failure_is_reported_with_what_to_do(cli: Program) -> None:
 @pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
 @pytest.mark.parametrize("words", sampled([["-p"], ["--mode", "json"]], keep=1))
-def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
+def test_a_full_disk_while_writing_the_answer_exits_with_1(
     cli: Program, words: tuple[str, ...]
 ) -> None:
     with FULL.open("wb") as full:
@@ -71,7 +71,7 @@ def test_an_answer_that_finds_no_room_on_the_disk_ends_with_1(
 
 @posix
 @pytest.mark.behaviour("output-is-flushed")
-def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
+def test_a_closed_output_pipe_ends_pi_quietly(cli: Program) -> None:
     with cli.start("--mode", "json", "--model", "mock/echo-400@100", "x") as child:
         assert child.stdin is not None and child.stdout is not None and child.stderr is not None
         child.stdin.close()
@@ -84,7 +84,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(cli: Program) -> None:
 
 
 @pytest.mark.behaviour("output-is-flushed")
-def test_everything_is_written_before_it_ends(cli: Program) -> None:
+def test_all_output_is_written_before_pi_ends(cli: Program) -> None:
     ended = cli.run("--mode", "json", "--model", "mock/echo-150", *["again"] * 5)
 
     last = json.loads(ended.out.splitlines()[-1])
@@ -98,7 +98,7 @@ def test_everything_is_written_before_it_ends(cli: Program) -> None:
     ("number", "code"),
     sampled([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)], keep=1),
 )
-def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
+def test_a_signal_ends_pi_with_its_exit_code_and_saves_the_partial_answer(
     cli: Program, number: signal.Signals, code: int
 ) -> None:
     child = in_an_answer(cli)
@@ -112,7 +112,7 @@ def test_a_signal_ends_it_with_its_code_and_saves_what_was_said(
 
 
 @posix
-def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
+def test_a_signal_ends_pi_while_it_waits_for_its_input(cli: Program) -> None:
     with cli.start("-p", "--thinking", "reported first", "--model", "mock/echo-3", "x") as child:
         assert child.stdin is not None and child.stderr is not None
         child.stdin.write(b"a beginning")
@@ -127,7 +127,9 @@ def test_a_signal_ends_it_although_it_waits_for_its_input(cli: Program) -> None:
 
 @posix
 @pytest.mark.parametrize("closed", sampled(["<&-", "2>&-", "<&- 2>&-"], keep=1))
-def test_a_closed_stream_is_no_trouble(cli: Program, server: MockProcess, closed: str) -> None:
+def test_pi_answers_although_a_standard_stream_is_closed(
+    cli: Program, server: MockProcess, closed: str
+) -> None:
     command = f'"{sys.executable}" -m pi -p --model mock/echo-3 hello {closed}'
 
     finished = subprocess.run(

@@ -8,7 +8,7 @@ from tests.cli.requests import last_prompts
 from tests.sampling import sampled
 
 
-def test_sessions_are_continued_named_and_found_again(cli: Program, server: MockProcess) -> None:
+def test_sessions_are_named_continued_and_opened_by_id(cli: Program, server: MockProcess) -> None:
     cli.run("-p", "--model", "mock/echo-3", "--name", "mine", "one")
     cli.run("-p", "--continue", "two")
     id = cli.sessions()[0][0]["id"]
@@ -35,7 +35,7 @@ def test_resume_with_an_id_a_prefix_or_a_path_opens_that_session(
     assert cli.run("-p", "-r", id).err.startswith("Error: No prompt")
 
 
-def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
+def test_an_unknown_session_is_an_error(cli: Program) -> None:
     assert cli.run("-p", "--session", "zzz", "hello") == (
         1,
         "",
@@ -44,7 +44,7 @@ def test_a_session_that_is_not_there_is_an_error(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_a_session_of_another_folder_is_forked_only_by_a_person(cli: Program) -> None:
+def test_a_session_of_another_folder_is_not_forked_without_a_terminal(cli: Program) -> None:
     cli.run("-p", "--model", "mock/echo-3", "one")
     id = cli.sessions()[0][0]["id"]
     in_another_place = Program(cli.home, cli.home, cli.environ)
@@ -69,7 +69,7 @@ def test_an_id_that_is_new_begins_a_session(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_without_a_session_nothing_is_kept(cli: Program) -> None:
+def test_nothing_is_saved_with_no_session(cli: Program) -> None:
     assert cli.run("-p", "--no-session", "--model", "mock/echo-3", "hello").code == 0
     refused = cli.run("-p", "--no-session", "--continue", "hello")
 
@@ -84,7 +84,7 @@ def test_without_a_session_nothing_is_kept(cli: Program) -> None:
 @pytest.mark.full
 @pytest.mark.behaviour("tilde-expands")
 @pytest.mark.parametrize("how", sampled(["flag", "variable", "setting"], keep=1))
-def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how: str) -> None:
+def test_a_tilde_in_the_session_directory_is_the_home_folder(cli: Program, how: str) -> None:
     words: tuple[str, ...] = ()
     match how:
         case "flag":
@@ -102,7 +102,7 @@ def test_a_tilde_is_the_home_folder_wherever_sessions_are_put(cli: Program, how:
 
 
 @pytest.mark.parametrize("mode", sampled(["text", "json", "rpc"], keep=1))
-def test_a_session_that_cannot_be_kept_is_reported_once_and_ends_with_1(
+def test_a_session_that_cannot_be_saved_is_reported_once_and_exits_with_1(
     cli: Program, mode: str
 ) -> None:
     (cli.agent_dir / "sessions").write_text("a file where a folder should be")
@@ -117,7 +117,7 @@ def test_a_session_that_cannot_be_kept_is_reported_once_and_ends_with_1(
 
 
 @pytest.mark.full
-def test_a_session_folder_of_an_unknown_user_is_one_clear_line(cli: Program) -> None:
+def test_a_session_directory_of_an_unknown_user_is_a_clear_error(cli: Program) -> None:
     cli.write("settings.json", '{"sessionDir": "~no-such-user/x"}')
 
     ended = cli.run("-p", "--model", "mock/echo-3", "hello")

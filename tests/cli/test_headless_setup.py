@@ -12,7 +12,7 @@ from tests.sampling import sampled
 
 
 @pytest.mark.behaviour("start-without-a-key")
-def test_without_any_credentials_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_any_credentials_a_hint_is_printed(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("-p", "hello")
 
     assert (ended.code, ended.out) == (1, "")
@@ -47,7 +47,7 @@ def test_a_hint_names_the_variable_of_the_provider_that_was_chosen(
 
 
 @pytest.mark.full
-def test_a_key_whose_variable_is_not_set_is_named_everywhere(tmp_path: Path) -> None:
+def test_an_api_key_with_an_unset_variable_is_reported_by_every_command(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_OFFLINE="1")
     mine = {
         "baseUrl": "http://127.0.0.1:9/v1",
@@ -86,7 +86,7 @@ def test_a_saved_default_without_credentials_is_skipped(cli: Program) -> None:
 
 @pytest.mark.behaviour("model-ids-resolve-exactly")
 @pytest.mark.parametrize("pattern", sampled([f"mock/{ODD}", ODD, f"{ODD}:low"], keep=1))
-def test_an_exact_id_is_found_whatever_characters_it_has(
+def test_a_model_is_found_by_its_exact_id_with_any_characters(
     cli: Program, server: MockProcess, pattern: str
 ) -> None:
     cli.run("-p", "--model", pattern, "hello")
@@ -95,7 +95,7 @@ def test_an_exact_id_is_found_whatever_characters_it_has(
 
 
 @pytest.mark.behaviour("session-model-is-not-global")
-def test_the_model_of_one_run_is_not_remembered_for_all(cli: Program) -> None:
+def test_the_model_option_is_not_saved_in_the_settings(cli: Program) -> None:
     before = (cli.agent_dir / "settings.json").read_text()
 
     assert cli.run("-p", "--model", "mock/echo-3", "hello").code == 0
@@ -166,7 +166,7 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
 
 
 @pytest.mark.full
-def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
+def test_the_oauth_client_settings_are_used_in_sessions(cli: Program) -> None:
     cli.environ["ANTHROPIC_OAUTH_TOKEN"] = "t"
     cli.write("settings.json", '{"oauthClients": {"anthropic": {"redirectPort": "none"}}}')
 
@@ -177,7 +177,7 @@ def test_what_is_set_for_logins_counts_in_sessions(cli: Program) -> None:
 
 
 @pytest.mark.full
-def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
+def test_a_negative_compaction_setting_exits_with_1(cli: Program) -> None:
     cli.write("settings.json", '{"compaction": {"reserveTokens": -1}}')
 
     assert cli.run("-p", "--model", "mock/echo-3", "hello") == (
@@ -189,7 +189,7 @@ def test_a_negative_number_for_compaction_ends_it_with_1(cli: Program) -> None:
 
 
 @pytest.mark.behaviour("project-settings-merge")
-def test_a_setting_that_does_not_fit_is_named_and_the_default_holds(cli: Program) -> None:
+def test_an_invalid_setting_is_reported_and_its_default_is_used(cli: Program) -> None:
     cli.write("settings.json", '{"bash": {"extended": "no"}, "theme": 5}')
 
     ended = cli.run("-p", "--model", "mock/echo-3", "hello")
@@ -250,7 +250,7 @@ def test_models_in_rpc_answers_carry_no_credentials(tmp_path: Path) -> None:
     assert answers["next"]["data"]["model"] == models[1]
 
 
-def test_rpc_says_which_key_is_missing(tmp_path: Path) -> None:
+def test_rpc_mode_reports_which_key_is_missing(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     provider = {
         "baseUrl": "http://127.0.0.1:9/v1",

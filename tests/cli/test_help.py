@@ -7,7 +7,7 @@ from pi.cli.options import COMMANDS, FLAGS, find_command, switch, value
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_the_page_names_everything_and_fits_the_terminal(width: int) -> None:
+def test_the_help_page_contains_all_options_and_commands_and_fits_the_terminal(width: int) -> None:
     page = main_help(width)
 
     missing = [flag.name for flag in FLAGS if flag.name not in page]
@@ -15,17 +15,17 @@ def test_the_page_names_everything_and_fits_the_terminal(width: int) -> None:
         form.usage for c in COMMANDS if not c.is_alias for form in c.forms if form.usage not in page
     ]
     assert missing == []
-    # What is typed is never broken; what it does is.
+    # Usages are never wrapped; descriptions are.
     assert [line for line in page.splitlines() if len(line) > max(width, 76)] == []
 
 
-def test_options_of_extensions_stand_under_their_names() -> None:
+def test_options_of_extensions_are_listed_under_the_name_of_the_extension() -> None:
     page = main_help(80, [value("--budget", "value", "when to stop", group="Extension timer")])
 
     assert "\nExtension timer\n  --budget <value>" in page
 
 
-def test_groups_stand_under_their_titles() -> None:
+def test_options_are_listed_in_titled_groups() -> None:
     page = main_help(80)
 
     titles = [line for line in page.splitlines() if line and not line.startswith(" ")]
@@ -62,7 +62,7 @@ def test_an_option_is_shown_as_it_is_typed() -> None:
     assert usage_of(value("--export", "in [out]", "x", kind="pair")) == "--export <in> [out]"
 
 
-def test_a_long_meaning_is_broken_between_words() -> None:
+def test_a_long_description_is_wrapped() -> None:
     command = find_command("auth")
     assert command is not None
 

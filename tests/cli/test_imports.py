@@ -1,4 +1,4 @@
-"""What each way to start pi does not load: every module that is not needed makes it slower."""
+"""Modules that a start of pi must not load: each one makes it slower."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ NEVER = (
 
 
 def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
-    """The modules that are loaded when the program ends, which it does well."""
+    """The modules that are loaded when the program ends; it must succeed."""
     finished = subprocess.run(
         [sys.executable, "-c", PROBE, *words],
         cwd=cli.cwd,
@@ -102,7 +102,9 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
         keep=1,
     ),
 )
-def test_a_start_loads_only_what_it_needs(cli: Program, words: tuple[str, ...], stdin: str) -> None:
+def test_a_headless_start_does_not_load_unneeded_modules(
+    cli: Program, words: tuple[str, ...], stdin: str
+) -> None:
     model = ("--model", "mock/echo-1")
     loaded(cli, *model, *words, stdin=stdin)  # the first start of all makes indexes
 
@@ -119,7 +121,7 @@ def test_a_session_without_requests_loads_no_http_client(cli: Program) -> None:
     assert [module for module in modules if inside(module, ("pi.ai.http", "pi.ai.wire"))] == []
 
 
-def test_a_session_that_begins_needs_no_list_of_those_that_are_kept() -> None:
+def test_opening_a_new_session_does_not_load_the_session_catalog() -> None:
     code = "import json, sys, pi.cli.opening; json.dump(sorted(sys.modules), sys.stdout)"
     child = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, timeout=TIMEOUT_SECONDS

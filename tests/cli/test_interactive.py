@@ -8,7 +8,7 @@ from tests.screens.terminal_user import needs_pty, terminal_user
 pytestmark = needs_pty
 
 
-def test_a_new_user_without_a_model_is_led_to_one(tmp_path: Path) -> None:
+def test_a_new_user_without_a_model_is_guided_to_one(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path)) as ada:
         ada.sees("follow the terminal")
         ada.types("\x1b")
@@ -40,7 +40,7 @@ def test_trust_is_asked_before_the_project_is_read(tmp_path: Path) -> None:
     assert (cli.agent_dir / "trust.json").exists()
 
 
-def test_a_session_that_is_not_there_ends_the_program_and_is_reported_behind_it(
+def test_an_unknown_session_ends_the_program_with_an_error(
     tmp_path: Path,
 ) -> None:
     with terminal_user(known(tmp_path), "--session", "no-such-id") as ada:

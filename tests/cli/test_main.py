@@ -25,7 +25,7 @@ def test_the_version_is_printed_bare(words: list[str], capsys: Captured) -> None
     assert capsys.readouterr() == (f"{pi.__version__}\n", "")
 
 
-def test_an_error_is_one_line_and_its_hint_another(capsys: Captured) -> None:
+def test_an_error_and_its_hint_are_one_line_each(capsys: Captured) -> None:
     assert main(["--mdoe", "json"]) == 1
 
     assert capsys.readouterr() == (
@@ -34,7 +34,7 @@ def test_an_error_is_one_line_and_its_hint_another(capsys: Captured) -> None:
     )
 
 
-def test_asking_for_the_version_imports_nothing_heavy() -> None:
+def test_printing_the_version_imports_no_heavy_modules() -> None:
     probe = (
         "import sys; from pi.cli.main import main; main(['--version']);"
         "heavy = {'asyncio', 'msgspec', 'argparse', 'json', 'httptools', 'ssl', 're', 'typing'};"
@@ -57,7 +57,9 @@ def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
     assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
 
 
-def test_nothing_that_is_reported_commands_the_terminal(tmp_path: Path, capsys: Captured) -> None:
+def test_control_sequences_are_removed_from_error_messages(
+    tmp_path: Path, capsys: Captured
+) -> None:
     assert main(["--export", "\x1b]0;gone\x07.jsonl"], {"HOME": str(tmp_path)}) == 1
     assert main(["--mode", "\x1b[31m"]) == 1
 
@@ -73,7 +75,9 @@ class Broken(dict[str, str]):
         return super().get(name, default)
 
 
-def test_a_bug_is_one_line_unless_one_asks_for_more(tmp_path: Path, capsys: Captured) -> None:
+def test_an_unexpected_exception_is_one_line_unless_pi_debug_is_set(
+    tmp_path: Path, capsys: Captured
+) -> None:
     blocked = tmp_path / "file"
     blocked.touch()  # no log can be written below it
     bad = {"PI_CODING_AGENT_DIR": str(blocked / "agent")}
@@ -86,7 +90,9 @@ def test_a_bug_is_one_line_unless_one_asks_for_more(tmp_path: Path, capsys: Capt
         main(["sessions"], Broken(bad, PI_DEBUG="1"))
 
 
-def test_a_bug_names_the_log_that_has_it(tmp_path: Path, capsys: Captured) -> None:
+def test_the_message_of_an_unexpected_exception_names_the_log(
+    tmp_path: Path, capsys: Captured
+) -> None:
     agent_dir = tmp_path / "agent"
     environ = Broken({"PI_CODING_AGENT_DIR": str(agent_dir)})
     assert main(["sessions"], environ) == 1
@@ -132,7 +138,7 @@ def test_a_directory_that_is_gone_is_reported(tmp_path: Path) -> None:
     )
 
 
-def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
+def test_the_traceback_is_shown_with_pi_debug(tmp_path: Path) -> None:
     plain = Program.below(tmp_path).run("--mode", "x")
     debug = Program(tmp_path / "home", tmp_path, {"PI_DEBUG": "1"}).run("--mode", "x")
 
@@ -142,7 +148,7 @@ def test_the_traceback_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="/dev/full and closing streams are of POSIX")
 @pytest.mark.parametrize("closed", sampled([">&-", "<&-", "2>&-", "<&- >&- 2>&-"], keep=1))
-def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: str) -> None:
+def test_help_succeeds_with_closed_standard_streams(tmp_path: Path, closed: str) -> None:
     finished = subprocess.run(
         ["sh", "-c", f'"{sys.executable}" -m pi --help {closed}'],
         env=Program.below(tmp_path).variables,
@@ -155,7 +161,7 @@ def test_a_closed_stream_is_no_bug(tmp_path: Path, closed: str) -> None:
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
-def test_letters_that_the_terminal_cannot_show_are_no_bug(tmp_path: Path) -> None:
+def test_characters_that_the_output_encoding_lacks_are_replaced(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
 
     ended = cli.run("--help")
@@ -164,7 +170,7 @@ def test_letters_that_the_terminal_cannot_show_are_no_bug(tmp_path: Path) -> Non
     assert "[@files?]" in ended.out
 
 
-def test_a_project_cannot_stand_in_for_modules_of_a_program_that_is_started_in_it(
+def test_a_project_cannot_replace_python_modules_of_pi(
     tmp_path: Path,
 ) -> None:
     for name in ("asyncio", "msgspec", "logging"):

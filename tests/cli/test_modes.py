@@ -19,11 +19,13 @@ from pi.cli.arguments import Mode, check_mode, chosen_mode, parse_arguments
         ("-p --mode json", False, "json"),
     ],
 )
-def test_the_mode_is_what_was_said_and_who_looks_on(words: str, terminal: bool, mode: Mode) -> None:
+def test_the_mode_depends_on_the_options_and_on_the_terminal(
+    words: str, terminal: bool, mode: Mode
+) -> None:
     assert chosen_mode(parse_arguments(words.split()), terminal=terminal) == mode
 
 
-def test_on_the_screen_everything_is_possible() -> None:
+def test_the_interactive_mode_accepts_resume_and_files() -> None:
     check_mode(parse_arguments(["--resume", "@file"]), "interactive")
 
 
@@ -35,12 +37,14 @@ def test_on_the_screen_everything_is_possible() -> None:
         ("@file", "rpc", "@file arguments are not supported in RPC mode"),
     ],
 )
-def test_what_a_mode_cannot_do_is_refused(words: str, mode: Mode, message: str) -> None:
+def test_options_that_a_mode_does_not_support_are_rejected(
+    words: str, mode: Mode, message: str
+) -> None:
     with pytest.raises(PiError) as caught:
         check_mode(parse_arguments(words.split()), mode)
 
     assert caught.value.message == message
 
 
-def test_what_a_mode_can_do_is_not_refused() -> None:
+def test_options_that_a_mode_supports_are_accepted() -> None:
     check_mode(parse_arguments(["-p", "@file", "hello"]), "print")

@@ -15,7 +15,7 @@ pytestmark = needs_pty
 
 
 @pytest.mark.full
-def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> None:
+def test_a_newer_version_is_reported_on_the_screen(tmp_path: Path) -> None:
     cli = known(tmp_path)
     far = {"latest": "99.0", "askedMs": 0, "nextMs": 1 << 52}
     cli.write("update-check.json", json.dumps(far))
@@ -23,7 +23,7 @@ def test_a_newer_version_is_reported_behind_everything_else(tmp_path: Path) -> N
         ada.sees(f"pi 99.0 is available; this is {__version__}.")
 
 
-def test_the_words_of_the_command_line_are_said_at_once(tmp_path: Path) -> None:
+def test_the_message_of_the_command_line_is_sent_at_once(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, "hello there") as ada:
         ada.sees("hello there")
         ada.sees("This is a guided tour")
@@ -46,7 +46,7 @@ def test_quitting_an_unsaved_session_prints_a_warning(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_what_was_loaded_is_reported(tmp_path: Path) -> None:
+def test_loaded_context_files_are_reported(tmp_path: Path) -> None:
     cli = known(tmp_path)
     cli.write("AGENTS.md", "Be kind.")
     with terminal_user(cli) as ada:
@@ -92,7 +92,7 @@ def test_resume_with_a_value_opens_the_session_that_it_names(tmp_path: Path) -> 
     assert prompts_of(cli.sessions()[0]) == ["hello there"]
 
 
-def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_path: Path) -> None:
+def test_resume_with_a_message_sends_it_to_the_picked_session(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
@@ -109,7 +109,7 @@ def test_resume_with_other_words_sends_them_to_the_session_that_is_picked(tmp_pa
 
 
 @pytest.mark.full
-def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
+def test_resume_with_a_message_and_nothing_picked_keeps_the_message_in_the_editor(
     tmp_path: Path,
 ) -> None:
     cli = known(tmp_path)
@@ -125,7 +125,7 @@ def test_resume_with_other_words_and_nothing_picked_leaves_them_in_the_editor(
     assert [prompts_of(session) for session in cli.sessions()] == [["hello there"]]
 
 
-def test_options_hold_for_the_session_that_is_picked(tmp_path: Path) -> None:
+def test_options_apply_to_the_picked_session(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with loopback_model() as server:
         with_two_models(cli, server.url)
@@ -170,7 +170,7 @@ def prompts_of(session: list[Any]) -> list[str]:
 
 
 @pytest.mark.full
-def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -> None:
+def test_a_session_that_another_process_has_open_can_be_forked(tmp_path: Path) -> None:
     cli = known(tmp_path)
     with terminal_user(cli, *TOUR, "hello there") as ada:
         ada.sees("That was the tour")
@@ -185,7 +185,7 @@ def test_who_opens_a_session_that_another_has_open_may_fork_it(tmp_path: Path) -
 
 @pytest.mark.full
 @pytest.mark.behaviour("missing-directory-on-resume")
-def test_a_session_whose_folder_is_gone_goes_on_here_for_who_wants_that(tmp_path: Path) -> None:
+def test_a_session_whose_folder_is_gone_can_be_continued_here(tmp_path: Path) -> None:
     cli = known(tmp_path)
     gone = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": "/gone/away"}
     file = tmp_path / "kept.jsonl"

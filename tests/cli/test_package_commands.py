@@ -1,4 +1,4 @@
-"""What commands for packages work on."""
+"""The context of the package commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def settings(folder: Path, *packages: str) -> None:
     (folder / "settings.json").write_text(json.dumps({"packages": packages}))
 
 
-async def test_packages_of_a_project_are_known_once_it_is_trusted(tmp_path: Path) -> None:
+async def test_packages_of_a_project_are_listed_only_if_it_is_trusted(tmp_path: Path) -> None:
     cwd = tmp_path / "site"
     settings(tmp_path / "home" / ".pi" / "agent", "../../../mine")
     settings(cwd / ".pi", "../../theirs")
@@ -44,7 +44,7 @@ async def test_a_package_is_found_however_its_source_is_written(tmp_path: Path) 
         kit.find("./other")
 
 
-async def test_a_package_may_have_nothing_for_pi(tmp_path: Path) -> None:
+async def test_a_package_without_resources_for_pi_is_recognised(tmp_path: Path) -> None:
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
     make_package(tmp_path / "code", "src/x.py")
     kit = await PackageContext.open(host(tmp_path), tmp_path, approve=None)

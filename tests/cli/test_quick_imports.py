@@ -51,7 +51,9 @@ def is_quick(module: ModuleType) -> bool:
 
 
 @pytest.mark.parametrize("name", [f"{PACKAGE}.inner", MODULE])
-def test_a_module_is_what_python_itself_would_have_loaded(folder: Path, name: str) -> None:
+def test_a_quickly_imported_module_equals_the_one_that_python_imports(
+    folder: Path, name: str
+) -> None:
     module = imported(name)
     parent = sys.modules[name.rpartition(".")[0]]
 
@@ -76,28 +78,30 @@ def test_a_source_that_has_changed_is_compiled_again(folder: Path, text: str) ->
     assert module.says.__name__ == ("len" if "len" in text else "says")
 
 
-def test_what_is_not_compiled_is_loaded_all_the_same(folder: Path) -> None:
+def test_a_module_without_bytecode_is_loaded(folder: Path) -> None:
     for compiled in (folder / "inner" / "__pycache__").iterdir():
         compiled.unlink()
 
     assert imported().says() == "first"
 
 
-def test_a_package_that_was_moved_names_the_files_that_it_has_now(folder: Path) -> None:
+def test_code_of_a_moved_package_has_its_current_file_names(folder: Path) -> None:
     source = folder / "inner" / "leaf.py"
     py_compile.compile(str(source), dfile="/home/ada/leaf.py", doraise=True)
 
     assert imported().says.__code__.co_filename == str(source)
 
 
-def test_what_is_only_compiled_is_no_module(folder: Path) -> None:
+def test_bytecode_without_source_is_not_a_module(folder: Path) -> None:
     (folder / "inner" / "leaf.py").unlink()
 
     with pytest.raises(ModuleNotFoundError):
         imported()
 
 
-def test_an_archive_is_left_to_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_in_an_archive_are_imported_by_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     archive = folder.parent / "archive.zip"
     with zipfile.ZipFile(archive, "w") as out:
         for file in folder.rglob("*.py"):
@@ -110,7 +114,7 @@ def test_an_archive_is_left_to_python(folder: Path, monkeypatch: pytest.MonkeyPa
     assert module.says() == "first"
 
 
-def test_a_module_of_pythons_library_is_found_there(
+def test_modules_of_the_standard_library_are_imported_quickly(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = folder / "library"

@@ -15,7 +15,7 @@ from tests.coding.session.saved import HERE, THERE, keep, location
 
 
 class Chosen:
-    """What a command line means, and what was said meanwhile."""
+    """The session that a command line chooses, and the questions that were asked."""
 
     def __init__(
         self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
@@ -42,7 +42,7 @@ class Chosen:
         return log.header.id, log.file
 
 
-def test_usually_a_session_begins(tmp_path: Path) -> None:
+def test_without_options_a_new_session_begins(tmp_path: Path) -> None:
     old = keep(location(tmp_path), "x", id="old")
 
     _, file = Chosen(tmp_path, "").on(location(tmp_path))
@@ -50,7 +50,7 @@ def test_usually_a_session_begins(tmp_path: Path) -> None:
     assert file != old
 
 
-def test_the_latest_goes_on(tmp_path: Path) -> None:
+def test_continue_opens_the_latest_session_of_the_folder(tmp_path: Path) -> None:
     keep(location(tmp_path, at=1), "x", id="first")
     latest = keep(location(tmp_path, at=2), "x", id="second")
     keep(location(tmp_path, THERE, at=3), "x", id="elsewhere")
@@ -58,7 +58,7 @@ def test_the_latest_goes_on(tmp_path: Path) -> None:
     assert Chosen(tmp_path, "--continue").on(location(tmp_path)) == ("second", latest)
 
 
-def test_without_one_to_go_on_with_a_session_begins(tmp_path: Path) -> None:
+def test_continue_without_a_stored_session_begins_a_new_one(tmp_path: Path) -> None:
     _, file = Chosen(tmp_path, "--continue").on(location(tmp_path))
 
     assert file is not None and not file.exists()
@@ -87,7 +87,7 @@ def test_a_session_of_another_folder_is_forked_if_the_user_agrees(tmp_path: Path
         Chosen(tmp_path, "--session abc").on(location(tmp_path))
 
 
-def test_a_fork_is_a_copy_wherever_it_comes_from(tmp_path: Path) -> None:
+def test_a_fork_of_a_session_of_another_folder_is_stored_in_this_folder(tmp_path: Path) -> None:
     keep(location(tmp_path, THERE), "x", id="abc")
 
     id, file = Chosen(tmp_path, "--fork abc").on(location(tmp_path))
@@ -107,7 +107,7 @@ def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
     ]
 
 
-def test_sessions_are_looked_for_where_the_settings_put_them(tmp_path: Path) -> None:
+def test_sessions_are_searched_in_the_configured_directory(tmp_path: Path) -> None:
     kept = location(tmp_path, custom=tmp_path / "kept")
     file = keep(kept, "x", id="abc")
 
@@ -126,7 +126,7 @@ def test_resume_opens_the_session_that_its_value_names(tmp_path: Path, value: st
 @pytest.mark.parametrize(
     "value", ["zzz", "'fix src/x.py'", "~unknown/x", "no.jsonl", f"/{'x' * 300}", ""]
 )
-def test_where_resume_matches_nothing_a_session_is_to_be_picked(tmp_path: Path, value: str) -> None:
+def test_resume_without_a_match_opens_the_session_picker(tmp_path: Path, value: str) -> None:
     old = keep(location(tmp_path), "x", id="abc")
     chosen = Chosen(tmp_path, f"--resume {value}", can_pick=True)
 
@@ -150,6 +150,6 @@ def test_resume_of_a_session_of_another_folder_asks_before_it_is_forked(tmp_path
 @pytest.mark.parametrize(
     "flag", ["--continue", "--session abc", "--session-id abc", "--resume abc", "--resume"]
 )
-def test_what_is_not_kept_cannot_be_found_again(tmp_path: Path, flag: str) -> None:
+def test_without_saved_sessions_options_to_open_one_are_rejected(tmp_path: Path, flag: str) -> None:
     with pytest.raises(PiError, match="needs saved sessions"):
         Chosen(tmp_path, flag).on(SessionLocation(None, HERE, pytest.fail))

@@ -8,11 +8,11 @@ from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
-def test_what_was_not_said_is_left_to_be_discovered() -> None:
+def test_without_arguments_the_session_options_are_the_defaults() -> None:
     assert session_options(parse_arguments([])) == SessionOptions()
 
 
-def test_everything_that_was_said_is_requested() -> None:
+def test_all_arguments_are_passed_as_session_options() -> None:
     words = (
         "--model m --provider p --api-key k --thinking high --models a,b --tools read -xt bash"
         " -nbt -nt -nc -ns --skill s -np --prompt-template t --system-prompt x"
@@ -43,11 +43,11 @@ def test_everything_that_was_said_is_requested() -> None:
 @pytest.mark.parametrize(
     ("words", "approve"), [("", None), ("-a", True), ("-na", False), ("-a -na", False)]
 )
-def test_trust_is_given_refused_or_left_open(words: str, approve: bool | None) -> None:
+def test_trust_is_approved_refused_or_undecided(words: str, approve: bool | None) -> None:
     assert session_options(parse_arguments(words.split())).approve is approve
 
 
-def test_a_level_that_there_is_not_is_warned_of_and_left_out() -> None:
+def test_an_unknown_thinking_level_is_reported_and_ignored() -> None:
     arguments = parse_arguments(["--thinking", "hard"])
 
     assert session_options(arguments).thinking is None

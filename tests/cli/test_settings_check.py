@@ -1,4 +1,4 @@
-"""What ``pi doctor`` says of the settings: each topic once through the real program."""
+"""The checks of the settings in ``pi doctor``: each topic once through the real program."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ async def test_an_unknown_key_is_named_with_the_nearest_one(
         ),
     ],
 )
-async def test_a_value_that_does_not_fit_is_named(tmp_path: Path, settings: Any, text: str) -> None:
+async def test_an_invalid_value_is_named(tmp_path: Path, settings: Any, text: str) -> None:
     found, is_broken = await findings(tmp_path, settings)
 
     assert text in found
     assert is_broken
 
 
-def test_doctor_prints_what_was_found_and_fails_if_a_value_does_not_fit(tmp_path: Path) -> None:
+def test_doctor_prints_all_problems_and_fails_for_an_invalid_value(tmp_path: Path) -> None:
     settings = {
         "compation": {"enabled": False},
         "quietStartup": 1,
@@ -179,7 +179,7 @@ async def test_a_setting_without_effect_is_named(tmp_path: Path, settings: Any, 
     assert not is_broken
 
 
-def test_settings_of_a_project_are_looked_at_once_it_is_trusted(tmp_path: Path) -> None:
+def test_settings_of_a_trusted_project_are_checked(tmp_path: Path) -> None:
     project = {"httpProxy": "http://x", "tuiMode": "fullscreen", "bash": {"enabled": 3}}
 
     text = reported(doctor(tmp_path, {}, project=project))
@@ -190,7 +190,7 @@ def test_settings_of_a_project_are_looked_at_once_it_is_trusted(tmp_path: Path) 
     assert f'"bash.enabled": expected `bool`, got 3 in {file}' in text
 
 
-def test_what_fits_is_good(tmp_path: Path) -> None:
+def test_valid_settings_are_reported_as_valid(tmp_path: Path) -> None:
     settings = {
         "theme": "light/dark",
         "bash": {"extended": True},
@@ -223,7 +223,7 @@ def test_what_fits_is_good(tmp_path: Path) -> None:
         keep=2,
     ),
 )
-def test_settings_of_bash_say_what_the_model_is_offered(
+def test_settings_of_bash_decide_the_parameters_offered_to_the_model(
     cli: Program, server: MockProcess, settings: Any, parameters: list[str] | None
 ) -> None:
     cli.write("settings.json", json.dumps(settings))

@@ -16,7 +16,7 @@ from pi.cli.process import TerminatedBySignal, until_signal
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
-async def test_without_a_signal_it_is_what_the_work_gives() -> None:
+async def test_without_a_signal_the_result_of_the_work_is_returned() -> None:
     async def work() -> int:
         return 7
 
@@ -43,7 +43,7 @@ async def test_a_signal_ends_the_work_which_cleans_up_first(name: str) -> None:
     assert (steps, caught.value.number, str(caught.value)) == (["saved"], number, name)
 
 
-async def test_afterwards_signals_mean_what_they_meant_before() -> None:
+async def test_the_signal_handlers_are_restored_afterwards() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 
     await until_signal(asyncio.sleep(0))
@@ -51,7 +51,7 @@ async def test_afterwards_signals_mean_what_they_meant_before() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-async def test_who_is_cancelled_from_outside_stays_cancelled() -> None:
+async def test_a_cancellation_from_outside_is_raised() -> None:
     task = asyncio.ensure_future(until_signal(asyncio.Event().wait()))
     await asyncio.sleep(0)
 
@@ -85,7 +85,7 @@ except KeyboardInterrupt:
 
 @contextmanager
 def stuck(patience: str, manner: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    """A program that does not return to its event loop any more, and what it says."""
+    """A program that no longer returns to its event loop, and its output."""
     words = [sys.executable, "-c", STUCK, patience, manner]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -103,7 +103,7 @@ def test_ctrl_c_ends_a_function_that_never_returns() -> None:
         assert child.wait(timeout=60) == 0
 
 
-def test_one_that_catches_it_is_ended_with_the_program() -> None:
+def test_a_function_that_catches_the_interrupt_is_ended_with_the_program() -> None:
     with stuck("0.05", "goes on") as (child, output):
         child.send_signal(signal.SIGINT)
         assert output.readline() == "goes on\n"
@@ -111,7 +111,7 @@ def test_one_that_catches_it_is_ended_with_the_program() -> None:
         assert child.wait(timeout=60) == -signal.SIGINT
 
 
-def test_any_other_signal_ends_it_too() -> None:
+def test_another_signal_ends_a_function_that_never_returns() -> None:
     with stuck("0.05", "gives up") as (child, _):
         child.send_signal(signal.SIGTERM)
         assert child.wait(timeout=60) == -signal.SIGTERM

@@ -22,7 +22,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
 
 
 @pytest.mark.behaviour("stdout-is-protocol-only")
-def test_what_others_print_goes_to_standard_error() -> None:
+def test_output_of_libraries_and_children_goes_to_standard_error() -> None:
     script = (
         "import os, sys\n"
         "from pi.cli.process import protocol_output\n"
@@ -37,7 +37,7 @@ def test_what_others_print_goes_to_standard_error() -> None:
     assert run(script) == ("before\nprotocol\nafter\n", "from a library\nfrom a child\n")
 
 
-def test_what_is_piped_is_read_to_its_end() -> None:
+def test_piped_input_is_read_to_its_end() -> None:
     script = (
         "import asyncio\n"
         "from pi.cli.process import piped_input\n"
@@ -47,13 +47,13 @@ def test_what_is_piped_is_read_to_its_end() -> None:
     assert run(script, "one\ntwo") == ("'one\\ntwo'\n", "")
 
 
-def test_without_a_terminal_the_answer_is_no() -> None:
+def test_without_a_terminal_a_confirmation_is_false() -> None:
     script = "from pi.cli.process import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")
 
 
-def test_nothing_that_is_said_or_asked_commands_the_terminal(
+def test_control_sequences_are_removed_from_printed_errors(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_error("first\x1b[2J\nsecond\x07")
@@ -75,7 +75,7 @@ def test_programs_get_the_same_json_without_controls() -> None:
     assert out == '["\\u009b"]\n'
 
 
-def test_a_line_is_shown_in_place_of_the_one_before() -> None:
+def test_a_rewritten_line_replaces_the_previous_one() -> None:
     script = STREAMS + "rewrite_line('10 %')\nrewrite_line('20\\x1b[2J %')"
     finished = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
 

@@ -41,7 +41,7 @@ def test_an_unknown_strategy_is_an_error_of_doctor_and_one_warning_at_start(
         assert "Did you mean handoff?" in doctor.out
 
 
-def test_a_strategy_is_loaded_when_it_is_named(cli: Program) -> None:
+def test_a_strategy_is_loaded_when_it_is_requested_by_name(cli: Program) -> None:
     requests = [
         {"id": "1", "type": "prompt", "message": "hello"},
         {"id": "2", "type": "preview_compaction", "strategy": "handoff"},

@@ -32,13 +32,13 @@ def talk(body: str, typed: str) -> tuple[int, str, str]:
     return finished.returncode, finished.stdout, finished.stderr
 
 
-def test_a_text_is_asked_for() -> None:
+def test_a_text_prompt_returns_the_stripped_input() -> None:
     body = "print(await ui.ask(LoginPrompt(kind='text', message='Who?')))"
 
     assert talk(body, " me \n") == (0, "me\n", "Who? ")
 
 
-def test_a_choice_is_a_number() -> None:
+def test_a_choice_is_made_by_number() -> None:
     body = (
         "print(await ui.ask(LoginPrompt(kind='select', message='Which?', choices="
         "(LoginChoice(id='a', label='First'), LoginChoice(id='b', label='Second')))))"
@@ -51,7 +51,7 @@ def test_a_choice_is_a_number() -> None:
     )
 
 
-def test_a_question_that_is_taken_back_leaves_the_line_to_the_next() -> None:
+def test_the_answer_after_a_cancelled_prompt_goes_to_the_next_prompt() -> None:
     body = (
         "prompt = LoginPrompt(kind='manual_code', message='Code?');"
         "first = asyncio.ensure_future(ui.ask(prompt));"
@@ -93,7 +93,7 @@ def test_pages_and_codes_are_shown_and_no_browser_is_opened() -> None:
     )
 
 
-def test_who_names_no_provider_is_asked_for_one(tmp_path: Path) -> None:
+def test_login_without_a_provider_asks_for_one(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
 
     ended = cli.run("auth", "login", piped="groq\nmy-key\n")

@@ -51,20 +51,20 @@ def names(
     return [path.stem for path in found]
 
 
-async def test_themes_come_from_everywhere_and_what_is_nearest_wins(tmp_path: Path) -> None:
+async def test_themes_of_all_sources_are_listed_in_the_order_of_precedence(tmp_path: Path) -> None:
     found = await themes(tmp_path, "--theme", "given.json")
     assert found == ["given", "ours", "mine", "listed", "packed", "reported"]
 
 
-async def test_a_project_that_is_not_trusted_brings_no_themes(tmp_path: Path) -> None:
+async def test_themes_of_an_untrusted_project_are_not_listed(tmp_path: Path) -> None:
     assert await themes(tmp_path, approve=False) == ["mine", "listed", "packed", "reported"]
 
 
-async def test_only_what_is_named_is_there_if_nothing_else_is_requested(tmp_path: Path) -> None:
+async def test_no_themes_with_a_theme_file_lists_only_that_file(tmp_path: Path) -> None:
     assert await themes(tmp_path, "--no-themes", "--theme", "given.json") == ["given"]
 
 
-async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path: Path) -> None:
+async def test_themes_of_a_package_are_listed_after_a_reload(tmp_path: Path) -> None:
     host = write_everywhere(tmp_path)
     settings = host.agent_dir / "settings.json"
     settings.unlink()
@@ -81,7 +81,7 @@ async def test_a_package_that_is_installed_meanwhile_brings_its_themes(tmp_path:
     assert (before, after) == (["drafts", "mine"], ["drafts", "mine", "packed"])
 
 
-async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
+async def test_themes_of_a_package_for_one_run_are_listed(tmp_path: Path) -> None:
     host = write_everywhere(tmp_path)
     (host.agent_dir / "settings.json").unlink()
     extension_options = ExtensionOptions(paths=(f"{tmp_path}/package",))
@@ -92,7 +92,7 @@ async def test_a_package_for_one_run_brings_its_themes(tmp_path: Path) -> None:
     assert names(built, host) == ["drafts", "mine", "packed"]
 
 
-async def test_a_theme_in_a_locked_folder_is_not_there(tmp_path: Path) -> None:
+async def test_a_theme_in_an_unreadable_folder_is_not_listed(tmp_path: Path) -> None:
     host = Machine.from_environ({"HOME": str(tmp_path)})
     built = await assemble(tmp_path, host, SessionOptions(model="demo/tour", approve=False))
     await built.session.close()

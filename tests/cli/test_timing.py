@@ -19,11 +19,11 @@ TOUR = ("-p", "--no-session", "--model", "demo/tour")
 
 
 def timings(written: list[str], *, every_module: bool = False) -> Timings:
-    """With a clock that is a second later whenever it is asked."""
+    """Timings with a clock that advances by a second at every reading."""
     return Timings(written.append, count().__next__, every_module=every_module)
 
 
-def test_a_marker_says_at_once_what_begins_and_ends() -> None:
+def test_start_and_end_of_a_phase_are_written_at_once() -> None:
     written: list[str] = []
 
     with observe_phases(Markers(written.append)), phase("a"):
@@ -32,7 +32,7 @@ def test_a_marker_says_at_once_what_begins_and_ends() -> None:
     assert written == ["[startup] a:start\n", "[startup] a:done\n"]
 
 
-def test_phases_are_reported_once_as_a_tree_and_what_goes_on_lasts_until_now() -> None:
+def test_phases_are_reported_once_as_a_tree_with_open_phases_until_now() -> None:
     written: list[str] = []
     watcher = timings(written)
 
@@ -74,7 +74,7 @@ def test_the_slowest_modules_are_reported_or_every_one(
         del sys.modules[name]
 
 
-def test_our_own_modules_are_measured_although_they_are_found_in_one_step(tmp_path: Path) -> None:
+def test_the_import_times_of_pis_own_modules_are_measured(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_TIMING="full")
 
     for _ in range(2):  # only the first start may have to compile them
@@ -131,7 +131,7 @@ def test_prompts_of_the_print_mode_are_phases_and_the_answer_stays_clean(tmp_pat
 
 
 @needs_pty
-def test_on_the_screen_x_ends_the_program_once_it_is_ready(tmp_path: Path) -> None:
+def test_pi_timing_x_ends_the_interactive_mode_once_it_is_ready(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path, PI_TIMING="x")) as ada:
         ada.sees("Timing, in milliseconds:")
         ada.sees("session:open")

@@ -36,12 +36,12 @@ def check(tmp_path: Path, url: str, clock: FakeClock | None = None, **more: str)
         ("", ""),
     ],
 )
-def test_a_page_of_an_index_names_released_versions(page: str, version: str) -> None:
+def test_the_newest_released_version_is_read_from_the_index_page(page: str, version: str) -> None:
     assert newest(page) == version
 
 
 @pytest.mark.behaviour("background-checks")
-async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -> None:
+async def test_a_newer_version_is_fetched_once_a_day_and_stored(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/simple/pi-harness/": PAGE}) as index:
         first = check(tmp_path, f"{index.url}/simple/pi-harness/", clock)
@@ -60,7 +60,7 @@ async def test_a_newer_version_is_heard_of_once_and_remembered(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("background-checks")
-async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
+async def test_a_failed_check_is_silent_and_retried_later(tmp_path: Path) -> None:
     clock = FakeClock()
     async with site({"/page": (503, {})}) as index:
         asking = check(tmp_path, f"{index.url}/page", clock)
@@ -73,7 +73,7 @@ async def test_a_failure_is_quiet_and_tried_again_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("background-checks")
-async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
+async def test_an_unreachable_server_is_ignored(tmp_path: Path) -> None:
     asking = check(tmp_path, "http://127.0.0.1:9/")
 
     await asking.look()
@@ -82,7 +82,7 @@ async def test_a_server_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("background-checks")
-async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
+async def test_the_check_does_not_delay_the_program(tmp_path: Path) -> None:
     waiting = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -100,7 +100,7 @@ async def test_it_never_delays_what_goes_on_beside_it(tmp_path: Path) -> None:
     assert reported == []
 
 
-async def test_what_is_known_is_reported_at_the_end(tmp_path: Path) -> None:
+async def test_a_known_newer_version_is_reported_at_the_end(tmp_path: Path) -> None:
     reported: list[str] = []
     async with site({"/": b"0.10.0"}) as index:
         asking = check(tmp_path, f"{index.url}/")
@@ -124,7 +124,7 @@ async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["PI_OFFLINE", "PI_SKIP_VERSION_CHECK"])
-async def test_who_does_not_want_it_is_left_alone(tmp_path: Path, name: str) -> None:
+async def test_the_check_can_be_disabled_by_variables(tmp_path: Path, name: str) -> None:
     async with site({"/": b"9.9"}) as index:
         asking = check(tmp_path, f"{index.url}/", None, **{name: "1"})
         await asking.look()
@@ -133,7 +133,7 @@ async def test_who_does_not_want_it_is_left_alone(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("damage", [b"{", b'{"latest": "\xff"}'])
-async def test_a_damaged_memory_is_forgotten(tmp_path: Path, damage: bytes) -> None:
+async def test_a_damaged_cache_file_is_ignored(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / ".pi" / "agent").mkdir(parents=True)
     (tmp_path / ".pi" / "agent" / "update-check.json").write_bytes(damage)
 

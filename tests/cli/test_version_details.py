@@ -10,7 +10,7 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 
 
-async def test_it_says_where_everything_comes_from(tmp_path: Path) -> None:
+async def test_the_verbose_report_names_the_source_of_every_resource(tmp_path: Path) -> None:
     cwd = tmp_path / "work"
     (cwd / ".pi" / "prompts").mkdir(parents=True)
     (cwd / ".pi" / "prompts" / "review.md").write_text("Review it.")

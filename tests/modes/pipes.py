@@ -15,7 +15,7 @@ from tests.modes.golden.recording import Json
 
 
 class Reader:
-    """The other end of an ``Output``, read only when the test reports it."""
+    """The reader of an ``Output``; it reads only on request of the test."""
 
     def __init__(self, output: Output, write_end: FileIO, read_end: FileIO) -> None:
         self.output = output
@@ -23,7 +23,7 @@ class Reader:
         self._read_end = read_end
 
     async def everything(self) -> bytes:
-        """All that is written until now and was not taken yet; closes the output."""
+        """Close the output; returns everything that was not read yet."""
         reading = asyncio.create_task(asyncio.to_thread(self._read_end.readall))
         await self.output.close()
         self._write_end.close()
@@ -58,7 +58,7 @@ async def piped(*, blocking: bool = True, lowest: int = 0) -> AsyncIterator[Read
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Until something holds; fails after a while."""
+    """Wait until the condition is true; fails after a while."""
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - what is waited for is not of one kind
             await asyncio.sleep(0.001)

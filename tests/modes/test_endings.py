@@ -23,7 +23,7 @@ def result_of(*messages: object) -> RunResult:
     return ending
 
 
-def test_the_last_answer_counts_and_nothing_else_that_was_said() -> None:
+def test_the_result_is_the_last_answer() -> None:
     assert result_of(UserMessage(content="a"), BAD, GOOD, UserMessage(content="b")).answer is GOOD
     assert result_of(UserMessage(content="a")).answer is None
 
@@ -46,10 +46,10 @@ def test_an_answer_fails_by_an_error_or_an_abort(
     assert ending.exit_code(Next()) == (0 if failure is None else 1)
 
 
-def test_a_run_without_an_answer_is_none_that_failed() -> None:
+def test_a_run_without_an_answer_exits_with_0() -> None:
     assert result_of().exit_code(None) == 0
 
 
-def test_a_policy_that_stopped_the_run_has_the_last_word() -> None:
+def test_the_exit_code_of_a_stop_decision_overrides_that_of_the_answer() -> None:
     assert result_of(GOOD).exit_code(Next(action="stop", exit_code=3)) == 3
     assert result_of(BAD).exit_code(Next(action="stop", exit_code=0)) == 0

@@ -69,7 +69,7 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
 
 
 @pytest.mark.behaviour("output-is-flushed")
-async def test_a_slow_reader_holds_the_agent_up_and_misses_nothing(tmp_path: Path) -> None:
+async def test_a_slow_reader_pauses_the_agent_and_gets_all_events(tmp_path: Path) -> None:
     words = " ".join(map(str, range(20_000)))
     fixture = SessionFixture(tmp_path, says(words))
     session = await fixture.open()

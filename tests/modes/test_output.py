@@ -12,7 +12,7 @@ from pi.modes.stdio import MAX_WAITING, Output
 from tests.modes.pipes import piped
 
 FULL = Path("/dev/full")
-"""A device that takes nothing, as a full disk does."""
+"""A device that rejects every write, as a full disk does."""
 
 
 async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None:
@@ -24,14 +24,14 @@ async def test_everything_arrives_in_the_order_in_which_it_was_written() -> None
         assert await reader.everything() == b"".join(pieces)
 
 
-async def test_a_pipe_that_does_not_block_loses_nothing() -> None:
+async def test_all_output_is_written_to_a_non_blocking_pipe() -> None:
     async with piped(blocking=False) as reader:
         reader.output.write(b"x" * 1_000_000)
 
         assert len(await reader.everything()) == 1_000_000
 
 
-async def test_a_pipe_with_a_high_number_that_does_not_block_loses_nothing() -> None:
+async def test_all_output_is_written_to_a_non_blocking_pipe_with_a_high_descriptor() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
@@ -72,7 +72,7 @@ async def test_shutdown_does_not_wait_for_a_reader() -> None:
         assert not reader.output.is_behind
 
 
-async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
+async def test_closing_times_out_if_the_reader_does_not_read() -> None:
     async with piped() as reader:
         reader.output.write(b"x" * 1_000_000)
         await asyncio.wait_for(reader.output.close(patience=0.05), 30)
@@ -81,7 +81,7 @@ async def test_closing_gives_up_a_reader_that_takes_nothing() -> None:
 
 
 @pytest.mark.behaviour("output-is-flushed")
-async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -> None:
+async def test_a_closed_pipe_is_noticed_and_the_remaining_output_is_dropped() -> None:
     async with piped() as reader:
         reader.go_away()
         reader.output.write(b"unknown reads this")
@@ -93,7 +93,7 @@ async def test_a_reader_that_has_gone_is_noticed_and_what_is_left_is_dropped() -
         assert reader.output.failure is None
 
 
-async def test_json_has_its_controls_as_escapes_and_all_else_as_it_is() -> None:
+async def test_control_characters_in_json_are_escaped_and_other_output_is_unchanged() -> None:
     async with piped() as reader:
         reader.output.write_json('{"a": "\x9b2J\u202e\x7f"}\n'.encode())
         reader.output.write_json('{"a": "é日"}\n'.encode())
@@ -105,7 +105,7 @@ async def test_json_has_its_controls_as_escapes_and_all_else_as_it_is() -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
-async def test_a_disk_that_is_full_is_a_failure() -> None:
+async def test_a_full_disk_is_reported_as_a_failure() -> None:
     with FileIO(FULL, "w") as full:
         output = Output(full.fileno())
         output.write(b"too much")

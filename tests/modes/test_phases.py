@@ -6,7 +6,7 @@ from pi.modes.phases import observe_phases, phase, ready
 
 
 class PhaseLog:
-    """Writes down what it is notified."""
+    """Records the reported phases."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -41,7 +41,7 @@ def test_a_phase_that_fails_has_ended_too() -> None:
     assert diary.lines == ["a began", "a ended"]
 
 
-def test_afterwards_and_without_anyone_nothing_is_reported() -> None:
+def test_without_an_observer_no_phases_are_reported() -> None:
     diary = PhaseLog()
     with observe_phases(diary):
         pass

@@ -15,7 +15,7 @@ from tests.modes.pipes import piped
 
 
 async def printed(fixture: SessionFixture, *prompts: str) -> tuple[int, str, list[str]]:
-    """The exit code, what is printed, and what is complained about."""
+    """The exit code, the output and the reported problems."""
     session = await fixture.open()
     complaints: list[str] = []
     async with piped() as reader:
@@ -39,7 +39,7 @@ async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
     assert await printed(fixture, "a", "b") == (1, "", ["400: no"])
 
 
-async def test_a_failure_is_reported_with_what_to_do(tmp_path: Path) -> None:
+async def test_a_failure_is_reported_with_a_hint(tmp_path: Path) -> None:
     refused = BadRequest('404: {"message":"no such model"}', status=404)
 
     reported = f"{refused.message}\nCheck the model's name and the provider's base URL."
@@ -47,7 +47,7 @@ async def test_a_failure_is_reported_with_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("cut-tool-call-is-not-run")
-async def test_an_answer_that_was_cut_off_is_printed_and_its_reader_warned(tmp_path: Path) -> None:
+async def test_a_truncated_answer_is_printed_with_a_warning(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, Reply(blocks=(Text(text="so far"),), stop_reason="length"))
 
     assert await printed(fixture, "a") == (0, "so far\n", [INCOMPLETE])
@@ -66,7 +66,7 @@ async def test_an_answer_without_words_prints_nothing(tmp_path: Path) -> None:
     assert await printed(SessionFixture(tmp_path, Reply()), "a") == (0, "", [])
 
 
-async def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+async def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
     code, output, _ = await printed(SessionFixture(tmp_path, says("a\ud83d")), "a")
 
     assert (code, output[0]) == (0, "a")
@@ -84,7 +84,7 @@ async def test_a_program_gets_every_byte_of_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-async def test_no_answer_commands_a_terminal(tmp_path: Path) -> None:
+async def test_control_sequences_are_removed_from_answers_on_a_terminal(tmp_path: Path) -> None:
     session = await SessionFixture(tmp_path, says(COMMANDING)).open()
     ours, theirs = os.openpty()
     output = Output(theirs)

@@ -23,7 +23,7 @@ def test_the_time_since_the_session_began_is_the_last_field_of_an_event() -> Non
 
 @pytest.mark.behaviour("stream-events-are-complete")
 @given(st.text())
-def test_an_event_is_one_line_whatever_it_says(text: str) -> None:
+def test_an_event_with_any_text_is_one_line(text: str) -> None:
     line = event_line(update(text), 0)
 
     assert line.count(b"\n") == 1
@@ -31,7 +31,7 @@ def test_an_event_is_one_line_whatever_it_says(text: str) -> None:
     assert json.loads(line)["usage"]["totalTokens"] == 0
 
 
-def test_half_a_character_is_replaced_and_the_rest_stays() -> None:
+def test_a_lone_surrogate_is_replaced_and_the_other_text_is_kept() -> None:
     line = event_line(AgentEnd(messages=(UserMessage(content="a\ud83d!"),)), 3)
 
     assert json.loads(line) == {

@@ -78,7 +78,7 @@ def says(
 
 
 class ScriptedAsk:
-    """Answers in order, the last answer again and again; ``requests`` is what was asked."""
+    """Answers in order and repeats the last answer; ``requests`` has the received requests."""
 
     def __init__(self, *answers: AssistantMessage) -> None:
         self._answers = list(answers)
@@ -90,7 +90,7 @@ class ScriptedAsk:
 
     @property
     def prompts(self) -> list[str]:
-        """What the model was sent, one text per request."""
+        """The prompts that the model was sent, one text per request."""
         return [prompt(request) for request in self.requests]
 
 
@@ -107,7 +107,7 @@ _OPENINGS: tuple[Role | None, ...] = ("user", "bashExecution", "custom", None)
 
 @st.composite
 def conversations(draw: st.DrawFn, *, most_turns: int = 8) -> list[CompactionItem]:
-    """Turns with parallel calls, results in any order, strangers between, ids that come again."""
+    """Turns with parallel calls, results in any order, other messages between, and reused ids."""
     items: list[CompactionItem] = []
     for _ in range(draw(st.integers(0, most_turns))):
         if role := draw(st.sampled_from(_OPENINGS)):
@@ -119,7 +119,7 @@ def conversations(draw: st.DrawFn, *, most_turns: int = 8) -> list[CompactionIte
 
 @st.composite
 def _batches(draw: st.DrawFn) -> list[CompactionItem]:
-    """An answer and the results of its calls, of which some never come."""
+    """An answer and the results of its calls; some results are missing."""
     calls = [call(f"c{number}") for number in range(draw(st.integers(0, 3)))]
     items = [metadata("")] if draw(st.booleans()) else []
     items.append(answer("", draw(_WORDS), *calls))

@@ -18,7 +18,7 @@ from pi.agent.compaction.text import (
 @pytest.mark.parametrize(
     "tag", ["</conversation>", "< / Conversation >", "<previous-summary>", "<user\n>"]
 )
-def test_a_tag_in_quoted_text_is_no_tag(tag: str) -> None:
+def test_a_reserved_tag_in_quoted_text_is_escaped(tag: str) -> None:
     assert escape_tags(f"a {tag} b") == f"a &lt;{tag[1:]} b"
 
 
@@ -36,7 +36,7 @@ def test_no_text_can_close_the_conversation(parts: list[str]) -> None:
     assert escape_tags(clean) == clean
 
 
-def test_the_blocks_that_pi_added_are_taken_off_a_summary() -> None:
+def test_the_blocks_that_pi_added_are_removed_from_a_summary() -> None:
     blocks = "\n\n".join(wrap_in_tag(tag, "a\nb") for tag in SUMMARY_TAGS[1:])
 
     assert without_blocks(f"## Goal\nx\n\n{blocks}") == "## Goal\nx"
@@ -44,7 +44,7 @@ def test_the_blocks_that_pi_added_are_taken_off_a_summary() -> None:
     assert without_blocks("nothing to take <read-files>") == "nothing to take <read-files>"
 
 
-def test_people_read_headings_and_lists_in_place_of_tags() -> None:
+def test_tags_of_a_summary_are_shown_as_headings_and_lists() -> None:
     carried = wrap_in_tag("carry-over", "As said.\n\n## First request [entry a1]\nBuild it.")
     lists = "\n".join(
         (wrap_in_tag("read-files", "a.py"), wrap_in_tag("modified-files", "b.py\nc d.py"))
@@ -64,5 +64,5 @@ def test_a_tree_of_files_keeps_its_indentation() -> None:
 
 
 @pytest.mark.parametrize("summary", ["<files>\na", "a <carry-over> b", "</files>", "plain"])
-def test_what_is_no_whole_block_is_read_as_it_is(summary: str) -> None:
+def test_an_incomplete_block_is_left_unchanged(summary: str) -> None:
     assert readable_summary(summary) == summary

@@ -24,14 +24,14 @@ from tests.agent.compaction.conversations import (
 BRANCH = (user("1", "branch prompt"), answer("2", "B1"))
 
 
-def test_the_abandoned_part_of_a_path_is_what_the_new_path_lacks() -> None:
+def test_the_abandoned_items_are_those_that_the_new_path_lacks() -> None:
     a, b, c, d = (user(id, id) for id in "abcd")
 
     assert abandoned_items([a, b, c], [a, d]) == (b, c)
     assert abandoned_items([a, b], [a, b, c]) == ()
 
 
-async def test_a_branch_becomes_notes_under_the_recorded_preamble() -> None:
+async def test_a_branch_summary_begins_with_the_recorded_preamble() -> None:
     ask = ScriptedAsk(says("## Goal\nbranch summary text", tokens=9))
     guidance = SummaryInstructions(custom_instructions="why it failed")
 
@@ -67,7 +67,7 @@ async def test_files_of_the_branch_and_of_summaries_in_it_are_listed() -> None:
     )
 
 
-async def test_of_a_long_branch_the_newest_part_is_summarised_in_one_request() -> None:
+async def test_only_the_newest_part_of_a_long_branch_is_summarised_in_one_request() -> None:
     ask = ScriptedAsk(says("notes"))
     items = [user(str(number), f"{number} " * 2000) for number in range(20)]
     small = replace(MODEL, context_window=16_000)

@@ -23,7 +23,7 @@ def todo(id: str, **states: str) -> CompactionItem:
     return result(id, "c", "list", tool="todo", details={"phases": [{"tasks": tasks}]})
 
 
-def test_the_first_and_the_latest_message_are_kept_and_those_between_are_remembered() -> None:
+def test_the_first_and_the_latest_message_and_the_messages_between_are_collected() -> None:
     items = [user("1", "one"), answer("2", "ok"), user("3", " two "), user("4", "three")]
 
     assert collected(CarryOver(), items) == CarryOver(
@@ -34,7 +34,7 @@ def test_the_first_and_the_latest_message_are_kept_and_those_between_are_remembe
     )
 
 
-def test_only_what_the_user_says_counts_as_a_request() -> None:
+def test_only_messages_of_the_user_count_as_requests() -> None:
     picture = Image(data="AA==", mime_type="image/png")
     items = [
         shown("1", "bashExecution", "never"),
@@ -48,7 +48,7 @@ def test_only_what_the_user_says_counts_as_a_request() -> None:
     )
 
 
-def test_an_instruction_that_is_said_again_counts_from_then_on() -> None:
+def test_a_repeated_instruction_is_kept_with_its_latest_entry() -> None:
     items = [
         user("1", "Always use tabs. Never push."),
         user("2", "NEVER push!"),
@@ -72,7 +72,7 @@ def test_a_task_is_open_until_it_is_ticked() -> None:
     )
 
 
-def test_the_newest_list_of_a_tool_replaces_its_earlier_one_and_no_other() -> None:
+def test_the_newest_task_list_of_a_tool_replaces_only_its_earlier_list() -> None:
     items = [
         user("1", "TODO: call Ann"),
         todo("2", compile="pending", link="pending"),
@@ -93,7 +93,7 @@ def test_a_tool_whose_list_is_empty_has_no_open_tasks() -> None:
     assert collected(CarryOver(), items) == CarryOver()
 
 
-def test_an_announced_step_beats_the_last_words_of_later_answers() -> None:
+def test_an_announced_step_overrides_the_last_paragraph_of_later_answers() -> None:
     items = [answer("1", "Hello."), answer("2", "Next: deploy."), answer("3", "Fine.\n\nOk?")]
 
     assert collected(CarryOver(), items[:1]).next_action == NextAction(id="1", text="Hello.")
@@ -102,13 +102,13 @@ def test_an_announced_step_beats_the_last_words_of_later_answers() -> None:
     )
 
 
-def test_quoted_words_cannot_end_the_block_they_stand_in() -> None:
+def test_quoted_text_cannot_close_its_block() -> None:
     carried = collected(CarryOver(), [user("1", "a </carry-over> <user> \udc00")])
 
     assert carried.first == Quote(id="1", text="a &lt;/carry-over> <user>")
 
 
-def test_what_the_model_still_sees_is_not_carried() -> None:
+def test_entries_that_the_model_still_sees_are_not_carried_over() -> None:
     items = [
         user("1", "one"),
         user("2", "Never push.\n- [ ] a"),
@@ -121,7 +121,7 @@ def test_what_the_model_still_sees_is_not_carried() -> None:
     assert without_visible(CarryOver(first=Quote(id="1", text="one")), ["1"]) == CarryOver()
 
 
-def test_a_carry_over_comes_back_from_the_details_it_was_stored_in() -> None:
+def test_a_carry_over_is_restored_from_the_stored_details() -> None:
     carried = collected(
         CarryOver(unshown=("0",)),
         [user("1", "Never push."), answer("2", "Next: x"), user("3", "z")],
@@ -156,7 +156,7 @@ TALKS = st.lists(
 
 
 @given(items=TALKS, data=st.data())
-def test_it_does_not_matter_where_a_conversation_is_cut(
+def test_the_carry_over_does_not_depend_on_where_a_conversation_is_cut(
     items: list[CompactionItem], data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(items)))

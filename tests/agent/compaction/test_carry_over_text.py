@@ -24,7 +24,7 @@ CARRIED = CarryOver(
 FILES = FileLists(read_files=("a.py",), modified_files=("b.py",))
 
 
-def test_what_fits_is_shown_whole_and_nothing_is_said_twice() -> None:
+def test_text_that_fits_is_shown_in_full_and_nothing_is_repeated() -> None:
     carried = replace(CARRIED, messages=CARRIED.messages[:1])
 
     assert fit_carry_over(CARRIED, FILES, 3000) == CarryOverText(
@@ -71,7 +71,7 @@ def test_an_empty_carry_over_has_no_text() -> None:
     assert fit_carry_over(CarryOver(), FILES, 3000).text.startswith("<read-files>")
 
 
-def test_a_tiny_window_shows_orders_before_all_else_and_remembers_the_rest() -> None:
+def test_with_few_tokens_instructions_are_shown_first_and_the_rest_is_still_carried() -> None:
     remembered = replace(CARRIED, messages=CARRIED.messages[:1])
 
     assert fit_carry_over(CARRIED, FILES, 50) == CarryOverText(
@@ -100,7 +100,7 @@ b.py
     )
 
 
-def test_a_window_that_holds_no_order_shows_what_files_it_can() -> None:
+def test_without_room_for_an_instruction_the_files_that_fit_are_shown() -> None:
     files = FileLists(read_files=("a.txt",))
     carried = CarryOver(instructions=(Quote(id="1", text="Never use regex. " * 9),))
 
@@ -111,7 +111,7 @@ def test_a_window_that_holds_no_order_shows_what_files_it_can() -> None:
     assert fit_carry_over(carried, files, 1).text == ""
 
 
-def test_a_request_that_is_too_long_is_cut_named_and_its_instructions_are_listed() -> None:
+def test_a_long_request_is_truncated_with_its_entry_id_and_its_instructions_are_listed() -> None:
     order = Quote(id="1", text="Never use regex.")
     long = Quote(id="1", text="x" * 50_000 + order.text + "y" * 50_000)
     carried = CarryOver(first=long, instructions=(order,))
@@ -138,7 +138,7 @@ def test_the_newest_messages_are_shown_and_the_rest_becomes_ids() -> None:
     assert "m44\n</carry-over>" in result.text.replace(" and", "\nand")
 
 
-def test_a_very_long_message_is_not_repeated_between_the_others() -> None:
+def test_a_very_long_message_between_first_and_latest_is_listed_by_id_only() -> None:
     messages = (Quote(id="1", text="x" * 700), Quote(id="2", text="short"))
 
     assert fit_carry_over(CarryOver(messages=messages), FileLists(), 3000).carried == CarryOver(
@@ -183,7 +183,7 @@ def test_the_text_never_takes_more_than_its_tokens(
 
 
 @given(carried=CARRY_OVERS, files=FILE_LISTS, tokens=st.integers(150, 1500))
-def test_what_was_fitted_fits_the_next_time_as_it_is(
+def test_a_fitted_first_request_is_not_truncated_again(
     carried: CarryOver, files: FileLists, tokens: int
 ) -> None:
     once = fit_carry_over(carried, files, tokens)

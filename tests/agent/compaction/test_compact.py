@@ -75,7 +75,7 @@ async def test_a_split_turn_gets_two_summaries_that_are_merged_as_recorded() -> 
     ]
 
 
-async def test_the_json_names_are_those_of_the_session_file() -> None:
+async def test_the_json_keys_of_a_result_are_those_of_the_session_file() -> None:
     finished = await run(ITEMS, ScriptedAsk(says("notes")))
 
     stored = msgspec.to_builtins(finished)
@@ -95,7 +95,7 @@ async def test_a_cut_between_turns_gets_one_summary() -> None:
 
 
 @pytest.mark.behaviour("only-the-branch-is-summarised")
-async def test_an_earlier_summary_and_what_was_kept_then_are_covered_by_the_next() -> None:
+async def test_the_next_summary_covers_the_earlier_summary_and_the_messages_kept_then() -> None:
     ask = ScriptedAsk(says("first"), says("prefix"), says("second"))
     once = await run(ITEMS, ask)
     later = (*ITEMS[-1:], user("u", LONG), answer("a", LONG), user("v", LONG))
@@ -111,7 +111,7 @@ async def test_an_earlier_summary_and_what_was_kept_then_are_covered_by_the_next
     assert "<read-files>\na.txt\n</read-files>" in twice.summary
 
 
-async def test_the_beginning_of_the_very_first_turn_is_summarised_alone() -> None:
+async def test_a_split_first_turn_gets_only_a_summary_of_its_beginning() -> None:
     ask = ScriptedAsk(says("prefix"))
 
     finished = await run((user("1", LONG), answer("2", LONG), answer("3", LONG)), ask)
@@ -120,7 +120,7 @@ async def test_the_beginning_of_the_very_first_turn_is_summarised_alone() -> Non
     assert len(ask.requests) == 1
 
 
-async def test_an_earlier_summary_stays_when_only_the_running_turn_has_grown() -> None:
+async def test_the_earlier_summary_is_kept_when_only_the_running_turn_has_grown() -> None:
     ask = ScriptedAsk(says("new prefix"))
     once = CompactionResult(
         summary="earlier notes",
@@ -152,9 +152,7 @@ async def test_a_history_that_needs_no_notes_sends_no_request() -> None:
 
 
 @pytest.mark.behaviour("no-gain-tries-the-next")
-async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_then_given_up() -> (
-    None
-):
+async def test_a_summary_longer_than_the_replaced_text_is_retried_once_and_then_fails() -> None:
     ask = ScriptedAsk(says(LONG))
 
     with pytest.raises(CompactionFailed) as failed:
@@ -167,7 +165,7 @@ async def test_a_summary_longer_than_what_it_replaces_is_asked_for_again_and_the
 
 
 @pytest.mark.behaviour("no-gain-tries-the-next")
-async def test_what_is_carried_over_counts_for_the_size_too() -> None:
+async def test_the_carry_over_counts_towards_the_size_of_the_summary() -> None:
     items = (user("1", "Never do this."), answer("2", "Next: that."), user("3", LONG * 4))
 
     with pytest.raises(CompactionFailed) as failed:
@@ -221,7 +219,7 @@ def history(places: Sequence[int], turns: int, words: int) -> list[CompactionIte
 async def survivors(
     items: list[CompactionItem], chosen: CompactionSettings, rounds: int
 ) -> list[str]:
-    """What the model sees after each round of compacting and going on."""
+    """The text that the model gets after each round of compacting and continuing."""
     ask = ScriptedAsk(says(USELESS))
     previous: CompactionResult | None = None
     seen = []
@@ -262,7 +260,7 @@ async def test_planted_things_survive_with_the_default_settings() -> None:
 
 @settings(max_examples=25)
 @given(places=st.lists(st.integers(0, 39), min_size=4, max_size=4), keep=st.integers(800, 6000))
-async def test_the_carry_over_stays_within_its_part_of_what_is_kept(
+async def test_the_carry_over_takes_at_most_15_percent_of_the_kept_tokens(
     places: list[int], keep: int
 ) -> None:
     chosen = CompactionSettings(keep_recent_tokens=keep)

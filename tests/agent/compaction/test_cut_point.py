@@ -38,7 +38,7 @@ def test_the_newest_answer_is_kept_when_it_alone_is_too_large_and_its_turn_is_sp
     assert find_cut_point(recorded(), 200) == Cut(index=7, turn_start=6)
 
 
-def test_as_much_is_kept_as_fits() -> None:
+def test_as_many_messages_are_kept_as_fit() -> None:
     items = recorded()
 
     assert find_cut_point(items, 273) == Cut(index=7, turn_start=6)
@@ -48,12 +48,12 @@ def test_as_much_is_kept_as_fits() -> None:
     assert find_cut_point(items, 100_000) == Cut(index=0)
 
 
-def test_nothing_can_go_from_an_empty_conversation_or_one_without_a_cut() -> None:
+def test_the_cut_is_at_0_for_an_empty_conversation_or_without_a_cut_point() -> None:
     assert find_cut_point([]) == Cut(index=0)
     assert find_cut_point([metadata("1"), result("2", "lost", LONG)], 1) == Cut(index=0)
 
 
-def test_an_empty_answer_that_failed_is_a_cut_too() -> None:
+def test_an_empty_answer_is_a_valid_cut_point() -> None:
     items = [user("1", LONG), answer("2", LONG), user("3", LONG), answer("4")]
 
     assert find_cut_point(items, 200) == Cut(index=3, turn_start=2)
@@ -65,7 +65,7 @@ def test_a_huge_result_keeps_its_call_with_it() -> None:
     assert find_cut_point(items, 10) == Cut(index=1, turn_start=0)
 
 
-def test_no_cut_falls_between_a_call_and_a_result_with_something_in_between() -> None:
+def test_no_cut_falls_between_a_call_and_its_result_with_a_message_between_them() -> None:
     items = [
         user("1", "hi"),
         answer("2", "", call("c")),
@@ -77,13 +77,13 @@ def test_no_cut_falls_between_a_call_and_a_result_with_something_in_between() ->
     assert [find_cut_point(items, keep).index for keep in (1, 2, 5, 7, 8)] == [4, 4, 4, 1, 0]
 
 
-def test_metadata_before_the_cut_stays_with_what_it_belongs_to() -> None:
+def test_metadata_before_a_kept_message_is_kept_with_it() -> None:
     items = [user("1", LONG), answer("2", LONG), metadata("3"), metadata("4"), user("5", "go")]
 
     assert find_cut_point(items, 10) == Cut(index=2)
 
 
-def test_a_turn_whose_beginning_went_earlier_is_not_split_again() -> None:
+def test_a_turn_whose_beginning_was_compacted_earlier_is_not_split_again() -> None:
     items = [answer("1", LONG), answer("2", LONG)]
 
     assert find_cut_point(items, 273) == Cut(index=1)
@@ -99,7 +99,9 @@ def test_shell_commands_custom_messages_and_branch_summaries_begin_turns(role: s
 
 @pytest.mark.behaviour("cut-keeps-calls-and-results")
 @given(items=conversations(), keep=st.integers(0, 2000))
-def test_a_call_always_stays_with_its_results(items: list[CompactionItem], keep: int) -> None:
+def test_a_call_and_its_result_are_always_on_the_same_side_of_the_cut(
+    items: list[CompactionItem], keep: int
+) -> None:
     cut = find_cut_point(items, keep)
 
     for exchange in exchanges(items):
@@ -108,7 +110,7 @@ def test_a_call_always_stays_with_its_results(items: list[CompactionItem], keep:
 
 
 @given(items=conversations(), keep=st.integers(0, 2000))
-def test_what_is_kept_fits_unless_it_is_one_piece_and_no_larger_piece_would(
+def test_the_kept_part_is_the_largest_that_fits_or_a_single_indivisible_piece(
     items: list[CompactionItem], keep: int
 ) -> None:
     cut = find_cut_point(items, keep)

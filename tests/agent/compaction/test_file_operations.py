@@ -46,11 +46,11 @@ def test_files_are_listed_once_by_base_path_and_urls_never() -> None:
 
 
 @pytest.mark.parametrize("path", ["", "  ", 7, None, ["a"], "a\nb"])
-def test_what_is_no_path_is_passed_over(path: object) -> None:
+def test_an_invalid_path_is_ignored(path: object) -> None:
     assert file_operations([answer("1", "", call("1", "read", path=path))]) == FileLists()
 
 
-def test_a_call_that_failed_touched_nothing() -> None:
+def test_a_failed_call_is_not_counted_as_a_file_operation() -> None:
     items = [
         answer("1", "", call("1", "edit", path="a"), call("2", "edit", path="b")),
         result("2", "1", "not found", is_error=True),
@@ -76,7 +76,7 @@ def test_lists_of_another_shape_count_as_empty() -> None:
     )
 
 
-def test_each_list_is_a_block_and_an_empty_one_is_none() -> None:
+def test_each_file_list_is_a_block_and_an_empty_list_has_no_block() -> None:
     files = FileLists(read_files=("a.txt",), modified_files=("b", "c"))
 
     assert file_blocks(files, 1000) == (
@@ -88,7 +88,7 @@ def test_each_list_is_a_block_and_an_empty_one_is_none() -> None:
     assert file_blocks(FileLists(), 1000) == ""
 
 
-def test_where_not_all_fit_the_changed_and_the_newest_are_shown() -> None:
+def test_changed_and_newest_files_are_shown_when_not_all_fit() -> None:
     files = FileLists(
         read_files=("r1", "r2"), modified_files=("the oldest of all", "older", "newest")
     )
@@ -106,5 +106,5 @@ def test_where_not_all_fit_the_changed_and_the_newest_are_shown() -> None:
     ),
     most=st.integers(-10, 300),
 )
-def test_the_blocks_never_exceed_their_room(files: FileLists, most: int) -> None:
+def test_the_file_blocks_never_exceed_their_limit(files: FileLists, most: int) -> None:
     assert len(file_blocks(files, most)) <= max(most, 0)

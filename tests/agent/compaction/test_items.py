@@ -34,7 +34,7 @@ def test_a_result_that_its_tool_called_useless_is_a_useless_item() -> None:
     assert CompactionItem.of("1", replace(result, useless=True)).useless
 
 
-def test_metadata_and_system_messages_take_no_room() -> None:
+def test_metadata_and_system_messages_count_no_tokens() -> None:
     system = CompactionItem.of("1", SystemMessage(content="x" * 4000))
 
     assert system.role == "system"

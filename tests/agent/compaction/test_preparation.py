@@ -24,7 +24,7 @@ ITEMS = (
 )
 
 
-def test_a_conversation_is_parted_into_history_the_beginning_of_a_turn_and_the_rest() -> None:
+def test_a_conversation_is_split_into_history_turn_prefix_and_kept_messages() -> None:
     guidance = SummaryInstructions(custom_instructions="focus")
 
     assert prepare(
@@ -47,7 +47,7 @@ def test_a_conversation_is_parted_into_history_the_beginning_of_a_turn_and_the_r
     )
 
 
-def test_a_preparation_can_be_read_by_the_names_of_the_original() -> None:
+def test_a_preparation_has_the_attribute_names_of_the_original_pi() -> None:
     prepared = prepare(ITEMS, SETTINGS, window=32_000, tokens_before=1)
 
     assert prepared.first_kept_entry_id == "7"
@@ -57,7 +57,7 @@ def test_a_preparation_can_be_read_by_the_names_of_the_original() -> None:
     assert prepared.file_ops == FileOps(read=frozenset({"a.txt"}), edited=frozenset({"b.txt"}))
 
 
-def test_a_cut_between_turns_has_no_beginning_of_a_turn() -> None:
+def test_a_cut_between_turns_has_no_turn_prefix() -> None:
     prepared = prepare(
         ITEMS, CompactionSettings(keep_recent_tokens=800), window=32_000, tokens_before=1
     )
@@ -65,7 +65,7 @@ def test_a_cut_between_turns_has_no_beginning_of_a_turn() -> None:
     assert (prepared.history, prepared.turn_prefix, prepared.kept) == (ITEMS[:3], (), ITEMS[3:])
 
 
-def test_what_an_earlier_compaction_handed_on_is_continued() -> None:
+def test_files_and_carry_over_of_an_earlier_compaction_are_continued() -> None:
     earlier = CarryOver(first=Quote(id="0", text="start"), unshown=("9",))
     details = {
         "readFiles": ["b.txt", "z"],
@@ -95,7 +95,7 @@ def test_what_an_earlier_compaction_handed_on_is_continued() -> None:
 
 
 @pytest.mark.parametrize("details", [None, {"readFiles": [], "modifiedFiles": []}])
-def test_a_compaction_that_handed_nothing_on_is_made_up_for_from_the_log(
+def test_a_missing_carry_over_of_an_earlier_compaction_is_rebuilt_from_the_log(
     details: dict[str, object] | None,
 ) -> None:
     prepared = prepare(

@@ -5,7 +5,7 @@ import msgspec
 from pi.agent.compaction.budget import CompactionSettings
 
 
-def test_the_names_are_those_of_the_settings_file() -> None:
+def test_the_json_keys_and_defaults_are_those_of_the_settings_file() -> None:
     assert msgspec.to_builtins(CompactionSettings()) == {
         "reserveTokens": 16384,
         "keepRecentTokens": 20000,

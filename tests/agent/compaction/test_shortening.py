@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pi.agent.compaction.text import shortened
 
 
-def test_the_beginning_and_the_end_stay_and_the_middle_is_named() -> None:
+def test_the_beginning_and_the_end_are_kept_and_the_length_of_the_middle_is_named() -> None:
     text = "a" * 500 + "b" * 500
 
     assert shortened(text, 150, where=", see entry 7") == (
@@ -14,7 +14,7 @@ def test_the_beginning_and_the_end_stay_and_the_middle_is_named() -> None:
     )
 
 
-def test_what_fits_is_left_alone() -> None:
+def test_a_text_that_fits_is_not_shortened() -> None:
     assert shortened("short", 5) == "short"
 
 

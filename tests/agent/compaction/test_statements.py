@@ -32,19 +32,19 @@ from pi.agent.compaction.carry_over import (
         "House conventions: tabs, no semicolons",
     ],
 )
-def test_an_order_that_lasts_is_found_in_the_middle_of_other_things(sentence: str) -> None:
+def test_a_standing_instruction_is_found_among_other_sentences(sentence: str) -> None:
     text = f"The build fails.\n\n- {sentence}\nWhat is the reason? Look at main.py."
 
     assert standing_instructions(text) == [sentence]
 
 
-def test_code_and_plain_questions_hold_no_orders() -> None:
+def test_code_and_plain_questions_contain_no_standing_instructions() -> None:
     text = "Why is this so?\n```\n# never do this\nassert must\n```\nPlease fix it."
 
     assert standing_instructions(text) == []
 
 
-def test_of_an_endless_sentence_the_part_around_the_order_is_taken() -> None:
+def test_a_very_long_sentence_is_truncated_around_its_instruction() -> None:
     text = "x " * 1000 + "always be careful " + "y " * 1000
 
     (found,) = standing_instructions(text)
@@ -53,7 +53,7 @@ def test_of_an_endless_sentence_the_part_around_the_order_is_taken() -> None:
     assert "always be careful" in found
 
 
-def test_a_pasted_manual_gives_a_few_orders_only() -> None:
+def test_at_most_eight_instructions_are_found_in_a_long_text() -> None:
     assert len(standing_instructions("Never do that.\n" * 100)) == 8
 
 
@@ -72,7 +72,7 @@ def test_tasks_are_read_from_check_boxes_and_notes() -> None:
     ]
 
 
-def test_tasks_are_read_from_what_a_tool_reports() -> None:
+def test_tasks_are_read_from_the_details_of_a_tool_result() -> None:
     details = {
         "phases": [
             {
@@ -106,7 +106,7 @@ def test_tasks_are_read_from_what_a_tool_reports() -> None:
         {"text": "x", "done": "yes"},
     ],
 )
-def test_other_reports_name_no_tasks(details: object) -> None:
+def test_details_of_another_shape_contain_no_tasks(details: object) -> None:
     assert listed_tasks(details) == []
 
 
@@ -123,11 +123,11 @@ def test_other_reports_name_no_tasks(details: object) -> None:
         ("Next steps:", "Next steps:"),
     ],
 )
-def test_the_last_announcement_of_what_comes_next_is_found(text: str, step: str | None) -> None:
+def test_the_last_announced_next_step_is_found(text: str, step: str | None) -> None:
     assert announced_step(text) == step
 
 
-def test_the_last_paragraph_is_what_an_answer_ends_with() -> None:
+def test_the_last_words_of_an_answer_are_its_last_paragraph() -> None:
     assert last_words("One.\n\nTwo.\n \nShall I?\n") == "Shall I?"
 
 

@@ -68,7 +68,7 @@ async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
     ],
 )
 @pytest.mark.behaviour("bad-summary-is-not-stored")
-async def test_a_bad_summary_is_refused_and_asked_for_once_more(
+async def test_a_bad_summary_is_rejected_and_retried_once_with_the_complaint(
     bad: AssistantMessage, complaint: str
 ) -> None:
     ask = ScriptedAsk(bad, says("good"))
@@ -92,7 +92,7 @@ async def test_a_bad_summary_is_refused_and_asked_for_once_more(
         (says("x" * 401), "not_smaller"),
     ],
 )
-async def test_a_summary_that_is_bad_twice_is_given_up(bad: AssistantMessage, code: str) -> None:
+async def test_a_second_bad_summary_raises(bad: AssistantMessage, code: str) -> None:
     ask = ScriptedAsk(bad)
 
     with pytest.raises(CompactionFailed) as failed:
@@ -102,7 +102,7 @@ async def test_a_summary_that_is_bad_twice_is_given_up(bad: AssistantMessage, co
     assert len(ask.requests) == 2
 
 
-async def test_an_aborted_summary_is_not_asked_for_again() -> None:
+async def test_an_aborted_summary_is_not_retried() -> None:
     ask = ScriptedAsk(says("so far", "aborted"))
 
     with pytest.raises(CompactionFailed) as failed:
@@ -112,7 +112,7 @@ async def test_an_aborted_summary_is_not_asked_for_again() -> None:
     assert len(ask.requests) == 1
 
 
-async def test_cancelling_passes_through() -> None:
+async def test_a_cancellation_during_summarising_is_raised() -> None:
     async def ask(request: SummaryRequest) -> AssistantMessage:
         raise asyncio.CancelledError
 
@@ -128,14 +128,14 @@ async def test_earlier_notes_are_updated() -> None:
     assert ask.prompts == [question("history", TEXT, previous="old")]
 
 
-async def test_without_anything_new_the_earlier_notes_stay_and_no_request_is_sent() -> None:
+async def test_without_new_text_the_earlier_notes_are_returned_and_no_request_is_sent() -> None:
     ask = ScriptedAsk(says("new"))
 
     assert await summariser(ask).notes([], "history", previous="old") == "old"
     assert ask.requests == []
 
 
-async def test_what_looks_like_our_blocks_in_an_answer_is_taken_off_or_defused() -> None:
+async def test_reserved_blocks_in_an_answer_are_removed_or_escaped() -> None:
     ask = ScriptedAsk(says("a </carry-over> b\n\n<read-files>\nx\n</read-files>"))
 
     assert await summariser(ask).notes([TEXT], "history") == "a &lt;/carry-over> b"
@@ -157,7 +157,7 @@ async def test_a_huge_conversation_is_summarised_part_by_part_one_after_another(
 
 
 @pytest.mark.behaviour("summary-request-fits")
-async def test_a_request_that_overflows_all_the_same_is_made_smaller() -> None:
+async def test_a_request_that_overflows_the_context_is_retried_with_less_text() -> None:
     ask = ScriptedAsk(OVERFLOW, says("one"), says("two"))
 
     assert await summariser(ask).notes(["a" * 150_000, "b" * 150_000], "history") == "two"
@@ -168,7 +168,7 @@ async def test_a_request_that_overflows_all_the_same_is_made_smaller() -> None:
 
 
 @pytest.mark.parametrize("answer", [OVERFLOW, says("fine")])
-async def test_what_can_never_fit_is_too_large(answer: AssistantMessage) -> None:
+async def test_a_text_that_cannot_fit_raises_too_large(answer: AssistantMessage) -> None:
     tiny = replace(MODEL, context_window=MODEL.context_window if answer is OVERFLOW else 1000)
 
     with pytest.raises(CompactionFailed) as failed:

@@ -32,7 +32,7 @@ def test_pictures_custom_messages_and_thinking_signatures_are_counted() -> None:
     assert shown("1", "custom", "12345678").tokens == 2
 
 
-def test_what_the_provider_counted_is_preferred_and_the_rest_is_guessed() -> None:
+def test_the_token_count_of_the_provider_is_used_and_later_messages_are_estimated() -> None:
     assert context_tokens((QUESTION, COUNTED, QUESTION)) == 5100
     assert context_tokens((QUESTION, PARTS)) == 10
     assert reported_tokens((QUESTION, COUNTED, QUESTION)) == 5100
@@ -49,7 +49,7 @@ def test_a_count_from_before_the_compaction_is_not_used() -> None:
 
 
 @pytest.mark.parametrize("reason", ["error", "aborted"])
-def test_a_failed_answer_counts_nothing(reason: str) -> None:
+def test_the_usage_of_a_failed_answer_is_not_counted(reason: str) -> None:
     failed = AssistantMessage(usage=Usage(total_tokens=9000), stop_reason=reason)  # type: ignore[arg-type]
 
     assert context_tokens((QUESTION, failed)) == 100
@@ -70,14 +70,16 @@ def test_percent_and_tokens_beat_the_reserve() -> None:
 
 
 @given(window=st.integers(1, 2_000_000), reserve=st.integers(0, 100_000))
-def test_every_model_can_be_filled_and_has_something_to_compact(window: int, reserve: int) -> None:
+def test_the_threshold_is_at_least_a_quarter_of_the_window_and_twice_the_kept_tokens(
+    window: int, reserve: int
+) -> None:
     settings = CompactionSettings(reserve_tokens=reserve)
 
     assert threshold(window, settings) >= window // 4
     assert tokens_to_keep(window, settings) <= threshold(window, settings) // 2
 
 
-def test_a_large_window_keeps_what_the_settings_say() -> None:
+def test_the_kept_tokens_follow_the_settings_unless_the_window_is_small() -> None:
     assert tokens_to_keep(200_000, CompactionSettings()) == 20_000
     assert tokens_to_keep(0, CompactionSettings()) == 20_000
     assert tokens_to_keep(32_000, CompactionSettings()) == 7808

@@ -25,6 +25,6 @@ def test_every_number_is_added() -> None:
     )
 
 
-def test_what_only_one_reports_counts_and_what_neither_reports_stays_unset() -> None:
+def test_a_field_of_only_one_usage_is_kept_and_a_missing_field_remains_unset() -> None:
     assert add_usage(Usage(), Usage(cache_write_1h=3)) == Usage(cache_write_1h=3)
     assert add_usage(Usage(reasoning=2), Usage()) == Usage(reasoning=2)

@@ -35,7 +35,7 @@ SCENES = {
     "a compaction at the threshold": ("compaction-fork-clone-switch.log", "r10"),
     "an overflow": ("compaction-fork-clone-switch.log", "r12"),
 }
-"""Name of a scene: the transcript, and the command that sets it off."""
+"""Name of a scene: the transcript, and the command that starts it."""
 
 OF_THE_SESSION = {"response", "thinking_level_changed"}
 """What is emitted beside the events of a run."""
@@ -44,7 +44,7 @@ Event = dict[str, Any]
 
 
 def order(events: Iterable[Event]) -> list[str]:
-    """One line per event; an answer that grows is one line however many pieces it has."""
+    """One line per event; the updates of one answer are one line."""
     calls: dict[str, int] = {}
     lines: list[str] = []
     for event in events:
@@ -84,7 +84,7 @@ def _role(message: Event) -> str:
 
 
 def _scene(transcript: Path, command: str) -> Iterator[Event]:
-    """The events from a command to the end of what it set off."""
+    """The events from a command to the end of the run that it started."""
     begun = False
     for line in transcript.read_text("utf-8").splitlines():
         sent, event = line[0] == ">", json.loads(line[2:])

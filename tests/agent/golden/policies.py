@@ -1,4 +1,4 @@
-"""Policies that do in a few lines what a session does, and publish what it publishes."""
+"""Small policies that act and publish events as a session does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pi.ai.messages import Json
 Publish = Callable[[Json], None]
 
 FORGET: Json = {"type": "context_edit", "replacement": None}
-"""Takes the last answer out of what the model is shown."""
+"""Removes the last answer from the context of the model."""
 
 
 class Log(MemoryConversation):
-    """A log that holds entries beside messages, and shows them."""
+    """A log with entries beside messages, which it publishes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Log(MemoryConversation):
 
 
 class Retry(Policy):
-    """Asks again, in a run of its own, what failed and may succeed."""
+    """Retries a retryable failure in a new run."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Retry(Policy):
         self._attempt = 0
 
     async def at_boundary(self, at: Boundary) -> Next:
-        """After a turn: count, and say that it has succeeded."""
+        """After a turn: count the attempt, and publish the success."""
         if at.kind != "turn" or at.next.claimed:
             return at.next
         if at.error is not None and self._worth_it(at.error):
@@ -72,7 +72,7 @@ class Retry(Policy):
 
 
 class Compaction(Policy):
-    """Shortens what the model is shown, when it no longer fits or when there is little room."""
+    """Shortens the context of the model on overflow or above the threshold."""
 
     def __init__(self, publish: Publish, *, little_room: bool = False) -> None:
         self._publish = publish

@@ -22,7 +22,7 @@ needs_posix_shell = pytest.mark.skipif(
 ENV = {"PATH": os.environ.get("PATH", os.defpath)}
 HERE = Path("/")
 TIMEOUT_SECONDS = 60.0
-"""Seconds after which what does not come will never come."""
+"""Seconds after which a wait has failed."""
 
 
 def bash(script: str, **options: Any) -> Coroutine[Any, Any, Child]:
@@ -41,7 +41,7 @@ def alive(pid: int) -> bool:
 
 
 def exists(pid: int) -> bool:
-    """Whether there is a process, also one that has ended and is not reaped yet."""
+    """Whether there is a process, including one that has ended and is not reaped yet."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -56,7 +56,7 @@ async def passing_of(seconds: float) -> None:
 
 
 def eventually(is_so: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until the condition is true."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while not is_so():
         assert time.monotonic() < deadline, "timed out"

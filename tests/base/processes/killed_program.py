@@ -1,4 +1,4 @@
-"""A program with busy commands that is killed: what ``kill -9`` of pi is to them.
+"""A program with busy commands that is killed, as by ``kill -9`` of pi.
 
 usage: python killed_program.py FOLDER ADOPTS SCRIPT…
 
@@ -17,7 +17,7 @@ from pi.base.processes.terminal import ChildTerminal
 
 
 async def main() -> None:
-    """Start everything, say so, and wait to be killed."""
+    """Start everything, report it, and wait to be killed."""
     folder, adopts, *scripts = sys.argv[1:]
     supervised.SUPERVISOR = supervised.SupervisorClient(adopts=adopts == "adopts")
     env = {"PATH": os.environ["PATH"], "DIR": folder, "PROGRAM": str(os.getpid())}

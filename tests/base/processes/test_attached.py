@@ -31,7 +31,9 @@ async def test_a_missing_program_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT"])
-async def test_a_key_that_ends_the_program_does_not_end_us(tmp_path: Path, name: str) -> None:
+async def test_an_interrupt_key_that_ends_the_program_does_not_end_pi(
+    tmp_path: Path, name: str
+) -> None:
     number = signal.Signals[name]
     before = signal.getsignal(number)
     code = f"import os, signal; [os.kill(p, signal.{name}) for p in (os.getppid(), os.getpid())]"

@@ -50,7 +50,7 @@ async def test_a_child_starts_in_its_directory_in_a_session_of_its_own(tmp_path:
         assert os.getsid(child.pid) == os.getpgid(child.pid) == child.pid
 
 
-async def test_a_child_has_nothing_to_read_unless_asked_for() -> None:
+async def test_the_standard_input_of_a_child_is_empty_by_default() -> None:
     assert await bash_to_end("cat; echo end") == Finished(exit_code=0, output=b"end\n")
 
 
@@ -129,14 +129,14 @@ async def test_output_appears_while_the_program_runs() -> None:
 
 
 @pytest.mark.behaviour("death-by-signal-is-failure")
-async def test_death_by_a_signal_is_a_failure_and_keeps_what_was_written() -> None:
+async def test_death_by_a_signal_is_a_failure_and_keeps_the_output() -> None:
     done = await bash_to_end("echo before; kill -SEGV $$")
 
     assert done == Finished(signal=signal.SIGSEGV, output=b"before\n")
     assert not done.ok
 
 
-async def test_the_exit_code_says_whether_a_program_succeeded() -> None:
+async def test_a_program_has_succeeded_only_with_exit_code_0() -> None:
     ended = [await bash_to_end(f"exit {code}") for code in (0, 3)]
 
     assert ended == [Finished(exit_code=0), Finished(exit_code=3)]
@@ -151,7 +151,7 @@ async def test_large_input_and_output_flow_at_the_same_time() -> None:
     assert done == Finished(exit_code=0, output=data)
 
 
-async def test_two_writers_take_turns() -> None:
+async def test_concurrent_writes_to_standard_input_do_not_interleave() -> None:
     parts = [bytes([letter]) * 300_000 for letter in b"ab"]
 
     async with await spawn(["cat"], cwd=HERE, env=ENV, stdin="pipe") as child:
@@ -191,7 +191,7 @@ async def test_a_hundred_megabytes_pass_in_small_pieces() -> None:
     assert sum(sizes) == size
 
 
-async def test_a_reader_that_is_away_does_not_fill_the_memory() -> None:
+async def test_output_that_is_not_read_does_not_fill_the_memory() -> None:
     async with await spawn(["yes"], cwd=HERE, env=ENV) as child:
         await passing_of(0.2)
         waiting = await child.output.read(100 * MAX_BUFFERED_BYTES)
@@ -232,7 +232,7 @@ async def test_output_that_a_slow_reader_left_in_the_pipe_is_not_lost() -> None:
         await child.terminate()
 
 
-async def test_a_background_process_that_never_stops_talking_is_left_alone_in_the_end() -> None:
+async def test_reading_ends_although_a_background_process_never_stops_writing() -> None:
     async with await bash("yes & echo $! >&2", errors="separate") as child:
         background = int(await child.errors.readline())
         while await child.output.read(MAX_BUFFERED_BYTES):
@@ -246,7 +246,7 @@ async def test_a_background_process_that_never_stops_talking_is_left_alone_in_th
 
 
 @pytest.mark.behaviour("process-group-is-killed")
-async def test_the_deadline_kills_the_tree_and_keeps_what_was_written() -> None:
+async def test_a_timeout_kills_the_process_tree_and_keeps_the_output() -> None:
     done = await bash_to_end("echo before; setsid sleep 300 & echo $! >&2; wait", timeout=0.3)
 
     assert done == Finished(
@@ -263,7 +263,7 @@ async def test_output_beyond_the_limit_is_read_but_not_kept() -> None:
     assert more == Finished(exit_code=0, output=b"12345", errors=bytes(5), truncated=True)
 
 
-async def test_many_children_at_once_do_not_mix() -> None:
+async def test_the_output_of_many_children_at_once_is_not_mixed() -> None:
     ended = await asyncio.gather(*(bash_to_end(f"echo {n}; exit {n}") for n in range(40)))
 
     assert ended == [Finished(exit_code=n, output=b"%d\n" % n) for n in range(40)]
@@ -272,7 +272,7 @@ async def test_many_children_at_once_do_not_mix() -> None:
 # Other systems
 
 
-async def test_all_works_where_a_thread_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_children_work_without_pidfd_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pidfd_open", raising=False)  # as on macOS
 
     done = await bash_to_end("cat; echo oops >&2; exit 3", input=b"x" * 900)

@@ -19,7 +19,9 @@ start_detached(sys.argv[1], env=os.environ, cwd=Path(sys.argv[2]))
 """
 
 
-def test_it_outlives_us_in_a_session_of_its_own_without_our_streams(tmp_path: Path) -> None:
+def test_a_detached_program_outlives_pi_in_its_own_session_without_our_streams(
+    tmp_path: Path,
+) -> None:
     ready, go, done = (tmp_path / name for name in ("ready", "go", "done"))
     for pipe in (ready, go, done):
         os.mkfifo(pipe)
@@ -36,6 +38,8 @@ def test_it_outlives_us_in_a_session_of_its_own_without_our_streams(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("command", "cwd"), [("true", "nowhere"), ("a\0b", ".")])
-def test_what_cannot_be_started_is_an_error(tmp_path: Path, command: str, cwd: str) -> None:
+def test_a_detached_program_that_cannot_be_started_raises(
+    tmp_path: Path, command: str, cwd: str
+) -> None:
     with pytest.raises(SpawnFailed, match=r"^Cannot start "):
         start_detached(command, env={}, cwd=tmp_path / cwd)

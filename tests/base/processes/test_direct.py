@@ -14,7 +14,7 @@ pytestmark = needs_posix_shell
 ROOT = Path(__file__).parents[3]
 
 
-async def test_what_is_detached_is_listed_while_it_runs() -> None:
+async def test_a_detached_program_is_listed_while_it_runs() -> None:
     async with await bash("read", stdin="pipe", detached=True) as child:
         assert left_running() == [f"bash -c read (pid {child.pid})"]
         assert not child.is_gone
@@ -24,7 +24,7 @@ async def test_what_is_detached_is_listed_while_it_runs() -> None:
         assert (left_running(), child.is_gone) == ([], True)
 
 
-async def test_what_a_detached_program_leaves_can_be_ended() -> None:
+async def test_background_processes_of_a_detached_program_can_be_terminated() -> None:
     async with await bash("sleep 300 & echo $!", detached=True) as child:
         background = int(await child.output.read())
         await child.wait()

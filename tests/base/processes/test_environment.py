@@ -17,7 +17,7 @@ from pi.base.processes import (
 from tests.files import stand_in
 
 
-def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
+def test_the_allow_list_keeps_harmless_variables_and_drops_secrets() -> None:
     harmless = {
         "PATH": "/bin",
         "HOME": "/home/me",
@@ -42,7 +42,7 @@ def test_the_allow_list_lets_pass_what_programs_need_and_no_secret() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a program that is a script")
-def test_what_pi_starts_is_found_in_absolute_folders_only(
+def test_programs_are_found_in_absolute_folders_of_path_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = stand_in(tmp_path / "bin/tool", "true")
@@ -55,7 +55,7 @@ def test_what_pi_starts_is_found_in_absolute_folders_only(
     assert allow_listed(both) == desktop_environment(both) == {"PATH": str(program.parent)}
 
 
-def test_the_persons_own_commands_get_all_but_credentials_and_git_places() -> None:
+def test_commands_of_the_user_get_all_variables_except_credentials_and_git_paths() -> None:
     kept = {"PATH": "/bin", "EDITOR": "vi", "GIT_PAGER": "cat", "GIT_CONFIG_COUNT": "0"}
     dropped = {"OPENAI_API_KEY": "sk", "GIT_DIR": "/x", "GIT_INDEX_FILE": "/y", "GIT_PREFIX": "z"}
 
@@ -63,7 +63,7 @@ def test_the_persons_own_commands_get_all_but_credentials_and_git_places() -> No
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="not tested: git's own list of variables")
-def test_what_git_calls_local_to_a_repository_is_dropped_but_its_configuration() -> None:
+def test_repository_variables_of_git_are_dropped_except_its_configuration() -> None:
     answer = subprocess.run(
         ["git", "rev-parse", "--local-env-vars"], capture_output=True, text=True, check=True
     )

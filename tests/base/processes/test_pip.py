@@ -19,7 +19,7 @@ from pi.base.processes.pip_guard import REFUSED
 WHEEL = "https://index.example/x-1-py3-none-any.whl"
 
 
-def test_pip_takes_wheels_only() -> None:
+def test_pip_installs_wheels_only() -> None:
     assert pip_command(["install", "--dry-run", "x"])[3:] == [
         "install",
         "--only-binary",
@@ -29,7 +29,7 @@ def test_pip_takes_wheels_only() -> None:
     ]
 
 
-def test_pip_learns_where_wheels_are_and_not_what_else_to_install() -> None:
+def test_pip_gets_variables_for_indexes_but_not_for_other_requirements() -> None:
     kept = {
         "PIP_INDEX_URL": "https://user:password@index.example/simple",
         "PIP_EXTRA_INDEX_URL": "https://more.example/simple",

@@ -22,7 +22,7 @@ def test_starting_a_program_is_refused_and_reported(
     assert capsys.readouterr().err == f"{REFUSED} python\n"
 
 
-def test_other_events_pass() -> None:
+def test_audit_events_other_than_starting_a_program_are_allowed() -> None:
     deny_programs("open", ("x", "r", 0))
     deny_programs("import", ("x",))
 
@@ -37,7 +37,9 @@ def test_programs_may_be_started_for_the_credentials_of_an_index() -> None:
     called_from("pip._internal.network.auth")
 
 
-def test_what_pip_can_do_without_is_refused_silently(capsys: pytest.CaptureFixture[str]) -> None:
+def test_programs_that_pip_does_not_need_are_refused_silently(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(PermissionError):
         called_from("pip._internal.network.session")
 

@@ -59,7 +59,7 @@ def test_a_program_that_takes_any_cpu_time_is_not_idle_without_counters() -> Non
 
 
 @needs_posix_shell
-async def test_a_hanging_program_is_found_by_what_can_be_seen_of_it(tmp_path: Path) -> None:
+async def test_a_stalled_program_is_detected_by_its_visible_usage(tmp_path: Path) -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 

@@ -23,14 +23,14 @@ def relay(*command: str, keys: bytes = b"") -> subprocess.CompletedProcess[bytes
     )
 
 
-def test_the_relay_ends_as_its_command_and_hands_on_everything() -> None:
+def test_the_relay_has_the_exit_code_and_the_whole_output_of_its_command() -> None:
     done = relay("bash", "-c", "seq 1 20000; exit 7")
 
     assert done.returncode == 7
     assert done.stdout == "".join(f"{n}\r\n" for n in range(1, 20001)).encode()
 
 
-def test_frames_may_come_in_one_piece() -> None:
+def test_several_frames_in_one_read_are_handled() -> None:
     keys = FRAME.pack(b"r", SIZE.size) + SIZE.pack(90, 20) + FRAME.pack(b"i", 2) + b"x\n"
 
     done = relay("bash", "-c", "stty -echo; read line; echo $line; stty size", keys=keys)
@@ -42,7 +42,7 @@ def test_a_command_that_does_not_exist_fails() -> None:
     assert relay("/no/such/program").returncode != 0
 
 
-def test_without_a_terminal_the_command_runs_and_has_nothing_to_read() -> None:
+def test_without_a_pty_the_command_runs_with_empty_input() -> None:
     script = """
 import sys
 from pi.base.processes.pty_relay import main

@@ -134,7 +134,7 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("attempt", sampled(ATTEMPTS, keep=4))
 @pytest.mark.parametrize("support", SUPPORTS)
-async def test_the_kernel_refuses_writes_outside(
+async def test_the_kernel_refuses_writes_outside_the_project(
     support: SandboxSupport, project: Project, attempt: str
 ) -> None:
     before = (project.outside / "kept").stat()
@@ -164,7 +164,7 @@ PROTECTED_ATTEMPTS = {
 
 @pytest.mark.parametrize("attempt", sampled(PROTECTED_ATTEMPTS, keep=3))
 @pytest.mark.parametrize("support", SUPPORTS)
-async def test_the_kernel_protects_what_would_run_later(
+async def test_the_kernel_protects_git_hooks_git_config_and_pi_settings(
     support: SandboxSupport, project: Project, attempt: str
 ) -> None:
     await project.run(PROTECTED_ATTEMPTS[attempt] + "; echo still > works", support)
@@ -253,7 +253,9 @@ async def test_without_writable_paths_everything_is_read_only(
 
 
 @pytest.mark.skipif(FULL is None or not FULL.landlock, reason="needs Landlock")
-async def test_landlock_alone_refuses_writes_and_admits_what_it_cannot_do(project: Project) -> None:
+async def test_landlock_alone_refuses_writes_and_rejects_policies_that_it_cannot_enforce(
+    project: Project,
+) -> None:
     assert FULL is not None
     alone = SandboxSupport(mechanism="landlock", landlock=FULL.landlock, reason="No namespaces.")
     policy = SandboxPolicy(cwd=project.path, writable=(project.path,), network=True)
@@ -270,7 +272,7 @@ async def test_landlock_alone_refuses_writes_and_admits_what_it_cannot_do(projec
         sandboxed(["true"], replace(policy, protected=(project.path / ".pi",)), alone)
 
 
-def test_without_a_mechanism_nothing_runs(project: Project) -> None:
+def test_without_a_sandbox_mechanism_no_command_runs(project: Project) -> None:
     none = SandboxSupport(reason="The kernel has no Landlock.")
 
     with pytest.raises(SandboxUnavailable, match="The kernel has no Landlock") as refused:
@@ -279,7 +281,7 @@ def test_without_a_mechanism_nothing_runs(project: Project) -> None:
     assert "bubblewrap" in refused.value.hint
 
 
-async def test_a_sandbox_that_cannot_be_set_up_runs_nothing(project: Project) -> None:
+async def test_a_sandbox_that_cannot_be_set_up_does_not_run_the_command(project: Project) -> None:
     support = SandboxSupport(mechanism="namespaces", landlock=1, cuts_network=True)
     command = sandboxed(["touch", "ran"], project.policy(), support).arguments
     broken = [text.replace(str(project.temporary), "/nonexistent/folder") for text in command]

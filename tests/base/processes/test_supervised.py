@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest_asyncio.fixture
 async def fresh(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[supervised.SupervisorClient]:
-    """A supervisor of our own, that a test may harm."""
+    """A separate supervisor that a test may kill."""
     client = supervised.SupervisorClient()
     monkeypatch.setattr(supervised, "SUPERVISOR", client)
     yield client
@@ -61,7 +61,7 @@ async def test_the_supervisor_starts_with_the_first_command(
     eventually(lambda: not alive(first))
 
 
-async def test_a_supervisor_that_was_killed_is_replaced_and_harms_no_command(
+async def test_a_killed_supervisor_is_replaced_and_its_commands_keep_running(
     fresh: supervised.SupervisorClient,
 ) -> None:
     async with await bash("read; echo heard", stdin="pipe") as child:
@@ -91,7 +91,7 @@ async def test_programs_run_without_a_supervisor_where_there_is_no_python(
     assert "without a supervisor" in caplog.text
 
 
-async def test_a_large_environment_arrives() -> None:
+async def test_a_large_environment_is_passed_to_the_program() -> None:
     env = ENV | {f"V{number}": "x" * 100_000 for number in range(8)}
 
     done = await run(
@@ -114,7 +114,7 @@ async def test_a_file_that_is_not_a_program_is_reported(tmp_path: Path) -> None:
         await spawn(["bash"], cwd=HERE, env=env)
 
 
-async def test_programs_are_looked_for_as_shells_do_it(tmp_path: Path) -> None:
+async def test_files_on_path_that_are_not_executable_are_skipped(tmp_path: Path) -> None:
     for folder, mode in (("first", 0o644), ("second", 0o755)):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "tool").write_text("#!/bin/sh\necho $0\n")
@@ -143,7 +143,7 @@ def test_several_threads_start_programs_at_once() -> None:
 
 
 @pytest.mark.full
-def test_children_of_the_program_around_us_are_left_to_it() -> None:
+def test_children_of_the_embedding_program_are_not_reaped() -> None:
     program = """
 import asyncio, ctypes, os, subprocess
 from tests.base.processes.children import bash_to_end
@@ -156,7 +156,7 @@ print(other.wait(), flag.value if os.path.exists("/proc/self") else 0)
     assert output_of(program) == "3 0\n"
 
 
-def test_a_fork_of_the_program_neither_uses_nor_saves_its_commands() -> None:
+def test_a_fork_of_the_program_neither_uses_nor_keeps_alive_its_commands() -> None:
     program = """
 import asyncio, os, signal, time
 from pi.base.processes import supervised
@@ -187,7 +187,7 @@ asyncio.run(main())
 
 
 @pytest.mark.full
-def test_what_a_program_leaves_in_the_background_ends_with_us(tmp_path: Path) -> None:
+def test_background_processes_of_a_command_end_with_the_program(tmp_path: Path) -> None:
     program = f"""
 import asyncio
 from tests.base.processes.children import bash_to_end
@@ -227,7 +227,9 @@ async def test_a_command_that_has_stopped_its_reaper_and_the_supervisor_is_kille
 
 
 @pytest.mark.full
-def test_what_has_stopped_reaper_and_supervisor_ends_when_we_are_killed(tmp_path: Path) -> None:
+def test_a_command_that_has_stopped_reaper_and_supervisor_ends_when_the_program_is_killed(
+    tmp_path: Path,
+) -> None:
     pids = tmp_path / "pids"
     wait = "sleep 0.2"  # until the next reaper is there: it is the one that notices our end
     stop = f"sleep 300 & echo $$ $! > {pids}.new; {wait}; kill -STOP $reaper $supervisor; "
@@ -249,7 +251,7 @@ asyncio.run(main())
     eventually(lambda: not any(map(alive, found)))
 
 
-async def test_a_supervisor_that_a_command_has_stopped_goes_on(
+async def test_a_stopped_supervisor_is_resumed(
     fresh: supervised.SupervisorClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervised, "_RESUME_SECONDS", 0.05)

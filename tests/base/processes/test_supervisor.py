@@ -52,7 +52,7 @@ KINDS = {
 
 
 HAS_REAPER = f"[ $PPID = {os.getpid()} ] && exit 99; "
-"""Begin of scripts that signal their parent: without a reaper that would be the test runner."""
+"""The beginning of scripts that signal their parent: without a reaper that is the test runner."""
 
 
 @contextmanager
@@ -90,7 +90,7 @@ def users_of(folder: Path) -> list[int]:
 
 @pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("adopts", sampled([True, False], keep=1), ids=["subreaper", "without"])
-def test_nothing_of_any_command_is_left_when_the_program_is_killed(
+def test_no_process_of_any_command_is_left_when_the_program_is_killed(
     tmp_path: Path, adopts: bool
 ) -> None:
     # Without a subreaper nothing on a system leads from a nameless daemon to its command.
@@ -107,7 +107,7 @@ def test_nothing_of_any_command_is_left_when_the_program_is_killed(
     assert [name for name, each in pids.items() if alive(each)] == []
 
 
-async def test_a_reaper_that_is_killed_takes_its_command_along(tmp_path: Path) -> None:
+async def test_killing_a_reaper_kills_its_command(tmp_path: Path) -> None:
     script = f"DIR={tmp_path}; {NOTE} (note background; exec sleep 600) & {NAMELESS}; kill -9 $PPID"
     async with await bash(f"{HAS_REAPER}{script}; sleep 600") as child:
         end = await child.wait()
@@ -117,7 +117,7 @@ async def test_a_reaper_that_is_killed_takes_its_command_along(tmp_path: Path) -
         eventually(lambda: not alive(noted(tmp_path, "nameless")))
 
 
-async def test_a_reaper_that_its_command_stops_goes_on() -> None:
+async def test_a_reaper_that_was_stopped_by_its_command_is_resumed() -> None:
     script = f"{HAS_REAPER}kill -STOP $PPID; echo done; read; exit 3"
     async with await bash(script, stdin="pipe") as child:
         assert await child.output.readline() == b"done\n"
@@ -155,7 +155,7 @@ async def test_signals_to_pis_own_processes_do_not_end_them() -> None:
     eventually(lambda: not alive(reaper))
 
 
-async def test_a_command_ignores_no_signal_and_has_no_descriptor_of_ours() -> None:
+async def test_a_command_inherits_no_ignored_signals_and_no_file_descriptors() -> None:
     async with await bash("grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /dev/fd") as child:
         output = (await child.output.read()).decode().split()
 

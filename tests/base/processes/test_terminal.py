@@ -24,7 +24,7 @@ async def bash(
 
 
 async def finish(child: Child) -> tuple[Exit, str]:
-    """How a program ended, and what it wrote to its terminal."""
+    """The exit of a program and its output."""
     async with asyncio.timeout(TIMEOUT_SECONDS), child:
         text = (await child.output.read()).decode()
         return await child.wait(), text
@@ -35,7 +35,7 @@ async def run(script: str, **options: Any) -> tuple[Exit, str]:
 
 
 async def begun(child: Child) -> None:
-    """The program says that it is ready, in a line."""
+    """Wait for the line in which the program reports that it is ready."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         assert await child.output.readline() == b"begun\r\n"
 
@@ -61,7 +61,7 @@ async def test_the_program_leads_a_session_that_owns_the_terminal() -> None:
     assert await run(script) == (Exit(exit_code=0), "leads\r\nowns\r\n")
 
 
-async def test_output_and_errors_come_together_in_the_order_of_writing() -> None:
+async def test_output_and_errors_are_merged_in_the_order_of_writing() -> None:
     assert await run("echo a; echo b >&2; echo c") == (Exit(exit_code=0), "a\r\nb\r\nc\r\n")
 
 
@@ -69,7 +69,7 @@ async def test_a_signal_is_reported_by_the_exit_code() -> None:
     assert (await run("kill -9 $$"))[0] == Exit(exit_code=137)
 
 
-async def test_what_is_typed_reaches_the_program_also_before_it_has_started() -> None:
+async def test_input_reaches_the_program_even_if_sent_before_its_start() -> None:
     terminal = ChildTerminal()
     await terminal.send(b"Ada\n")
 
@@ -89,14 +89,14 @@ async def test_the_window_can_be_resized_while_a_program_runs() -> None:
     assert (await finish(child))[1] == "40 120\r\n"
 
 
-async def test_typing_into_a_program_that_has_ended_is_no_problem() -> None:
+async def test_sending_input_to_a_program_that_has_ended_does_not_raise() -> None:
     terminal = ChildTerminal()
     await run("true", terminal=terminal)
 
     await terminal.send(b"x")
 
 
-async def test_the_last_words_of_a_program_that_is_ended_are_heard() -> None:
+async def test_the_last_output_of_a_terminated_program_is_read() -> None:
     child = await bash("trap 'echo bye; exit' TERM; echo begun; while :; do sleep 0.02; done")
     async with child:
         await begun(child)
@@ -105,7 +105,7 @@ async def test_the_last_words_of_a_program_that_is_ended_are_heard() -> None:
         assert (await child.output.read()).endswith(b"bye\r\n")
 
 
-async def test_ending_it_ends_what_it_has_started_in_other_sessions_too() -> None:
+async def test_terminating_a_program_ends_its_children_in_other_sessions_too() -> None:
     name = os.urandom(8).hex()
     script = "trap '' TERM HUP; (setsid sleep 600 & sleep 600) & echo begun; sleep 600"
     child = await bash(script, env={**ENV, MARKER: name})
@@ -116,7 +116,7 @@ async def test_ending_it_ends_what_it_has_started_in_other_sessions_too() -> Non
     assert [each.pid for each in processes(name).values() if each.marked] == []
 
 
-async def test_a_background_process_with_the_terminal_does_not_hold_the_end_up() -> None:
+async def test_a_background_process_that_holds_the_terminal_does_not_delay_the_end() -> None:
     name = os.urandom(8).hex()
     child = await bash("trap '' HUP; sleep 600 & echo done", env={**ENV, MARKER: name})
     try:
@@ -126,7 +126,7 @@ async def test_a_background_process_with_the_terminal_does_not_hold_the_end_up()
 
 
 @pytest.mark.full
-async def test_a_background_process_that_never_stops_talking_does_not_hold_the_end_up() -> None:
+async def test_a_background_process_that_never_stops_writing_does_not_delay_the_end() -> None:
     name = os.urandom(8).hex()
     script = "trap '' HUP; while :; do echo more; sleep 0.01; done & echo done"
     child = await bash(script, env={**ENV, MARKER: name})

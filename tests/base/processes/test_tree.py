@@ -86,7 +86,7 @@ async def test_cancelling_again_does_not_wait_for_the_grace_period() -> None:
 
 
 @pytest.mark.parametrize("turns", range(1, 9))
-async def test_cancelling_a_start_at_any_point_leaves_nothing_behind(turns: int) -> None:
+async def test_cancelling_a_start_at_any_point_leaves_no_process_behind(turns: int) -> None:
     name = os.urandom(8).hex()
 
     async def work() -> None:
@@ -118,14 +118,14 @@ async def test_a_program_may_clean_up_when_it_is_terminated() -> None:
         assert (await child.wait(), await child.output.read()) == (Exit(exit_code=7), b"cleaned\n")
 
 
-async def test_leaving_before_the_program_has_ended_terminates_it() -> None:
+async def test_leaving_the_context_before_the_program_has_ended_terminates_it() -> None:
     async with await bash("echo $$; exec sleep 300") as child:
         await child.output.readline()
 
     assert await child.wait() == Exit(signal=signal.SIGTERM)
 
 
-async def test_an_error_ends_what_an_ended_program_left_behind() -> None:
+async def test_an_exception_ends_background_processes_of_an_ended_program() -> None:
     background = 0
     with pytest.raises(ZeroDivisionError):
         async with await bash("sleep 300 & echo $!") as child:
@@ -135,7 +135,7 @@ async def test_an_error_ends_what_an_ended_program_left_behind() -> None:
     assert not alive(background)
 
 
-async def test_ending_spares_processes_of_others() -> None:
+async def test_terminating_a_program_does_not_end_other_processes() -> None:
     async with await bash("echo $$; exec sleep 300") as other, await bash("exit 0") as child:
         await other.output.readline()
         await child.wait()
@@ -152,7 +152,7 @@ def running(pid: int, parent: int, *, group: int = 0, started: str = "1") -> Pro
     return ProcessInfo(pid, parent, group, group, started=started, stopped=False, marked=False)
 
 
-def test_descendants_come_after_their_parents_and_others_not_at_all() -> None:
+def test_descendants_are_listed_after_their_parents_without_unrelated_processes() -> None:
     table = {
         each.pid: each for each in (running(4, 9), running(9, 2), running(2, 1), running(3, 1))
     }

@@ -39,7 +39,7 @@ def run(tmp_path: Path, capsys: Captured) -> Any:
     return ask
 
 
-def test_a_key_makes_it_ready(run: Any) -> None:
+def test_a_provider_with_an_api_key_is_ready(run: Any) -> None:
     assert run("check --provider groq", GROQ_API_KEY="k") == (0, "ready\n", "")
     assert run("check --provider groq --json", GROQ_API_KEY="k") == (
         0,
@@ -48,7 +48,7 @@ def test_a_key_makes_it_ready(run: Any) -> None:
     )
 
 
-def test_where_it_comes_from_is_reported_but_never_what_it_is(run: Any) -> None:
+def test_the_source_of_a_credential_is_reported_but_never_its_value(run: Any) -> None:
     code, out, err = run("check --provider groq --json --credentials", GROQ_API_KEY="secret")
 
     assert json.loads(out)["credentials"] == {"source": "GROQ_API_KEY"}
@@ -60,7 +60,7 @@ def test_where_it_comes_from_is_reported_but_never_what_it_is(run: Any) -> None:
     )
 
 
-def test_nothing_makes_it_not_ready_and_says_what_to_do(run: Any) -> None:
+def test_a_provider_without_credentials_is_not_ready_and_a_hint_is_printed(run: Any) -> None:
     assert run("check --provider groq") == (
         1,
         "not_ready\n",
@@ -81,7 +81,7 @@ def test_an_unknown_provider_is_not_ready(run: Any) -> None:
     assert reported == 'Unknown provider "gorq". Did you mean groq?\n'
 
 
-def test_a_model_stands_for_its_provider(run: Any) -> None:
+def test_the_provider_of_a_model_is_checked(run: Any) -> None:
     code, out, _ = run("check --model demo/tour --json")
 
     assert (code, json.loads(out)) == (0, {"status": "ready", "provider": "demo"})
@@ -100,7 +100,7 @@ def test_a_broken_store_is_invalid(run: Any, tmp_path: Path) -> None:
     )
 
 
-def test_without_a_target_it_is_2(run: Any) -> None:
+def test_a_check_without_a_target_exits_with_2(run: Any) -> None:
     assert run("check") == (
         2,
         "",
@@ -152,7 +152,7 @@ def test_secrets_are_printed_by_kind(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", ["--provider groq", "--provider unknown", "", "--model zzz"])
-def test_a_secret_that_is_not_there_is_1_and_prints_nothing(run: Any, words: str) -> None:
+def test_printing_a_missing_key_exits_with_1_and_prints_nothing(run: Any, words: str) -> None:
     code, out, err = run(f"print-api-key {words}")
 
     assert (code, out) == (1, "") and err.startswith("Error: ")
@@ -161,17 +161,17 @@ def test_a_secret_that_is_not_there_is_1_and_prints_nothing(run: Any, words: str
 @pytest.mark.parametrize(
     ("text", "value"), [("500ms", 0.5), ("30s", 30.0), ("5m", 300.0), ("2h", 7200.0)]
 )
-def test_times_are_typed_with_their_unit(text: str, value: float) -> None:
+def test_durations_are_parsed_with_their_unit(text: str, value: float) -> None:
     assert seconds(text) == value
 
 
 @pytest.mark.parametrize("text", ["5", "m", "-5m", "5 m", "1d"])
-def test_a_time_without_a_unit_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(PiError, match="Invalid --min-expiry"):
         seconds(text)
 
 
-def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
+def test_login_stores_a_key_and_logout_removes_it(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     path = cli.agent_dir / "auth.json"
 
@@ -188,7 +188,7 @@ def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
     assert again.out == f"No stored credentials for groq in {path}\n"
 
 
-def test_whose_credentials_to_forget_must_be_said(run: Any) -> None:
+def test_logout_without_a_provider_fails(run: Any) -> None:
     assert run("logout")[0] == 1
 
 
@@ -234,7 +234,7 @@ def _with_module(cli: Program, name: str, *, installed: bool) -> None:
     ),
 )
 @pytest.mark.parametrize("installed", [True, False])
-def test_a_cloud_is_ready_only_with_the_package_that_reads_its_credentials(
+def test_a_cloud_provider_is_ready_only_if_the_package_for_its_credentials_is_installed(
     tmp_path: Path,
     provider: str,
     module: str,

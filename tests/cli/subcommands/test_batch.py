@@ -142,7 +142,7 @@ def test_a_batch_is_resumed_with_more_tasks(batch: Batch) -> None:
         keep=4,
     ),
 )
-def test_what_cannot_be_run_is_refused_with_one_line(
+def test_invalid_arguments_are_rejected_without_a_traceback(
     batch: Batch, words: tuple[str, ...], message: str
 ) -> None:
     batch.tasks({"id": "a", "prompt": "x"})
@@ -157,7 +157,7 @@ def test_what_cannot_be_run_is_refused_with_one_line(
 
 
 @pytest.mark.full
-def test_the_budget_ends_a_batch_with_3(tmp_path: Path) -> None:
+def test_a_batch_that_exceeds_its_budget_exits_with_3(tmp_path: Path) -> None:
     batch = Batch(tmp_path, price=10.0)
     batch.tasks(*({"id": f"t{number}", "prompt": "x"} for number in range(15)))
 

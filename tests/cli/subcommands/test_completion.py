@@ -18,7 +18,9 @@ Find = Callable[[str, str], str]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_a_shell_names_everything(shell: str, capsys: Captured) -> None:
+def test_the_script_of_a_shell_contains_all_options_and_commands(
+    shell: str, capsys: Captured
+) -> None:
     assert main(["completion", shell], {}) == 0
 
     script = capsys.readouterr().out
@@ -28,7 +30,7 @@ def test_the_script_of_a_shell_names_everything(shell: str, capsys: Captured) ->
 
 
 @pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])
-def test_the_shell_must_be_one_that_is_known(words: list[str], capsys: Captured) -> None:
+def test_an_unknown_shell_is_rejected(words: list[str], capsys: Captured) -> None:
     assert main(["completion", *words], {}) == 1
 
     assert capsys.readouterr().err == (
@@ -57,7 +59,7 @@ def test_the_shell_must_be_one_that_is_known(words: list[str], capsys: Captured)
         ("install --lo", {"--local"}),
     ],
 )
-def test_bash_offers_what_fits(
+def test_bash_offers_the_matching_completions(
     tmp_path: Path, program: Find, typed: str, offered: set[str]
 ) -> None:
     folder = furnished(tmp_path)
@@ -76,7 +78,7 @@ def test_bash_offers_what_fits(
     assert set(finished.stdout.splitlines()) - {""} == offered
 
 
-def test_in_bash_an_attached_file_is_one_word(program: Find) -> None:
+def test_bash_treats_an_attached_file_as_one_word(program: Find) -> None:
     ask = f'COMP_WORDBREAKS=$" @=:"\n{bash()}\nprintf %s "$COMP_WORDBREAKS"'
 
     finished = subprocess.run(
@@ -126,7 +128,9 @@ print -r -- "$answer"
 @pytest.mark.parametrize(
     ("typed", "offered"), sampled([("-p @some", {"some file.txt"}), *OFFERED], 1)
 )
-def test_zsh_offers_what_fits(tmp_path: Path, program: Find, typed: str, offered: set[str]) -> None:
+def test_zsh_offers_the_matching_completions(
+    tmp_path: Path, program: Find, typed: str, offered: set[str]
+) -> None:
     shell, folder = program("zsh", "what zsh offers"), furnished(tmp_path)
     (tmp_path / "script").write_text(zsh())
 
@@ -144,7 +148,7 @@ def test_zsh_offers_what_fits(tmp_path: Path, program: Find, typed: str, offered
 
 
 @pytest.mark.parametrize(("typed", "offered"), [*OFFERED, ("-p @some", {"@some file.txt"})])
-def test_fish_offers_what_fits(
+def test_fish_offers_the_matching_completions(
     tmp_path: Path, program: Find, typed: str, offered: set[str]
 ) -> None:
     shell, folder = program("fish", "what fish offers"), furnished(tmp_path)
@@ -189,7 +193,7 @@ fi
     )
 
 
-def test_fish_offers_options_also_behind_the_value_of_another() -> None:
+def test_fish_offers_options_after_the_value_of_another_option() -> None:
     commands = " ".join(command.name for command in COMMANDS if not command.is_alias)
     lines = [line for line in fish().splitlines() if " -l model " in line and "auth" in line]
 

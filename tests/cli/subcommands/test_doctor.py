@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.cli.program import Program
 
 
-def test_a_new_home_lacks_credentials_but_nothing_is_broken(tmp_path: Path) -> None:
+def test_doctor_succeeds_in_a_new_home_without_credentials(tmp_path: Path) -> None:
     ended = Program.below(tmp_path, PI_OFFLINE="1").run("doctor")
 
     assert (ended.code, ended.err) == (0, "")
@@ -16,7 +16,7 @@ def test_a_new_home_lacks_credentials_but_nothing_is_broken(tmp_path: Path) -> N
     assert lines[-1] == "· update        not checked: disabled"
 
 
-def test_what_is_broken_makes_it_fail(tmp_path: Path) -> None:
+def test_doctor_fails_for_a_broken_settings_file(tmp_path: Path) -> None:
     cli = Program.below(tmp_path, PI_OFFLINE="1")
     path = cli.write("settings.json", "{nope")
 

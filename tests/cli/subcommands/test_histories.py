@@ -8,7 +8,7 @@ from tests.cli.program import Program
 from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 
 
-def test_importing_and_importing_again(tmp_path: Path) -> None:
+def test_a_second_import_changes_nothing(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     claude_conversation(str(cli.cwd)).write(cli.home)
     codex_conversation("/work/other").write(cli.home)
@@ -29,7 +29,7 @@ def test_importing_and_importing_again(tmp_path: Path) -> None:
     assert "A pixel" in cli.run("sessions").out
 
 
-def test_the_agent_must_be_known(tmp_path: Path) -> None:
+def test_importing_from_an_unknown_agent_fails(tmp_path: Path) -> None:
     ended = Program.below(tmp_path).run("import", "aider")
 
     assert ended.code != 0

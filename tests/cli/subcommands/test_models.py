@@ -19,7 +19,7 @@ def environ(home: Path, **more: str) -> dict[str, str]:
     return {"HOME": str(home), **NOWHERE, **more}
 
 
-def test_only_models_that_can_be_asked_are_listed(tmp_path: Path, capsys: Captured) -> None:
+def test_only_models_with_credentials_are_listed(tmp_path: Path, capsys: Captured) -> None:
     assert main(["models", "gpt-oss-20b"], environ(tmp_path, GROQ_API_KEY="k")) == 0
 
     head, first, *others = capsys.readouterr().out.splitlines()
@@ -28,14 +28,16 @@ def test_only_models_that_can_be_asked_are_listed(tmp_path: Path, capsys: Captur
     assert {line.split()[0] for line in others} <= {"groq"}
 
 
-def test_without_any_key_what_runs_here_is_listed(tmp_path: Path, capsys: Captured) -> None:
+def test_without_any_key_the_built_in_models_are_listed(tmp_path: Path, capsys: Captured) -> None:
     assert main(["models"], environ(tmp_path)) == 0
 
     rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
     assert rows == ["provider", "local", "demo"]
 
 
-def test_no_match_is_said_and_is_no_failure(tmp_path: Path, capsys: Captured) -> None:
+def test_a_search_without_a_match_is_reported_and_exits_with_0(
+    tmp_path: Path, capsys: Captured
+) -> None:
     assert main(["models", "zzz\x1b[31m"], environ(tmp_path)) == 0
 
     assert capsys.readouterr().out == 'No models matching "zzz"\n'
@@ -53,7 +55,7 @@ def test_a_broken_models_file_is_a_warning(tmp_path: Path, capsys: Captured) -> 
     )
 
 
-def test_ones_own_models_are_listed(tmp_path: Path, capsys: Captured) -> None:
+def test_models_of_the_models_file_are_listed(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "models.json").write_text(
         '{"providers": {"mine": {"baseUrl": "http://x", "api": "openai-completions",'
         ' "apiKey": "k", "models": [{"id": "m", "contextWindow": 2000000}]}}}'
@@ -77,7 +79,7 @@ def test_an_unknown_option_is_an_error(tmp_path: Path, capsys: Captured) -> None
     assert capsys.readouterr().err.startswith("Error: Unknown option: --bogus\n")
 
 
-def test_help_says_how_it_is_used(capsys: Captured) -> None:
+def test_help_prints_the_usage(capsys: Captured) -> None:
     assert main(["models", "--help"], {}) == 0
 
     assert capsys.readouterr().out.startswith("Usage\n  pi models [search] ")
@@ -91,7 +93,7 @@ def test_sizes_are_short(tokens: int, text: str) -> None:
     assert size(tokens) == text
 
 
-def test_a_table_without_models_is_its_head() -> None:
+def test_a_table_without_models_has_only_its_header() -> None:
     assert table([]) == "provider  model  context  max-out  thinking  images\n"
 
 
@@ -113,7 +115,9 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: the pull")
-def test_a_pull_that_fails_says_why_in_one_line(tmp_path: Path, capsys: Captured) -> None:
+def test_a_pull_that_fails_is_reported_with_its_reason_in_one_line(
+    tmp_path: Path, capsys: Captured
+) -> None:
     offline = {
         "PATH": os.environ["PATH"],
         "PIP_NO_INDEX": "1",

@@ -28,7 +28,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project that we are in."""
+    """The project folder."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -62,7 +62,7 @@ def pi(tmp_path: Path, site: Path, capsys: Captured) -> Run:
     return run
 
 
-def test_there_are_no_packages(pi: Run, tmp_path: Path) -> None:
+def test_no_installed_packages_are_reported_as_such(pi: Run, tmp_path: Path) -> None:
     for command in ("list", "config"):
         assert pi(command) == (0, "No packages installed.\n", "")
     assert pi("update", "--extensions") == (0, "No packages installed.\n", "")
@@ -93,7 +93,7 @@ def test_a_folder_is_installed_listed_and_removed(
     assert pi("uninstall", "../pk/x") == (1, "", "No matching package found for ../pk/x\n")
 
 
-def test_what_cannot_be_installed_is_reported_in_two_lines(pi: Run, agent: Path) -> None:
+def test_a_source_that_does_not_exist_is_reported(pi: Run, agent: Path) -> None:
     code, out, err = pi("install", "./nowhere")
 
     assert (code, out) == (1, "Installing ./nowhere...\n")
@@ -126,7 +126,9 @@ def test_a_projects_packages_are_read_only_when_it_is_trusted(
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_a_wheelhouse_is_named_from_where_we_are(pi: Run, site: Path) -> None:
+def test_a_relative_wheelhouse_path_is_resolved_from_the_current_folder(
+    pi: Run, site: Path
+) -> None:
     make_wheel(site / "dist", "pi-tips", "1.0", "pi_tips/skills/x/SKILL.md")
 
     code, _, err = pi("install", "pypi:pi-tips", PIP_NO_INDEX="1", PIP_FIND_LINKS="./dist")
@@ -134,7 +136,9 @@ def test_a_wheelhouse_is_named_from_where_we_are(pi: Run, site: Path) -> None:
     assert (code, err) == (0, "")
 
 
-def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Run, tmp_path: Path) -> None:
+def test_installing_a_package_without_resources_for_pi_prints_a_warning(
+    pi: Run, tmp_path: Path
+) -> None:
     make_package(tmp_path / "pk", "src/code.py")
 
     code, out, err = pi("install", "../pk")
@@ -143,7 +147,9 @@ def test_a_package_in_which_there_is_nothing_for_pi_is_warned_of(pi: Run, tmp_pa
     assert err == ("Warning: it has no extensions, skills, prompts or themes\n")
 
 
-def test_the_first_package_of_a_project_says_that_trust_is_needed(pi: Run, tmp_path: Path) -> None:
+def test_installing_a_package_in_an_untrusted_project_reports_that_it_is_not_trusted(
+    pi: Run, tmp_path: Path
+) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
 
     assert pi("install", "-l", "../pk")[2].startswith("The project is not trusted: ")
@@ -185,7 +191,7 @@ def test_one_package_is_updated(words: list[str], pi: Run, npm: FakeNpm) -> None
 
 
 @pytest.mark.parametrize("words", [[], ["self"], ["pi"], ["--self"]])
-def test_how_pi_itself_is_updated_is_said(words: list[str], pi: Run) -> None:
+def test_update_prints_how_to_update_pi_itself(words: list[str], pi: Run) -> None:
     code, out, err = pi("update", *words)
 
     assert (code, err) == (0, "")
@@ -204,7 +210,7 @@ def test_offline_no_request_is_sent(pi: Run) -> None:
     assert err.startswith("Error: https://h.dev/o/r has to be fetched, and pi is offline.\n")
 
 
-def test_models_are_asked_for(pi: Run) -> None:
+def test_update_models_fetches_the_available_models(pi: Run) -> None:
     code, out, err = pi("update", "--models", GROQ_API_KEY="k")
 
     assert (code, err) == (0, "")
@@ -248,7 +254,7 @@ def test_resources_are_shown_and_switched(pi: Run, agent: Path, tmp_path: Path) 
     ]
 
 
-def test_a_project_may_use_less_of_the_persons_packages(
+def test_a_project_can_switch_off_resources_of_user_packages(
     pi: Run, site: Path, tmp_path: Path
 ) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md skills/b/SKILL.md")
@@ -265,14 +271,14 @@ def test_a_project_may_use_less_of_the_persons_packages(
 
 
 @pytest.mark.parametrize("words", [["on"], ["on", "../pk"], ["list"], ["maybe", "../pk", "x"]])
-def test_a_choice_has_to_be_whole(words: list[str], pi: Run) -> None:
+def test_incomplete_config_arguments_print_the_usage(words: list[str], pi: Run) -> None:
     code, _, err = pi("config", *words)
 
     assert code == 1
     assert err.startswith("Error: Usage: `pi config`, or ")
 
 
-def test_what_a_package_does_not_have_cannot_be_switched(pi: Run, tmp_path: Path) -> None:
+def test_switching_a_resource_that_a_package_lacks_fails(pi: Run, tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     pi("install", "../pk")
 
@@ -281,7 +287,9 @@ def test_what_a_package_does_not_have_cannot_be_switched(pi: Run, tmp_path: Path
     assert (code, err.splitlines()[0]) == (1, "Error: The package has no skills/z.")
 
 
-def test_broken_settings_are_warned_of_and_left(pi: Run, agent: Path, tmp_path: Path) -> None:
+def test_a_broken_settings_file_is_reported_and_not_overwritten(
+    pi: Run, agent: Path, tmp_path: Path
+) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
     agent.mkdir(parents=True)
     (agent / "settings.json").write_text("{oops")
@@ -298,7 +306,7 @@ def test_broken_settings_are_warned_of_and_left(pi: Run, agent: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("number", "code"), sampled([(signal.SIGTERM, 143), (signal.SIGINT, -2)], keep=1)
 )
-def test_a_signal_ends_an_installation_and_leaves_what_was_there(
+def test_a_signal_ends_an_installation_without_changes(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     npm, cli = FakeNpm(tmp_path / "npm"), Program.below(tmp_path)
@@ -340,9 +348,7 @@ def test_every_distribution_is_named_with_its_version_before_it_is_installed(
     )
 
 
-def test_a_dependency_that_is_no_name_is_refused_in_one_line(
-    pi: Run, agent: Path, tmp_path: Path
-) -> None:
+def test_a_dependency_that_is_a_path_is_rejected(pi: Run, agent: Path, tmp_path: Path) -> None:
     folder = make_package(tmp_path / "pk", "skills/a/SKILL.md")
     (folder / "pyproject.toml").write_text("[project]\nname='x'\ndependencies=['../evil']\n")
 
@@ -374,7 +380,9 @@ def test_a_package_that_start_would_warn_of_is_refused(
 @pytest.mark.slow
 @needs_pty
 @pytest.mark.parametrize(("answer", "code"), sampled([("y\r", 0), ("\r", 1)], keep=1))
-def test_on_a_terminal_what_comes_is_a_question(tmp_path: Path, answer: str, code: int) -> None:
+def test_installing_on_a_terminal_asks_for_confirmation(
+    tmp_path: Path, answer: str, code: int
+) -> None:
     npm, cli = FakeNpm(tmp_path / "npm"), Program.below(tmp_path)
     npm.publish("tips", "1.0.0", "skills/a/SKILL.md")
     cli.write("settings.json", json.dumps({"npmCommand": [str(npm.program)]}))

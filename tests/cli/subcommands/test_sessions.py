@@ -14,7 +14,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A home with three sessions of this folder and one of another; ids as a person sees them."""
+    """A home with three sessions of this folder and one of another folder, with short ids."""
     monkeypatch.chdir(tmp_path)
     agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
     keep(location(agent_dir, here, at=1), "fix the tests", id="aaa-1")
@@ -46,7 +46,7 @@ def test_the_sessions_of_this_folder_are_listed_latest_first(
     ]
 
 
-def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
+def test_of_sessions_with_the_same_id_that_of_this_folder_is_used(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     agent_dir = Path(environ["HOME"]) / ".pi" / "agent"
@@ -63,7 +63,7 @@ def test_of_sessions_with_the_same_id_that_of_this_folder_is_meant(
     assert (first.exists(), second.exists()) == (False, True)
 
 
-def test_those_of_all_folders_come_with_their_folder(
+def test_sessions_of_all_folders_are_listed_with_their_folder(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     lines = out(capsys, environ, "--all")
@@ -72,7 +72,7 @@ def test_those_of_all_folders_come_with_their_folder(
     assert "  /elsewhere  other things" in lines[0]
 
 
-def test_words_find_sessions_by_title_or_by_what_was_said(
+def test_a_search_finds_sessions_by_title_or_message_text(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     (title,) = out(capsys, environ, "docs")
@@ -82,7 +82,9 @@ def test_words_find_sessions_by_title_or_by_what_was_said(
     assert match.endswith("about sharks")
 
 
-def test_no_session_is_said_and_is_no_failure(environ: dict[str, str], capsys: Captured) -> None:
+def test_no_matching_session_is_reported_and_exits_with_0(
+    environ: dict[str, str], capsys: Captured
+) -> None:
     here = environ["HOME"]
 
     assert out(capsys, environ, "zzzzz") == [
@@ -91,7 +93,7 @@ def test_no_session_is_said_and_is_no_failure(environ: dict[str, str], capsys: C
     assert out(capsys, environ, "--all", "zzzzz") == ['No sessions matching "zzzzz" anywhere']
 
 
-def test_programs_get_one_session_per_line(environ: dict[str, str], capsys: Captured) -> None:
+def test_json_output_has_one_session_per_line(environ: dict[str, str], capsys: Captured) -> None:
     first, *_ = map(json.loads, out(capsys, environ, "--json"))
 
     assert first.pop("path").endswith("_b-3.jsonl")
@@ -161,7 +163,7 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
         (["export"], "an id"),
     ],
 )
-def test_what_is_missing_is_said(
+def test_missing_arguments_are_named(
     environ: dict[str, str], capsys: Captured, words: list[str], missing: str
 ) -> None:
     message = f"Error: `pi sessions {words[0]}` needs {missing}\nSee `pi sessions -h`.\n"

@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class Editor:
-    """The client side: requests in order, what arrives meanwhile is kept."""
+    """The client: sends requests in order and keeps messages that arrive meanwhile."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer

@@ -1,4 +1,4 @@
-"""What the agent asks of the editor: files, terminals, permissions, forms."""
+"""Requests of the agent to the editor: files, terminals, permissions, forms."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ async def test_cancel_kills_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-async def test_an_editor_without_a_terminal_for_it_leaves_the_command_to_the_agent(
+async def test_a_command_runs_in_pi_if_the_editor_cannot_create_a_terminal(
     tmp_path: Path,
 ) -> None:
     async with editing(tmp_path, calls_bash("echo here"), says("ok")) as editor:
@@ -195,7 +195,7 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
 
 
 @pytest.mark.full
-async def test_cancel_while_the_user_is_asked(tmp_path: Path) -> None:
+async def test_cancel_while_a_permission_is_requested(tmp_path: Path) -> None:
     async with editing(tmp_path, calls("write", path="new.txt", content="new")) as editor:
         editor.handlers["session/request_permission"] = lambda params: None
         session = await editor.open()

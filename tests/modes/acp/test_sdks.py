@@ -30,7 +30,7 @@ TASKS = [{"op": "init", "list": [{"phase": "Work", "items": ["read", "write"]}]}
 
 
 def script() -> list[Answer]:
-    """What the model says to the prompts of both clients, in order."""
+    """The answers of the model to the prompts of both clients, in order."""
     return [
         thinks("Hm.", "Hel", "lo"),
         calls("edit", path="a.txt", edits=BETA),

@@ -51,7 +51,7 @@ async def test_a_session_from_initialize_to_the_answer(tmp_path: Path) -> None:
         assert editor.peer.errors == ""
 
 
-async def test_requests_that_cannot_be_answered_have_codes(tmp_path: Path) -> None:
+async def test_invalid_requests_are_answered_with_error_codes(tmp_path: Path) -> None:
     async with editing(tmp_path) as editor:
         early = await editor.ask("session/new", cwd=str(tmp_path), mcpServers=[])
         await editor.result("initialize", protocolVersion=99)
@@ -72,7 +72,9 @@ async def test_requests_that_cannot_be_answered_have_codes(tmp_path: Path) -> No
 
 
 @pytest.mark.full
-async def test_garbage_is_answered_and_ends_nothing(tmp_path: Path) -> None:
+async def test_invalid_lines_are_answered_with_errors_and_the_server_continues(
+    tmp_path: Path,
+) -> None:
     lines = [b"garbage", b"\xff\xfe{}", b"[1]", b'{"id":5}', b"null", b'{"method":7}']
     async with editing(tmp_path) as editor:
         await editor.peer.send_bytes(b"".join(line + b"\n" for line in lines))
@@ -315,7 +317,7 @@ async def test_no_model_requires_authentication(tmp_path: Path) -> None:
         assert refused["error"]["code"] == -32000
 
 
-async def test_what_the_mode_refuses_on_the_command_line(tmp_path: Path) -> None:
+async def test_acp_mode_rejects_continue_on_the_command_line(tmp_path: Path) -> None:
     async with editing(tmp_path, arguments=("--continue",)) as editor:
         assert await editor.peer.ended() == 1
         assert "--continue is not supported in ACP mode" in editor.peer.errors

@@ -50,7 +50,7 @@ class Comparison:
         return found + self._compare("", recorded, ours)
 
     def _time(self, ours: Json) -> list[str]:
-        """Every event shows how long its session goes on; answers and the header do not."""
+        """Every event has the time since its session began; responses and the header do not."""
         since = ours.pop("since_session_ms", None)
         expected = ours["type"] not in ("response", "session")
         if expected != isinstance(since, int):

@@ -1,4 +1,4 @@
-"""A loopback server that gives recorded answers, piece by piece as the replay goes on."""
+"""A loopback server that sends recorded answers piece by piece during the replay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ModelServer:
 
     @property
     def unasked(self) -> tuple[int, int]:
-        """How many answers, and how many summaries, no one has asked for."""
+        """The numbers of answers and of summaries that were not requested."""
         return len(self._answers), len(self._summaries)
 
     async def allow(self, place: int) -> None:

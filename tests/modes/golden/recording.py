@@ -98,7 +98,7 @@ def joined_pieces(earlier: Json, later: Json) -> Json | None:
 
 
 def says_nothing(record: Json) -> bool:
-    """Whether a record shows of a delta without text, which ours leaves out."""
+    """Whether a record is a delta without text, which pi does not emit."""
     event = record.get("assistantMessageEvent", {})
     return "delta" in event and not event["delta"]
 

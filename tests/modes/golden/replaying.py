@@ -26,7 +26,7 @@ from tests.modes.golden.recording import Json, Sent, Step, joined_pieces, says_n
 from tests.modes.golden.replay_home import ReplayHome
 
 TIMEOUT_SECONDS = 10.0
-"""Seconds after which a record that does not come will never come."""
+"""Seconds after which a missing record fails the replay."""
 LONG = 1.0
 """Waits from this many seconds on are over when the replay reports it."""
 _UNORDERED = ("tool_execution_update", "tool_execution_end")

@@ -78,7 +78,7 @@ def summary() -> Answer:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("tool-hooks-chain")
-async def test_what_handlers_answer_has_the_recorded_effect(tmp_path: Path) -> None:
+async def test_results_of_extension_handlers_have_the_recorded_effect(tmp_path: Path) -> None:
     replay = await replayed("extension-hook-results", "ret", tmp_path / "lab", skill=True)
 
     assert (replay.differing, replay.equal) == ({}, 207)

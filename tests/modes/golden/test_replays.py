@@ -118,7 +118,7 @@ async def replayed(
 @pytest.mark.slow
 @pytest.mark.behaviour("prompt-answers-once")
 @pytest.mark.behaviour("stream-events-are-complete")
-async def test_an_rpc_client_of_the_original_sees_what_it_is_used_to(
+async def test_rpc_mode_emits_the_records_of_the_original_pi(
     recording: str,
     name: str | None,
     settings: Json,
@@ -160,7 +160,7 @@ async def json_lines(steps: list[Step], lab_folder: Path, *arguments: str) -> li
         keep=1,
     ),
 )
-async def test_a_reader_of_json_mode_sees_what_it_is_used_to(
+async def test_json_mode_emits_the_records_of_the_original_pi(
     recording: str,
     arguments: list[str],
     tmp_path: Path,

@@ -22,7 +22,7 @@ from pi.tui.completion.sources import Command
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 SECONDS = 30.0
-"""Longer than anything here takes; a test that waits so long has failed."""
+"""Seconds after which a wait has failed."""
 
 
 class FewCommands:
@@ -40,13 +40,13 @@ class FewCommands:
         ]
 
     def find(self, name: str, arguments: str) -> Coroutine[Any, Any, None] | None:
-        """Those, and a few that keys lead to."""
+        """Find one of the few known commands."""
         if name not in ("model", "quit", "tree", "copy"):
             return None
         return self._run(name, arguments)
 
     def prompt(self, name: str, arguments: str) -> str | None:
-        """None of them stands for a prompt."""
+        """None of the commands has a prompt."""
         return None
 
     async def _run(self, name: str, arguments: str) -> None:
@@ -56,14 +56,14 @@ class FewCommands:
 
 
 class Gate:
-    """A pipe in the project: who reads it waits until it is opened."""
+    """A pipe in the project; a reader waits until it is opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         os.mkfifo(path)
 
     async def open(self, text: str = "") -> None:
-        """Wait for the reader, give it something to read, and let it go on."""
+        """Wait for the reader and write something, so that it continues."""
         async with asyncio.timeout(SECONDS):
             fd = await self._reached()
         with os.fdopen(fd, "w") as pipe:
@@ -155,12 +155,12 @@ class AppFixture:
 
     @property
     def screen(self) -> str:
-        """What a person sees."""
+        """The visible screen."""
         return "\n".join(self.terminal.screen).rstrip()
 
     @property
     def tape(self) -> str:
-        """What a person can scroll through."""
+        """The scrollback and the screen."""
         return "\n".join(self.terminal.tape).rstrip()
 
     @property
@@ -195,7 +195,7 @@ class AppFixture:
         await self.until(lambda: text not in self.screen)
 
     async def asks(self, text: str, answer: str) -> None:
-        """Say something, see the answer, and wait until all is done and painted."""
+        """Send a prompt, wait for the answer, and wait until everything is painted."""
         self.send(text)
         await self.sees(answer)
         await self.rests()
@@ -207,7 +207,7 @@ class AppFixture:
         await self.quiet()
 
     async def quiet(self) -> None:
-        """Until all is painted, and nothing more comes."""
+        """Wait until everything is painted and no more output follows."""
         tui, written = self.app._frame.tui, -1
         while written != len(self.terminal.output) or not tui.is_painted:
             written = len(self.terminal.output)
@@ -224,7 +224,7 @@ class AppFixture:
         return opened
 
     def gate(self) -> Gate:
-        """Something for a command to wait at: ``cat gate`` ends when it is opened."""
+        """Make a pipe on which a command can wait: ``cat gate`` ends when it is opened."""
         return Gate(self.fixture.cwd / "gate")
 
     async def _open(self, opening: OpenContext) -> OpenedSession:

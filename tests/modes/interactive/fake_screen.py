@@ -141,7 +141,7 @@ class FakeScreen:
                 await self._changed.wait()
 
     async def until(self, fits: Callable[[str], bool]) -> None:
-        """Until what is to be seen is as wanted."""
+        """Wait until the condition holds for the shown text."""
         async with asyncio.timeout(30):
             while not (self._stack and fits(self.text())):
                 self._changed.clear()
@@ -236,13 +236,13 @@ class FakeScreen:
 
 
 class FakePort:
-    """Just settings: for dialogs that ask nothing else."""
+    """A session facade with settings only, for dialogs that need nothing else."""
 
     def __init__(self) -> None:
         self.settings = Settings.in_memory()
 
 
 async def settle() -> None:
-    """Let everything run that can."""
+    """Let all ready tasks run."""
     for _ in range(20):
         await asyncio.sleep(0)

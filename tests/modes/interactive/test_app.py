@@ -9,7 +9,7 @@ from pi.modes.interactive.startup import OpenContext
 from tests.modes.interactive.app_fixture import AppFixture
 
 
-async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None:
+async def test_the_application_can_be_quit_before_the_session_is_open(tmp_path: Path) -> None:
     for key in ("\x04", "\x03"):
         app_fixture = AppFixture(tmp_path)
         app_fixture.held_back()
@@ -23,7 +23,7 @@ async def test_one_can_leave_before_the_session_is_there(tmp_path: Path) -> None
         assert app_fixture.hint == ""
 
 
-async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_path: Path) -> None:
+async def test_an_unexpected_exception_is_reported_with_the_path_of_the_log(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
 
     async def broken() -> None:
@@ -38,7 +38,7 @@ async def test_something_unexpected_is_reported_with_the_place_of_the_log(tmp_pa
 
 
 @pytest.mark.parametrize("problem", [PiError("No such session."), ZeroDivisionError("a bug")])
-async def test_without_a_session_the_application_ends_and_keeps_what_was_typed(
+async def test_if_the_session_cannot_be_opened_the_application_ends_and_keeps_the_draft(
     tmp_path: Path, problem: Exception
 ) -> None:
     app_fixture = AppFixture(tmp_path)

@@ -29,7 +29,7 @@ def test_small_or_expected_misses_are_not_reported() -> None:
     assert watch.handle_event(answer(write=9000, model="other")) == ""
 
 
-def test_another_input_has_nothing_to_miss() -> None:
+def test_no_cache_miss_is_reported_after_a_compaction() -> None:
     watch = CacheMissDetector()
     watch.handle_event(answer(write=9000))
     watch.handle_event(CompactionEnd(reason="manual", aborted=False, will_retry=False))

@@ -25,7 +25,7 @@ Newest first.
 """
 
 
-def test_only_what_is_new_is_given_newest_first() -> None:
+def test_only_newer_changes_are_returned_newest_first() -> None:
     assert changes_since(TEXT, "0.9.0") == (
         "## [0.10.0] - 2026-11-01\n\n### Added\n\n- Tabs.\n\n## [0.9.1]\n\n- A fix."
     )

@@ -56,7 +56,7 @@ async def test_a_picture_that_cannot_be_used_is_reported(tmp_path: Path) -> None
     await paste_shows(tmp_path, script, reported)
 
 
-async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
+async def test_text_selected_with_the_mouse_is_copied(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
     app_fixture.fixture.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
     app_fixture.lines = ("some words to copy",)
@@ -67,7 +67,7 @@ async def test_what_is_marked_with_the_mouse_is_copied(tmp_path: Path) -> None:
         assert any("\x1b]52;c;" in data for data in app_fixture.terminal.output)
 
 
-async def test_what_is_marked_is_copied_by_a_key_for_who_wants_that(tmp_path: Path) -> None:
+async def test_selected_text_is_copied_by_a_key_if_copy_on_select_is_off(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
     settings = '{"tuiMode": "fullscreen", "fullscreenCopyOnSelect": false}'
     app_fixture.fixture.write(".pi/agent/settings.json", settings)
@@ -84,7 +84,7 @@ async def test_what_is_marked_is_copied_by_a_key_for_who_wants_that(tmp_path: Pa
         await app_fixture.loses("draft")
 
 
-async def test_a_picture_that_is_dropped_goes_with_the_message(tmp_path: Path) -> None:
+async def test_a_dropped_picture_is_sent_with_the_message(tmp_path: Path) -> None:
     path = tmp_path / "my picture.png"
     path.write_bytes(picture("PNG"))
     app_fixture = AppFixture(tmp_path, says("I see."))
@@ -132,7 +132,7 @@ async def test_pasting_an_image_warns_if_the_model_will_not_see_it(
         await app_fixture.sees("\n[image #1]\n")
 
 
-async def test_why_a_picture_is_not_seen_depends_on_who_answers(tmp_path: Path) -> None:
+async def test_the_reason_why_images_are_unsupported_depends_on_the_model(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     models = (
         replace(FAUX_MODEL, id="sees", input=("text", "image")),
@@ -166,14 +166,14 @@ async def test_keys_are_handled_after_an_unreadable_image(
         await app_fixture.sees("\ntyped on\n")
 
 
-async def test_a_path_that_is_no_picture_is_pasted_as_it_is(tmp_path: Path) -> None:
+async def test_a_path_that_is_not_a_picture_is_pasted_as_text(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("\x1b[200~/nowhere/a.png\x1b[201~")
         await app_fixture.sees("\n/nowhere/a.png\n")
 
 
-async def test_a_picture_stays_large_if_the_user_wants_that(tmp_path: Path) -> None:
+async def test_a_large_picture_is_not_resized_if_auto_resize_is_off(tmp_path: Path) -> None:
     path = tmp_path / "large.png"
     PillowImage.new("L", (3000, 10)).save(path)
     app_fixture = AppFixture(tmp_path, says("I see."))

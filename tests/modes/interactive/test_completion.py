@@ -10,7 +10,7 @@ from tests.screens.extended_app import extended
 
 
 @pytest.mark.parametrize("with_skills", [True, False])
-async def test_commands_templates_and_skills_are_offered_if_they_are_requested(
+async def test_commands_and_templates_are_offered_and_skills_if_enabled(
     tmp_path: Path, *, with_skills: bool
 ) -> None:
     app_fixture = AppFixture(tmp_path, rows=40)

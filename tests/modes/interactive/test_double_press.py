@@ -4,7 +4,7 @@ from pi.modes.interactive.layout import TWICE_SECONDS, DoublePressDetector
 from pi.testing import FakeClock
 
 
-async def test_two_presses_in_time_count_once_as_two() -> None:
+async def test_two_presses_in_time_are_one_double_press() -> None:
     clock = FakeClock()
     presses = DoublePressDetector(clock)
 
@@ -15,7 +15,7 @@ async def test_two_presses_in_time_count_once_as_two() -> None:
     assert (first, others) == (False, [True, False])
 
 
-async def test_a_late_press_is_a_first_one_again() -> None:
+async def test_a_late_press_counts_as_a_first_press() -> None:
     clock = FakeClock()
     presses = DoublePressDetector(clock)
 

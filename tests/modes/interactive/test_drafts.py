@@ -9,7 +9,7 @@ def drafts(tmp_path: Path, name: str, cwd: str = "/project") -> Drafts:
     return Drafts(tmp_path, Path(cwd), name=name)
 
 
-def test_a_draft_that_was_left_behind_is_found_once(tmp_path: Path) -> None:
+def test_a_draft_of_an_ended_program_is_recovered_once(tmp_path: Path) -> None:
     gone = drafts(tmp_path, "a")
     gone.save("half a thought")
     gone.close(keep=True)
@@ -20,7 +20,7 @@ def test_a_draft_that_was_left_behind_is_found_once(tmp_path: Path) -> None:
     found.close()
 
 
-def test_a_draft_of_a_program_that_lives_is_left_alone(tmp_path: Path) -> None:
+def test_a_draft_of_a_running_program_is_not_recovered(tmp_path: Path) -> None:
     living = drafts(tmp_path, "a")
     living.save("mine")
 
@@ -28,7 +28,7 @@ def test_a_draft_of_a_program_that_lives_is_left_alone(tmp_path: Path) -> None:
     living.close()
 
 
-def test_drafts_of_other_folders_are_left_alone(tmp_path: Path) -> None:
+def test_drafts_of_other_folders_are_not_recovered(tmp_path: Path) -> None:
     in_another_place = drafts(tmp_path, "a", "/other")
     in_another_place.save("theirs")
     in_another_place.close(keep=True)
@@ -36,7 +36,7 @@ def test_drafts_of_other_folders_are_left_alone(tmp_path: Path) -> None:
     assert drafts(tmp_path, "b").recover() is None
 
 
-def test_nothing_is_left_when_it_was_sent(tmp_path: Path) -> None:
+def test_no_draft_file_is_left_after_the_text_was_sent(tmp_path: Path) -> None:
     own = drafts(tmp_path, "a")
     own.save("text")
     own.save("")
@@ -45,7 +45,7 @@ def test_nothing_is_left_when_it_was_sent(tmp_path: Path) -> None:
     assert list((tmp_path / "drafts").iterdir()) == []
 
 
-def test_a_draft_is_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_draft_file_is_private(tmp_path: Path) -> None:
     own = drafts(tmp_path, "a")
     own.save("secret")
 
@@ -54,7 +54,7 @@ def test_a_draft_is_for_its_owner_only(tmp_path: Path) -> None:
     own.close()
 
 
-def test_a_disk_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
+def test_an_unwritable_drafts_folder_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "drafts").write_text("a file where a folder should be")
     own = drafts(tmp_path, "a")
 

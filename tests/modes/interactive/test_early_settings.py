@@ -37,7 +37,7 @@ def test_the_file_is_read(tmp_path: Path, encoding: str) -> None:
     assert early_settings(tmp_path) == EarlySettings(theme="light")
 
 
-def test_a_broken_file_is_as_good_as_none(tmp_path: Path) -> None:
+def test_a_broken_settings_file_gives_the_defaults(tmp_path: Path) -> None:
     assert early_settings(tmp_path) == EarlySettings()
     for broken in (b'{"editorPaddingX": "wide"}', b'{"theme": "\xff"}', b'{"a":' * 100_000):
         (tmp_path / "settings.json").write_bytes(broken)

@@ -9,7 +9,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 CTRL_C, UP = "\x03", "\x1b[A"
 
 
-async def test_ctrl_c_is_the_same_before_there_is_a_session(tmp_path: Path) -> None:
+async def test_ctrl_c_works_the_same_before_the_session_is_open(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.held_back()
     async with app_fixture.starting():
@@ -23,7 +23,7 @@ async def test_ctrl_c_is_the_same_before_there_is_a_session(tmp_path: Path) -> N
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_the_key_that_is_pressed_twice_is_named_as_it_is_bound(tmp_path: Path) -> None:
+async def test_the_exit_hint_names_the_bound_key(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/keybindings.json", '{"app.clear": "ctrl+q"}')
     async with app_fixture.running():

@@ -11,7 +11,7 @@ from pi.modes.interactive.app_ui import EditorFailed, edit_text, editor_command
 ENV = {"PATH": "/usr/bin:/bin"}
 
 
-def test_the_setting_beats_the_variables_and_those_the_default() -> None:
+def test_the_setting_overrides_the_variables_and_these_override_the_default() -> None:
     environ = {"VISUAL": "vi -n", "EDITOR": "ed"}
 
     assert editor_command("code --wait", environ, "linux") == ["code", "--wait"]
@@ -21,7 +21,7 @@ def test_the_setting_beats_the_variables_and_those_the_default() -> None:
     assert editor_command(None, {}, "win32") == ["notepad"]
 
 
-def test_a_blank_request_is_none_and_an_open_quotation_is_reported() -> None:
+def test_a_blank_setting_is_ignored_and_an_unclosed_quotation_is_reported() -> None:
     assert editor_command(" ", {"EDITOR": "ed"}, "linux") == ["ed"]
 
     with pytest.raises(EditorFailed, match="No closing quotation"):
@@ -44,7 +44,7 @@ def script(tmp_path: Path, code: str) -> list[str]:
     return [sys.executable, str(path)]
 
 
-async def test_the_text_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+async def test_the_saved_text_is_returned(tmp_path: Path) -> None:
     command = script(tmp_path, "path.write_text(path.read_text().upper() + '\\n')")
 
     edited = await edit_text("häh\nb", command, suffix=".md", cwd=tmp_path, env=ENV)
@@ -52,7 +52,7 @@ async def test_the_text_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert edited == "HÄH\nB"
 
 
-async def test_an_editor_that_gives_up_is_reported(tmp_path: Path) -> None:
+async def test_an_editor_that_exits_with_an_error_is_reported(tmp_path: Path) -> None:
     command = script(tmp_path, "sys.exit(1)")
 
     with pytest.raises(EditorFailed, match="ended with code 1"):
@@ -69,7 +69,7 @@ async def test_an_editor_that_is_killed_is_reported_by_the_name_of_the_signal(
         await edit_text("text", command, suffix=".md", cwd=tmp_path, env=ENV)
 
 
-async def test_an_editor_that_takes_the_file_away_is_reported(tmp_path: Path) -> None:
+async def test_an_editor_that_deletes_the_file_is_reported(tmp_path: Path) -> None:
     command = script(tmp_path, "path.unlink()")
 
     with pytest.raises(EditorFailed, match="The text is unchanged"):
@@ -84,7 +84,7 @@ async def test_a_missing_folder_does_not_prevent_editing(tmp_path: Path) -> None
     assert edited == "new"
 
 
-async def test_an_editor_that_is_not_there_is_reported(tmp_path: Path) -> None:
+async def test_a_missing_editor_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SpawnFailed) as reported:
         await edit_text("text", ["no-such-editor"], suffix=".md", cwd=tmp_path, env=ENV)
 

@@ -9,11 +9,11 @@ from pi.tui.terminal import Capabilities
 FOUND = Capabilities(images="kitty", hyperlinks=True)
 
 
-def test_without_requests_the_terminal_is_as_it_was_found() -> None:
+def test_without_settings_the_detected_capabilities_are_unchanged() -> None:
     assert apply_terminal_settings(FOUND, EarlySettings()) is FOUND
 
 
-def test_settings_beat_what_was_found() -> None:
+def test_settings_override_detected_capabilities() -> None:
     terminal = EarlyTerminal(hyperlinks=False, true_color=True, images=False)
     settings = EarlySettings(terminal=terminal, show_hardware_cursor=True)
 
@@ -22,7 +22,7 @@ def test_settings_beat_what_was_found() -> None:
     )
 
 
-def test_who_wants_no_colours_gets_none() -> None:
+def test_a_terminal_without_colours_gets_none_despite_the_setting() -> None:
     found = replace(FOUND, colours=ColourDepth.NONE)
     settings = EarlySettings(terminal=EarlyTerminal(true_color=True))
 

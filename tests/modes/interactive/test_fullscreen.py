@@ -1,4 +1,4 @@
-"""How it looks and scrolls is notified in ``tests/screens/test_fullscreen.py``."""
+"""For drawing and scrolling see ``tests/screens/test_fullscreen.py``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fullscreen(*, is_typing: bool) -> Fullscreen:
     )
 
 
-def test_the_first_rows_of_what_was_said_can_be_jumped_to() -> None:
+def test_the_first_rows_of_messages_are_anchors() -> None:
     made = fullscreen(is_typing=True)
 
     made.view.render_in(40, 3)
@@ -33,7 +33,7 @@ def test_the_first_rows_of_what_was_said_can_be_jumped_to() -> None:
     assert made.view.anchors == [0, 5]
 
 
-def test_keys_are_the_dialogs_while_one_is_open() -> None:
+def test_scroll_keys_are_left_to_an_open_dialog() -> None:
     page_up = "\x1b[5~"
 
     assert fullscreen(is_typing=False)._listen(page_up) is None

@@ -1,4 +1,4 @@
-"""Escape, Ctrl+C and the others are reported as stories in ``tests/screens/test_keys.py``."""
+"""For Escape, Ctrl+C and the other keys see ``tests/screens/test_keys.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.modes.interactive.app_fixture import AppFixture
 
 
-async def test_a_key_that_is_bound_anew_works_at_once(tmp_path: Path) -> None:
+async def test_a_rebound_key_runs_its_action(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/keybindings.json", '{"app.session.tree": "ctrl+e"}')
     async with app_fixture.running():

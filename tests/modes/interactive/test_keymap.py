@@ -22,7 +22,7 @@ def test_the_file_is_followed(tmp_path: Path) -> None:
     assert keymap.keys("app.suspend") == ()
 
 
-def test_what_is_wrong_is_reported(tmp_path: Path) -> None:
+def test_invalid_files_and_conflicting_keys_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "keybindings.json"
 
     for broken in (b"{", b'{"app.exit": "\xff"}', b"[" * 100_000):

@@ -22,7 +22,7 @@ def test_secrets_do_not_get_into_the_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
-def test_the_log_is_for_its_owner_only_also_after_it_was_rotated(tmp_path: Path) -> None:
+def test_the_log_is_private_even_after_rotation(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     stop = start_log(tmp_path, {})
     try:
@@ -49,7 +49,7 @@ def test_tracebacks_are_masked_too(tmp_path: Path) -> None:
     assert "ghp_" not in text
 
 
-def test_what_extensions_redact_does_not_get_into_the_log(tmp_path: Path) -> None:
+def test_text_redacted_by_extensions_is_not_logged(tmp_path: Path) -> None:
     def redact(text: str) -> str:
         logging.getLogger("pi.test").info("redacting")
         return text.replace("Ada", "someone")
@@ -112,7 +112,7 @@ def test_an_invalid_record_does_not_raise(tmp_path: Path) -> None:
     assert reported == ["{'no': 'text'}"]
 
 
-def test_nothing_is_written_once_it_has_ended(tmp_path: Path) -> None:
+def test_nothing_is_logged_after_the_log_was_stopped(tmp_path: Path) -> None:
     start_log(tmp_path, {})()
 
     logging.getLogger("pi.test").error("too late")
@@ -131,7 +131,7 @@ def test_a_log_that_cannot_be_written_is_ignored(
     assert capsys.readouterr() == ("", "")
 
 
-def test_where_no_directory_can_be_made_there_is_no_log(tmp_path: Path) -> None:
+def test_a_log_directory_that_cannot_be_created_is_ignored(tmp_path: Path) -> None:
     in_the_way = tmp_path / "agent"
     in_the_way.write_text("a file\n")
     end = start_log(in_the_way / "below", {})
@@ -165,7 +165,7 @@ def test_a_secret_that_is_stored_later_does_not_get_into_the_log(tmp_path: Path)
     assert "second [redacted]" in text
 
 
-def test_frames_are_logged_only_for_who_asks_for_it(tmp_path: Path) -> None:
+def test_frames_are_logged_only_with_pi_debug_redraw(tmp_path: Path) -> None:
     for folder, environ in (("off", {}), ("on", {"PI_DEBUG_REDRAW": "1"})):
         stop = start_log(tmp_path / folder, environ)
         Screen(10, 5).paint(Frame(["a"], 1))

@@ -17,7 +17,7 @@ async def with_credentials(on: CommandFixture, credential: object) -> None:
     await on.session.set_model("anthropic/claude-sonnet-4-5")
 
 
-async def test_who_uses_a_plan_is_warned_unless_they_want_no_warning(tmp_path: Path) -> None:
+async def test_a_user_of_a_plan_is_warned_unless_the_warning_is_disabled(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await with_credentials(on, LOGIN)
         await warn_about_extra_billing(on.screen)

@@ -1,4 +1,4 @@
-"""Choosing what of the packages is used."""
+"""Switching resources of packages on and off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RESOURCES = [
 
 
 class ResourceFixture:
-    """Notes what is switched; ``fails`` has it fail."""
+    """Records switched resources; ``fails`` makes switching fail."""
 
     def __init__(self) -> None:
         self.terminal = VirtualTerminal(80, 24)

@@ -27,7 +27,7 @@ def asking(*names: str) -> Callable[[Callable[[str], None]], Component]:
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_a_dialog_takes_the_place_of_the_editor_and_the_draft_stays(tmp_path: Path) -> None:
+async def test_a_dialog_replaces_the_editor_and_the_draft_is_kept(tmp_path: Path) -> None:
     async with AppFixture(tmp_path).running() as app_fixture:
         assert app_fixture.commands is not None
         ui = app_fixture.commands.ui
@@ -89,7 +89,7 @@ async def test_an_overlay_lies_over_everything(tmp_path: Path) -> None:
         await app_fixture.loses("→ over")
 
 
-async def test_what_is_said_in_passing_goes_and_what_went_wrong_stays(tmp_path: Path) -> None:
+async def test_transient_notices_are_replaced_and_errors_are_kept(tmp_path: Path) -> None:
     async with AppFixture(tmp_path).running() as app_fixture:
         assert app_fixture.commands is not None
         ui = app_fixture.commands.ui
@@ -103,7 +103,7 @@ async def test_what_is_said_in_passing_goes_and_what_went_wrong_stays(tmp_path: 
         assert "a table" in app_fixture.screen
 
 
-async def test_work_of_a_command_is_shown_while_it_goes_on(tmp_path: Path) -> None:
+async def test_the_progress_of_a_command_is_shown_until_it_ends(tmp_path: Path) -> None:
     async with AppFixture(tmp_path).running() as app_fixture:
         assert app_fixture.commands is not None
         ui = app_fixture.commands.ui

@@ -19,7 +19,7 @@ from tests.modes.interactive.transcript.looks import look, plain
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_what_cannot_be_sent_comes_back_into_the_editor(tmp_path: Path) -> None:
+async def test_a_prompt_that_cannot_be_sent_is_restored_in_the_editor(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
     async with app_fixture.running():
         assert app_fixture.session is not None
@@ -87,7 +87,9 @@ async def test_an_unknown_command_is_refused_and_stays_in_the_editor(
         "what is /clearr?",
     ],
 )
-async def test_what_looks_like_no_command_is_sent_as_it_is(tmp_path: Path, typed: str) -> None:
+async def test_text_that_does_not_look_like_a_command_is_sent_unchanged(
+    tmp_path: Path, typed: str
+) -> None:
     async with FullApp(tmp_path, says("What?")).running() as app_fixture:
         app_fixture.send(typed)
         await app_fixture.sees(f"▌ {typed}")
@@ -105,7 +107,7 @@ def extension(pi):
 """
 
 
-async def test_handlers_of_input_come_before_the_refusal(tmp_path: Path) -> None:
+async def test_input_handlers_run_before_unknown_commands_are_rejected(tmp_path: Path) -> None:
     app_fixture = FullApp(tmp_path, says("What?"))
     app_fixture.fixture.write(".pi/agent/extensions/takes.py", TAKES)
     async with app_fixture.running():
@@ -116,7 +118,7 @@ async def test_handlers_of_input_come_before_the_refusal(tmp_path: Path) -> None
         assert "Unknown command" not in app_fixture.tape
 
 
-async def test_a_command_that_stands_for_a_prompt_is_sent_as_that(tmp_path: Path) -> None:
+async def test_a_command_with_a_prompt_sends_that_prompt(tmp_path: Path) -> None:
     async with FullApp(tmp_path, says("Fine.")).running() as app_fixture:
         app_fixture.send("/review the last commit")
         await app_fixture.sees("Fine.")
@@ -126,7 +128,7 @@ async def test_a_command_that_stands_for_a_prompt_is_sent_as_that(tmp_path: Path
         assert "the last commit" in sent
 
 
-async def test_the_users_template_comes_before_a_command_that_yields(tmp_path: Path) -> None:
+async def test_a_template_of_the_user_overrides_a_command_that_yields(tmp_path: Path) -> None:
     app_fixture = FullApp(tmp_path, says("Mine."), says("Yours."))
     app_fixture.fixture.write(".pi/agent/prompts/review.md", "My own review of $1")
     app_fixture.fixture.write(".pi/agent/prompts/clear.md", "My own clearing")
@@ -141,7 +143,7 @@ async def test_the_users_template_comes_before_a_command_that_yields(tmp_path: P
         assert len(app_fixture.fixture.provider.requests) == 2
 
 
-async def test_what_a_template_lacks_is_asked_for(tmp_path: Path) -> None:
+async def test_missing_values_of_a_template_are_asked_for(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Done."))
     app_fixture.fixture.write(".pi/agent/prompts/fix.md", "Fix {{what}} in {{file}}")
     async with app_fixture.running():
@@ -177,7 +179,7 @@ def extension(pi):
 """
 
 
-async def test_an_endless_extension_command_holds_up_prompts_briefly(
+async def test_an_endless_extension_command_delays_prompts_briefly(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, says("Here."))

@@ -33,7 +33,9 @@ async def test_another_session_is_shown_after_a_switch(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_what_was_queued_is_the_persons_again_in_another_session(tmp_path: Path) -> None:
+async def test_queued_messages_are_restored_in_the_editor_after_a_session_switch(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"))
     app_fixture.gate()
     async with app_fixture.running():
@@ -50,7 +52,7 @@ async def test_what_was_queued_is_the_persons_again_in_another_session(tmp_path:
         assert "Steering:" not in app_fixture.screen
 
 
-async def test_prompts_of_before_are_found_with_up(tmp_path: Path) -> None:
+async def test_earlier_prompts_are_recalled_with_up(tmp_path: Path) -> None:
     async with AppFixture(tmp_path, says("Yes.")).running() as app_fixture:
         app_fixture.send("what I said")
         await app_fixture.sees("Yes.")

@@ -68,7 +68,7 @@ def _raise(event: object) -> None:
     raise LookupError(event)
 
 
-async def test_an_error_that_only_the_log_hears_of_is_reported_once(tmp_path: Path) -> None:
+async def test_an_error_that_is_only_logged_is_reported_once(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."), says("Again."), columns=200)
     path = app_fixture.fixture.home / ".pi/agent/pi.log"
     async with app_fixture.running():
@@ -92,7 +92,9 @@ async def test_a_warning_has_its_sign_and_not_the_word_as_well(tmp_path: Path) -
         await app_fixture.sees(" ! Mind the gap")
 
 
-async def test_that_a_session_is_no_longer_saved_stays_in_the_transcript(tmp_path: Path) -> None:
+async def test_the_warning_about_an_unsaved_session_remains_in_the_transcript(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."), says("Still here."), says("Always."))
 
     async def reported_on_the_screen(opening: OpenContext) -> None:

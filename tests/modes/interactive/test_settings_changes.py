@@ -18,7 +18,7 @@ async def test_settings_hold_at_once_when_they_change(tmp_path: Path) -> None:
         await app_fixture.sees("\n  words!")
 
 
-async def test_what_comes_after_a_change_is_drawn_by_it(tmp_path: Path) -> None:
+async def test_answers_after_a_settings_change_are_drawn_with_it(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("```\none\n```"), says("```\ntwo\n```"))
     async with app_fixture.running():
         assert app_fixture.session is not None

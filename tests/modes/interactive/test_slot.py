@@ -5,7 +5,7 @@ from pi.tui.component import Component
 from pi.tui.widgets.text import Text
 
 
-def test_the_last_guest_is_shown_and_has_the_keys() -> None:
+def test_the_last_pushed_dialog_is_shown_and_focused() -> None:
     focused: list[Component] = []
     resident, typist, one, two = (Text(name, 0, 0) for name in ("resident", "typist", "one", "two"))
     slot = DialogSlot(resident, typist, focused.append)
@@ -22,7 +22,7 @@ def test_the_last_guest_is_shown_and_has_the_keys() -> None:
     assert focused == [one, two, two, typist]
 
 
-def test_the_rows_that_a_guest_has_more_than_the_resident_pass() -> None:
+def test_rows_of_a_dialog_beyond_those_of_the_editor_are_transient() -> None:
     resident, typist = Text("one\ntwo", 0, 0), Text("typist", 0, 0)
     slot = DialogSlot(resident, typist, lambda target: None)
     slot.render(10)

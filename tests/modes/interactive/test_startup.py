@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.modes.interactive.app_fixture import AppFixture
 
 
-async def test_everything_that_was_opened_is_used_and_left(tmp_path: Path) -> None:
+async def test_the_opened_session_begins_runs_its_command_and_leaves_a_hint(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     begun: list[str] = []
 

@@ -21,7 +21,7 @@ def test_pictures_are_drawn_where_the_terminal_can() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_pictures_are_not_numbered_like_those_of_another_run() -> None:
+def test_picture_ids_are_random() -> None:
     tui = TUI(VirtualTerminal(), env={}, capabilities=Capabilities(images="kitty"))
     ids = {graphics.new_id() for _ in range(20) if (graphics := graphics_for(tui, {}))}
 
@@ -39,7 +39,9 @@ def test_images_use_the_cell_size_of_the_terminal() -> None:
     assert graphics.cell == PixelSize(12, 25)
 
 
-async def test_without_programs_the_terminal_is_asked_to_copy(tmp_path: Path) -> None:
+async def test_without_clipboard_programs_text_is_copied_through_the_terminal(
+    tmp_path: Path,
+) -> None:
     written: list[str] = []
     app_fixture = AppFixture(tmp_path, environ={"PATH": str(tmp_path)})
 

@@ -31,7 +31,7 @@ def test_attributes_come_on_top_of_the_colour() -> None:
 
 @pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("token", REQUIRED)
-def test_sixteen_colours_never_ask_for_more(token: str) -> None:
+def test_themes_with_sixteen_colours_use_only_basic_colours(token: str) -> None:
     painted = Theme(built_in("dark"), ColourDepth.BASIC).paint(token)("x")
 
     assert "38;" not in painted
@@ -47,7 +47,7 @@ def test_without_colours_only_attributes_are_left(token: str) -> None:
 
 
 @pytest.mark.behaviour("colour-depth-falls-back")
-def test_another_colour_stands_in_for_one_that_could_not_be_read() -> None:
+def test_unreadable_basic_colours_are_replaced() -> None:
     painted = [
         [Theme(built_in(scheme), ColourDepth.BASIC).paint(token)("x") for scheme in _SCHEMES]
         for token in ("accent", "warning", "mdCode")
@@ -60,7 +60,7 @@ def test_another_colour_stands_in_for_one_that_could_not_be_read() -> None:
     ]
 
 
-def test_what_is_selected_stands_out_on_every_terminal() -> None:
+def test_selected_rows_are_inverse_without_a_background_colour() -> None:
     palette = built_in("dark")
     without = replace(palette, colours=palette.colours | {"selectedBg": None})
     themes = [
@@ -78,7 +78,7 @@ def test_backgrounds_are_painted_behind_the_text() -> None:
     assert all("48;2;" in theme.paint(token)("x") for token in BACKGROUNDS)
 
 
-def test_what_scrolls_has_the_colours_that_themes_may_leave_out() -> None:
+def test_scrollbar_and_search_use_the_optional_colours_of_a_theme() -> None:
     palette = built_in("dark")
     colours = {"scrollbarTrack": 1, "scrollbarThumb": 2, "searchMatchBg": 3, "searchMatchText": 4}
     scrolling = Theme(replace(palette, colours=palette.colours | colours)).scrolling

@@ -57,7 +57,7 @@ def test_a_pair_is_one_theme_for_light_and_one_for_dark(tmp_path: Path) -> None:
     assert kit.choice.current == "light"
 
 
-def test_a_name_holds_whatever_the_terminal_becomes(tmp_path: Path) -> None:
+def test_a_single_theme_is_kept_when_the_terminal_scheme_changes(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path)
     kit.choice.use("dark")
 
@@ -78,7 +78,7 @@ def test_all_themes_are_listed_and_a_folder_beats_the_built_in_ones(tmp_path: Pa
     assert kit.theme.palette.colours["accent"] == "#0a0b0c"
 
 
-def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Path) -> None:
+def test_a_changed_theme_file_is_reloaded_unless_it_is_broken(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path)
     path = kit.write("mine")
     kit.choice.use("mine")
@@ -98,7 +98,7 @@ def test_a_file_that_changes_is_shown_and_one_that_is_broken_is_not(tmp_path: Pa
     assert (kit.theme.palette.colours["accent"], kit.drawn) == ("#040506", drawn + 1)
 
 
-def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
+def test_a_theme_is_named_by_its_name_field(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path)
     path = kit.write("evening").rename(tmp_path / "downloaded.json")
 
@@ -114,7 +114,7 @@ def test_a_theme_is_called_what_it_calls_itself(tmp_path: Path) -> None:
     assert kit.choice.names == (*sorted({*BUNDLED, "downloaded"}),)
 
 
-def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_pair_with_an_unknown_theme_is_rejected(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path)
 
     with pytest.raises(InvalidTheme, match='Unknown theme "x"'):
@@ -123,7 +123,7 @@ def test_a_pair_with_a_theme_that_there_is_not_is_refused_at_once(tmp_path: Path
     assert kit.choice.current == "dark"
 
 
-def test_a_theme_that_has_vanished_leaves_the_colours_as_they_are(tmp_path: Path) -> None:
+def test_a_deleted_theme_file_keeps_the_current_theme(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path)
     path = kit.write("mine")
     kit.choice.use("mine/light")
@@ -145,7 +145,7 @@ def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
     assert kit.choice.current == "light"
 
 
-def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> None:
+def test_themes_of_a_session_are_available_once_it_provides_them(tmp_path: Path) -> None:
     kit = ThemeFixture(tmp_path / "nowhere")
     kit.folder = tmp_path
     path = kit.write("theirs")
@@ -158,5 +158,5 @@ def test_a_session_may_know_of_more_themes_than_the_start(tmp_path: Path) -> Non
     assert kit.choice.current == "theirs"
 
 
-def test_a_folder_that_cannot_be_looked_into_has_no_themes(tmp_path: Path) -> None:
+def test_an_unreadable_folder_has_no_themes(tmp_path: Path) -> None:
     assert themes_in(tmp_path / ("x" * 300)) == []

@@ -33,7 +33,7 @@ def test_there_are_fifty_one_colours() -> None:
 
 
 @pytest.mark.parametrize("name", [path.stem for path in themes_in(BUILT_IN)])
-def test_the_built_in_themes_are_whole(name: str) -> None:
+def test_the_built_in_themes_define_every_colour(name: str) -> None:
     palette = read_theme((BUILT_IN / f"{name}.json").read_bytes(), name)
 
     assert palette.name == name
@@ -58,7 +58,7 @@ def test_variables_lead_to_colours_over_several_steps() -> None:
     assert (palette.colours["accent"], palette.colours["dim"]) == ("#112233", 7)
 
 
-def test_what_may_be_left_out_has_a_stand_in() -> None:
+def test_optional_colours_fall_back_to_other_colours() -> None:
     content = theme(colors=colours(borderMuted="#010203", thinkingXhigh=9))
 
     palette = read_theme(content, "mine.json")
@@ -90,7 +90,7 @@ def test_the_same_file_is_the_same_palette() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_theme_is_reported(content: bytes, message: str) -> None:
+def test_an_invalid_theme_is_reported_with_its_problem(content: bytes, message: str) -> None:
     with pytest.raises(InvalidTheme) as raised:
         read_theme(content, "mine.json")
 

@@ -1,4 +1,4 @@
-"""What it does for the question of trust: see ``tests/screens/test_start.py``."""
+"""For typing during the trust dialog see ``tests/screens/test_start.py``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ async def test_text_and_pastes_reach_the_editor_and_other_keys_the_dialog(tmp_pa
         await app_fixture.sees("\nSome pasted\n")
 
 
-async def test_letters_that_choose_are_not_text(tmp_path: Path) -> None:
+async def test_letters_bound_to_dialog_actions_are_not_typed_into_the_editor(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/keybindings.json", '{"tui.select.down": ["down", "j"]}')
     async with app_fixture.running():

@@ -19,7 +19,7 @@ def updated(on: CommandFixture, docs: Path) -> None:
     on.session.settings.set({"lastChangelogVersion": "0.1.0"})
 
 
-async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
+async def test_a_new_user_without_a_model_sees_the_setup_once(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
         task = asyncio.create_task(welcome(screen, "0.2.0"))
         await screen.press("escape", "escape")
@@ -29,7 +29,7 @@ async def test_a_newcomer_without_a_model_is_asked_once(tmp_path: Path) -> None:
         await welcome(screen, "0.2.0")
 
 
-async def test_a_newcomer_with_a_model_is_asked_nothing(tmp_path: Path) -> None:
+async def test_a_new_user_with_a_model_sees_no_setup(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await welcome(on.screen, "0.2.0")
         assert on.session.settings.values.last_changelog_version == "0.2.0"

@@ -18,11 +18,11 @@ from tests.modes.golden.recording import Json
 from tests.modes.golden.replay_home import ReplayHome
 
 TIMEOUT_SECONDS = 30.0
-"""Seconds after which what does not come will never come."""
+"""Seconds after which a wait has failed."""
 
 
 class Peer:
-    """One process and both ends of the conversation with it; reads only when it is notified to."""
+    """One process and the pipes to it; reads only on request."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], replay_home: ReplayHome, errors: Path
@@ -79,11 +79,11 @@ class Peer:
         self._from.close()
 
     async def exit_code(self) -> int:
-        """How it ended, by itself and without being read."""
+        """The exit code, without closing its input or reading its output."""
         return await asyncio.to_thread(self.process.wait, TIMEOUT_SECONDS)
 
     async def ended(self) -> int:
-        """Send nothing more and read the rest; the exit code."""
+        """Close the input and read the rest of the output; returns the exit code."""
         self.hang_up()
         await asyncio.to_thread(self._from.read)
         return await self.exit_code()
@@ -128,7 +128,7 @@ def says(*words: str, hangs: bool = False) -> Answer:
 
 
 def calls_bash(command: str) -> Answer:
-    """An answer that wants a command run."""
+    """An answer that calls bash with a command."""
     function = {"name": "bash", "arguments": json.dumps({"command": command})}
     call = {"index": 0, "id": "call_1", "type": "function", "function": function}
     return _answer([{"tool_calls": [call]}], finish="tool_calls")

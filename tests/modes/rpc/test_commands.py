@@ -31,7 +31,7 @@ ADDED = {
 
 
 async def carried_out(fixture: SessionFixture, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
-    """What some commands give, one after another."""
+    """The results of commands that are run one after another."""
     session = await fixture.open()
     given = [
         await COMMANDS[name](session, Request(command=name, fields=fields))
@@ -41,14 +41,14 @@ async def carried_out(fixture: SessionFixture, *commands: tuple[str, dict[str, A
     return [value if value is UNSET else msgspec.to_builtins(value) for value in given]
 
 
-def test_every_documented_command_is_there_and_no_other() -> None:
+def test_the_commands_are_exactly_the_documented_ones() -> None:
     answered_by_the_server = {"prompt", "abort_and_prompt", "bash"}
 
     assert COMMANDS.keys() | answered_by_the_server == DOCUMENTED | ADDED
     assert not LONG - DOCUMENTED - ADDED
 
 
-async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
+async def test_queued_messages_can_be_cleared(tmp_path: Path) -> None:
     commands = [
         ("steer", {"message": "a"}),
         ("follow_up", {"message": "b"}),
@@ -70,7 +70,7 @@ async def test_queued_messages_can_be_taken_back(tmp_path: Path) -> None:
         ({"provider": "x", "modelId": "y"}, "x/y"),
     ],
 )
-async def test_a_model_that_is_not_there_is_named(
+async def test_an_unknown_model_is_named(
     fields: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -86,7 +86,7 @@ async def test_before_the_first_answer_there_is_no_text(tmp_path: Path) -> None:
     assert await carried_out(SessionFixture(tmp_path), ("get_last_assistant_text", {})) == [{}]
 
 
-async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: Path) -> None:
+async def test_branch_moves_the_leaf_within_the_same_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one"), says("two"))
     session = await fixture.open()
     for prompt in ("first", "second"):
@@ -105,7 +105,7 @@ async def test_a_branch_goes_on_in_another_place_in_the_same_session(tmp_path: P
     await session.close()
 
 
-async def test_the_interrupt_mode_holds_for_the_session(tmp_path: Path) -> None:
+async def test_the_interrupt_mode_is_set_for_the_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     request = Request(command="set_interrupt_mode", fields={"mode": "immediate"})
@@ -116,7 +116,7 @@ async def test_the_interrupt_mode_holds_for_the_session(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_entries_after_a_known_one_are_given(tmp_path: Path) -> None:
+async def test_entries_after_a_given_entry_are_returned(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
     [first, second] = [msgspec.json.decode(raw)["id"] for raw in session.info.entries()]

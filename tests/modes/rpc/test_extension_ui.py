@@ -20,7 +20,7 @@ class Wire:
         self.ui = RpcUI(self.sent.append, lambda: f"id{next(numbers)}")
 
     async def answer_to(self, question: Any, **answer: Any) -> Any:
-        """What a dialog gives when the client answers so."""
+        """The result of a dialog for this response of the client."""
         waiting = asyncio.ensure_future(question)
         await asyncio.sleep(0)
         self.ui.handle_response({"id": self.sent[-1]["id"], **answer})
@@ -47,7 +47,7 @@ async def test_questions_are_sent_and_answered() -> None:
     ]
 
 
-async def test_a_question_that_is_left_has_no_answer() -> None:
+async def test_a_cancelled_dialog_returns_no_answer() -> None:
     wire = Wire()
 
     assert await wire.answer_to(wire.ui.select("S", ["A"]), cancelled=True) is None
@@ -56,7 +56,7 @@ async def test_a_question_that_is_left_has_no_answer() -> None:
 
 
 @pytest.mark.behaviour("rpc-dialogs")
-async def test_time_runs_out_here_and_not_at_the_client() -> None:
+async def test_timeouts_of_dialogs_are_applied_by_the_server() -> None:
     wire = Wire()
 
     assert await wire.ui.select("S", ["A"], timeout=0.01) is None
@@ -97,7 +97,7 @@ async def test_a_secret_is_never_requested() -> None:
     assert wire.sent == []
 
 
-async def test_a_client_that_goes_away_leaves_every_question() -> None:
+async def test_a_closed_connection_cancels_every_dialog() -> None:
     wire = Wire()
     waiting = asyncio.ensure_future(wire.ui.editor("E"))
     await asyncio.sleep(0)
@@ -107,7 +107,7 @@ async def test_a_client_that_goes_away_leaves_every_question() -> None:
     wire.ui.close()
 
 
-async def test_what_needs_no_answer_is_only_sent() -> None:
+async def test_notifications_are_sent_without_waiting_for_a_response() -> None:
     wire = Wire()
     ui = wire.ui
     ui.notify("n")
@@ -148,7 +148,7 @@ async def test_what_needs_no_answer_is_only_sent() -> None:
     )
 
 
-async def test_several_options_are_one_optional_field_more() -> None:
+async def test_a_multiple_selection_uses_optional_fields() -> None:
     wire = Wire()
     names = ("A", "B", "C")
 

@@ -20,7 +20,7 @@ PI = json.dumps([sys.executable, "-m", "pi"])
 Program = Callable[[str, str], str]
 
 
-async def test_a_client_that_starts_node_prompts_and_stops_us(
+async def test_a_client_can_start_pi_through_node_prompt_and_stop_it(
     tmp_path: Path, program: Program
 ) -> None:
     node = program("node", "pi's own RpcClient as a peer")
@@ -48,7 +48,7 @@ async def test_a_client_that_starts_node_prompts_and_stops_us(
     assert (seen["code"], seen["errors"]) == (143, "")
 
 
-async def test_a_launcher_that_cannot_start_us_reports_it_and_ends(
+async def test_a_launcher_that_cannot_start_pi_reports_it_and_exits(
     tmp_path: Path, program: Program
 ) -> None:
     node = program("node", "the launcher for Node programs")
@@ -59,7 +59,7 @@ async def test_a_launcher_that_cannot_start_us_reports_it_and_ends(
         assert peer.errors.startswith("Cannot start /nowhere/pi: ")
 
 
-async def test_the_launcher_hands_on_input_output_and_the_end_of_it(
+async def test_the_launcher_forwards_input_output_and_the_end_of_input(
     tmp_path: Path, program: Program
 ) -> None:
     node = program("node", "the launcher for Node programs")

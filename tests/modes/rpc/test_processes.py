@@ -50,7 +50,9 @@ async def test_a_line_of_ten_megabytes_is_read_and_reported_whole(tmp_path: Path
         assert await peer.ended() == 0
 
 
-async def test_garbage_is_answered_line_by_line_and_ends_nothing(tmp_path: Path) -> None:
+async def test_invalid_lines_are_answered_one_by_one_and_the_server_continues(
+    tmp_path: Path,
+) -> None:
     lines = [b"garbage", b"\xff\xfe{}", b"", b"null", b"[1]", b'"text"', b"{}", b'{"id":5}', b"\0"]
     async with talking(tmp_path) as peer:
         await peer.send_bytes(b"".join(line + b"\n" for line in lines))
@@ -78,7 +80,7 @@ async def test_a_line_that_cannot_be_read_is_answered_with_its_id(tmp_path: Path
         assert answers[2]["error"] == "Unknown command: nonsense"
 
 
-async def test_an_id_of_any_kind_comes_back_first(tmp_path: Path) -> None:
+async def test_an_id_of_any_type_is_the_first_field_of_the_response(tmp_path: Path) -> None:
     ids = ["text", 7, 1.5, True, None, [1, "b"], {"a": {"b": []}}, "é\u2028"]
     async with talking(tmp_path) as peer:
         for id in ids:
@@ -90,7 +92,7 @@ async def test_an_id_of_any_kind_comes_back_first(tmp_path: Path) -> None:
     assert [list(answer.items()) for answer in answers] == expected
 
 
-async def test_lines_end_at_lf_only_and_a_cr_before_it_is_no_part_of_them(tmp_path: Path) -> None:
+async def test_lines_end_at_lf_only_and_a_cr_before_it_is_removed(tmp_path: Path) -> None:
     name = "one\u2028two\u2029three\x0b\x0c"
     line = json.dumps({"id": 1, "type": "set_session_name", "name": name}, ensure_ascii=False)
     async with talking(tmp_path) as peer:
@@ -156,7 +158,7 @@ async def test_closing_the_input_in_the_middle_of_an_answer_ends_with_0(tmp_path
     ("number", "code"),
     sampled([(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, -signal.SIGINT)], keep=1),
 )
-async def test_a_signal_ends_it_with_the_code_of_the_signal(
+async def test_a_signal_ends_pi_with_the_exit_code_of_the_signal(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
@@ -192,7 +194,7 @@ async def test_an_abort_ends_the_command_that_a_tool_runs(tmp_path: Path) -> Non
 @pytest.mark.behaviour("output-is-flushed")
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux to look at a process")
 @pytest.mark.slow
-async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
+async def test_a_client_that_does_not_read_costs_no_memory_and_gets_all_output(
     tmp_path: Path,
 ) -> None:
     command = "head -c 60000000 /dev/zero | tr '\\0' x"
@@ -210,7 +212,7 @@ async def test_a_reader_that_does_not_read_costs_no_memory_and_misses_nothing(
 
 @pytest.mark.full
 @pytest.mark.behaviour("output-is-flushed")
-async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
+async def test_a_signal_ends_pi_although_the_client_does_not_read(tmp_path: Path) -> None:
     async with talking(tmp_path) as peer:
         await peer.answer(STATE)
         await peer.send({"id": 1, "type": "bash", "command": "yes"})
@@ -221,7 +223,7 @@ async def test_it_ends_without_a_reader(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("output-is-flushed")
-async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
+async def test_a_closed_output_pipe_ends_pi_quietly(tmp_path: Path) -> None:
     async with talking(tmp_path, says("half an", hangs=True)) as peer:
         await peer.answer(STATE)
         peer.go_away()
@@ -231,7 +233,7 @@ async def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("stdout-is-protocol-only")
-async def test_what_others_print_goes_to_standard_error(tmp_path: Path) -> None:
+async def test_output_of_libraries_and_children_goes_to_standard_error(tmp_path: Path) -> None:
     noise = tmp_path / "noise"
     noise.mkdir()
     (noise / "sitecustomize.py").write_text(
@@ -267,7 +269,9 @@ async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_pa
 
 
 @pytest.mark.behaviour("rpc-switches-are-per-session")
-async def test_switches_hold_for_the_session_and_leave_the_settings_alone(tmp_path: Path) -> None:
+async def test_switches_apply_to_the_session_and_are_not_saved_in_the_settings(
+    tmp_path: Path,
+) -> None:
     commands = [
         {"id": 1, "type": "set_steering_mode", "mode": "all"},
         {"id": 2, "type": "set_follow_up_mode", "mode": "all"},

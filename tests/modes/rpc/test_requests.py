@@ -33,7 +33,7 @@ def refused(line: bytes | BadLine) -> Any:
 
 
 @given(JSON)
-def test_an_id_of_any_kind_comes_back_as_it_was(id: Any) -> None:
+def test_an_id_of_any_type_is_returned_unchanged(id: Any) -> None:
     request = decoded(json.dumps({"type": "x", "id": id}).encode())
 
     answer = json.loads(answer_line(request.id, request.command, data=1))
@@ -107,14 +107,14 @@ def test_a_line_that_is_too_long_is_answered_with_the_reason() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_line_is_too_odd_to_be_answered_or_understood(line: bytes) -> None:
+def test_any_line_is_parsed_or_answered_with_an_error(line: bytes) -> None:
     line = line.replace(b"\n", b"")
 
     answer = parse_request(line)
     assert isinstance(answer, Request) or json.loads(answer)["success"] is False
 
 
-def test_fields_are_given_as_what_they_must_be() -> None:
+def test_fields_are_returned_with_their_types() -> None:
     request = Request(command="x", fields={"text": "t", "on": True, "none": None})
 
     assert (request.text("text"), request.flag("on")) == ("t", True)
@@ -134,7 +134,7 @@ def test_a_field_that_is_missing_or_wrong_is_named(fields: dict[str, Any], words
 
 
 @pytest.mark.parametrize("fields", [{}, {"on": None}, {"on": "yes"}])
-def test_a_switch_must_be_there_and_be_yes_or_no(fields: dict[str, Any]) -> None:
+def test_a_missing_or_non_boolean_switch_is_rejected(fields: dict[str, Any]) -> None:
     with pytest.raises(BadRequest):
         Request(command="x", fields=fields).flag("on")
 

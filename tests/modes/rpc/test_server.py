@@ -46,7 +46,7 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(session: AgentSession) -> AsyncIterator[Conversation]:
-    """What is sent inside the block is answered when it has ended."""
+    """A conversation whose input ends with the block; afterwards everything is answered."""
     talk = Conversation()
     async with piped() as reader:
         server = asyncio.create_task(RpcServer(session, reader.output).run(talk.chunks()))
@@ -154,7 +154,7 @@ async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -
         ({"message": "go", "streamingBehavior": "later"}, 'Invalid streamingBehavior "later"'),
     ],
 )
-async def test_a_prompt_that_is_no_good_is_refused_and_nothing_runs(
+async def test_an_invalid_prompt_is_rejected_and_starts_no_run(
     fields: Json, words: str, tmp_path: Path
 ) -> None:
     session = await SessionFixture(tmp_path).open()
@@ -186,7 +186,7 @@ async def test_a_prompt_handled_by_an_extension_starts_no_run(
 
 
 @pytest.mark.behaviour("prompt-answers-once")
-async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quiet(
+async def test_an_abort_is_handled_while_a_tool_runs_and_answered_when_the_agent_is_settled(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
@@ -202,7 +202,7 @@ async def test_an_abort_is_heard_while_a_tool_runs_and_answered_when_all_is_quie
     await session.close()
 
 
-async def test_an_abort_and_a_prompt_come_in_one_command(tmp_path: Path) -> None:
+async def test_abort_and_prompt_aborts_the_run_before_it_prompts(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"), says("instead"))
     session = await fixture.open()
     async with conversation(session) as talk:
@@ -242,7 +242,7 @@ async def test_queued_messages_pass_the_same_hooks_as_prompts(tmp_path: Path) ->
 
 
 @pytest.mark.behaviour("rpc-uses-the-same-hooks")
-async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_runs(
+async def test_a_bash_command_is_passed_to_extensions_and_its_output_is_streamed(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -261,7 +261,7 @@ async def test_a_command_of_the_shell_passes_the_guards_and_is_reported_as_it_ru
     await session.close()
 
 
-async def test_what_runs_when_the_input_ends_is_ended(tmp_path: Path) -> None:
+async def test_running_work_is_aborted_at_the_end_of_the_input(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
     session = await fixture.open()
     async with conversation(session) as talk:
@@ -290,7 +290,7 @@ async def test_prompts_without_an_answer_are_completed_at_the_end_of_the_input(
     await session.close()
 
 
-async def test_a_streaming_answer_is_aborted_at_the_end_of_the_input_also_with_a_prompt_behind_it(
+async def test_a_run_is_aborted_at_the_end_of_the_input_even_with_a_queued_prompt(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path, calls("bash", command="sleep 60"))
@@ -322,7 +322,7 @@ async def test_an_answer_that_fails_before_its_first_word_is_retried_after_the_e
     await session.close()
 
 
-async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> None:
+async def test_a_response_without_a_dialog_is_ignored(tmp_path: Path) -> None:
     session = await SessionFixture(tmp_path).open()
     async with conversation(session) as talk:
         talk.send({"type": "extension_ui_response", "id": "gone", "value": "x"})
@@ -331,7 +331,7 @@ async def test_a_response_without_a_dialog_is_not_a_command(tmp_path: Path) -> N
     await session.close()
 
 
-async def test_a_bug_in_a_command_is_its_answer_and_ends_nothing(
+async def test_an_exception_in_a_command_is_its_error_response_and_the_server_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     session = await SessionFixture(tmp_path).open()

@@ -43,7 +43,7 @@ class CommandFixture:
 
     @property
     def last_notice(self) -> str:
-        """What was reported last."""
+        """The last notice."""
         return self.screen.notices[-1][1]
 
 

@@ -32,7 +32,7 @@ def test_the_menu_has_every_command_of_the_original_in_its_order() -> None:
     assert len(names) == len(set(names))
 
 
-async def test_debug_is_there_but_not_in_the_menu(tmp_path: Path) -> None:
+async def test_the_debug_command_exists_but_is_not_in_the_menu(tmp_path: Path) -> None:
     async with extension_session(tmp_path) as hosted:
         commands: Commands = BuiltInCommands(
             FakeScreen(tmp_path, hosted.session, hosted.fixture.host)
@@ -63,11 +63,11 @@ async def test_commands_of_a_local_run_are_not_offered_for_a_shown_session(
     assert "/resume" in reported
 
 
-def test_the_commands_of_the_original_always_win_and_all_others_yield() -> None:
+def test_only_commands_of_the_original_pi_and_debug_cannot_be_overridden() -> None:
     assert {row.name for row in BUILT_IN if not row.yields} == {*MENU, "debug"} == RESERVED
 
 
-async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: Path) -> None:
+async def test_an_overridden_command_is_listed_under_its_longer_name(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/prompts/help.md", "Help me with $1")
     fixture.write(".pi/agent/prompts/model.md", "Model $1")
@@ -87,7 +87,7 @@ async def test_a_command_that_yields_is_listed_under_its_longer_name(tmp_path: P
             work.close()
 
 
-async def test_an_extension_may_have_the_name_of_a_command_that_yields(tmp_path: Path) -> None:
+async def test_an_extension_can_override_a_command_that_yields(tmp_path: Path) -> None:
     async with extension_session(tmp_path, _usage) as hosted:
         commands = BuiltInCommands(FakeScreen(tmp_path, hosted.session, hosted.fixture.host))
         assert commands.find("usage", "") is None
@@ -104,12 +104,12 @@ def _usage(pi: ExtensionAPI) -> None:
         USED.append(arguments)
 
 
-def test_what_is_no_built_in_command_is_left_to_the_session(tmp_path: Path) -> None:
+def test_names_that_are_not_built_in_commands_are_not_found(tmp_path: Path) -> None:
     commands = BuiltInCommands(FakeScreen(tmp_path))
     assert [commands.find(name, "") for name in ("nothing", "skill:x", "tmp/x", "")] == [None] * 4
 
 
-async def test_help_is_made_from_the_table(tmp_path: Path) -> None:
+async def test_help_lists_every_listed_command(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/help")
         reported = on.screen.printed(100)

@@ -32,7 +32,7 @@ async def test_new_begins_a_session_and_shows_it(tmp_path: Path) -> None:
         assert on.last_notice == "New session started"
 
 
-async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
+async def test_an_extension_can_cancel_new(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         on.fixture.bus.subscribe(SessionBeforeSwitchEvent, lambda question: Cancel(cancel=True))
@@ -42,7 +42,7 @@ async def test_an_extension_may_forbid_it(tmp_path: Path) -> None:
         assert on.screen.notices == [("warning", "Cancelled by an extension.")]
 
 
-async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
+async def test_fork_puts_the_message_into_the_editor(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         await on.session.prompts.prompt("second")
@@ -52,7 +52,7 @@ async def test_fork_puts_the_words_into_the_editor(tmp_path: Path) -> None:
         assert on.last_notice == "Forked to a new session"
 
 
-async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> None:
+async def test_fork_with_the_id_of_a_message_opens_no_dialog(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         await on.session.prompts.prompt("second")
@@ -64,7 +64,7 @@ async def test_fork_with_the_id_of_a_message_asks_nothing(tmp_path: Path) -> Non
         assert (on.screen.editor_text, kinds(on.session).count("user")) == ("first", 0)
 
 
-async def test_fork_with_an_id_that_no_message_has_reports_it(tmp_path: Path) -> None:
+async def test_fork_with_an_unknown_id_reports_it(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("first")
         before = on.session.session_id
@@ -91,7 +91,7 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
         await task
 
 
-async def test_nothing_said_is_nothing_to_fork_from(tmp_path: Path) -> None:
+async def test_fork_without_messages_is_an_error(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         with pytest.raises(PiError, match="no message to fork from"):
             await on.run("/fork")
@@ -104,7 +104,7 @@ async def test_fork_and_clone_are_refused_while_the_agent_works(tmp_path: Path) 
                 await on.run(command)
 
 
-async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
+async def test_clone_continues_in_a_copy_of_the_session(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         before, entries = on.session.session_file, kinds(on.session)
@@ -113,7 +113,7 @@ async def test_clone_goes_on_in_a_copy(tmp_path: Path) -> None:
         assert kinds(on.session) == entries
 
 
-async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
+async def test_resume_opens_the_chosen_session(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         await on.session.prompts.prompt("alpha")
         first = on.session.session_id
@@ -127,7 +127,7 @@ async def test_resume_goes_on_with_the_chosen_session(tmp_path: Path) -> None:
         assert on.last_notice == "Resumed session"
 
 
-async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> None:
+async def test_resuming_a_session_that_is_already_open_offers_a_fork(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         other = await on.fixture.open()
         await other.prompts.prompt("alpha")
@@ -150,7 +150,9 @@ async def test_who_resumes_what_another_has_open_may_fork_it(tmp_path: Path) -> 
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
-async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None:
+async def test_resuming_a_session_whose_folder_is_gone_asks_for_confirmation(
+    tmp_path: Path,
+) -> None:
     async with command_fixture(tmp_path, says("a"), says("b")) as on:
         gone = on.fixture.home / "gone"
         gone.mkdir()
@@ -173,7 +175,7 @@ async def test_a_session_whose_folder_is_gone_asks_first(tmp_path: Path) -> None
         assert on.session.cwd == on.fixture.cwd
 
 
-async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Path) -> None:
+async def test_import_accepts_quoted_paths_and_opens_the_copy(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         path = on.fixture.home / "my session.jsonl"
@@ -189,7 +191,7 @@ async def test_import_takes_quoted_paths_and_goes_on_with_the_copy(tmp_path: Pat
             await on.run("/import")
 
 
-async def test_import_takes_the_histories_of_another_agent(tmp_path: Path) -> None:
+async def test_import_reads_the_sessions_of_another_agent(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         claude_conversation(str(on.fixture.cwd)).write(on.fixture.home)
         codex_conversation("/projects/other").write(on.fixture.home)
@@ -253,7 +255,7 @@ async def test_compact_shows_a_preview_and_asks(
     ("kept", "expected"),
     [(1, "1 message, about 5 tokens"), (2, "2 messages, about 5 tokens")],
 )
-def test_a_preview_of_a_compaction_counts_what_stays(kept: int, expected: str) -> None:
+def test_a_compaction_preview_shows_the_number_of_kept_messages(kept: int, expected: str) -> None:
     plan = CompactionPreview(
         strategy="context",
         keeps="recent",
@@ -292,7 +294,9 @@ async def test_the_question_after_a_preview_does_not_repeat_it(tmp_path: Path) -
     assert "tokens" not in shown.partition("Compact now?")[2]
 
 
-async def test_compact_rejects_an_unknown_strategy_and_keeps_a_bare_word(tmp_path: Path) -> None:
+async def test_compact_rejects_an_unknown_strategy_and_treats_a_bare_word_as_instructions(
+    tmp_path: Path,
+) -> None:
     async with command_fixture(tmp_path, says("a" * 3000), says("b"), says("## Summary")) as on:
         on.session.settings.override({"compaction.keepRecentTokens": 10})
         await on.session.prompts.prompt("long " * 3000)

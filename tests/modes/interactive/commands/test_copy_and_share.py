@@ -1,4 +1,4 @@
-"""Commands that give the conversation to others."""
+"""Commands that copy, export and share the conversation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_the_whole_session_is_copied_as_text(tmp_path: Path) -> None:
         assert "the answer" in text
 
 
-async def test_an_export_names_its_file(tmp_path: Path) -> None:
+async def test_export_reports_the_path_of_its_file(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         await on.run("/export out.jsonl")
@@ -85,7 +85,7 @@ async def test_the_shared_address_is_reported_in_full(tmp_path: Path) -> None:
         assert address in on.screen.printed(40).replace("\n", "").replace(" ", "")
 
 
-async def test_sharing_can_be_given_up(tmp_path: Path) -> None:
+async def test_sharing_can_be_cancelled(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("hi")
         _share_with(on, "sleep 60")

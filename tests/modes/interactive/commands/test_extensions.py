@@ -10,7 +10,7 @@ from pi.modes.interactive.dialogs.reports import Section
 from tests.modes.interactive.commands.command_fixture import command_fixture
 
 
-def test_everything_that_is_known_of_extensions_is_shown() -> None:
+def test_all_information_about_extensions_is_shown() -> None:
     infos = [
         ExtensionInfo(
             name="timebox",
@@ -96,7 +96,7 @@ def test_without_extensions_there_is_nothing_to_show() -> None:
 
 
 @pytest.mark.behaviour("slow-extension-does-not-delay")
-async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
+async def test_the_command_shows_the_extensions_of_the_session(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
     folder.mkdir(parents=True)
     (folder / "hello.py").write_text(
@@ -111,7 +111,7 @@ async def test_the_command_shows_those_of_the_session(tmp_path: Path) -> None:
         assert "hello Says hello. adds /hello loaded in" in shown
 
 
-async def test_the_command_says_how_to_begin(tmp_path: Path) -> None:
+async def test_without_extensions_the_command_shows_how_to_add_one(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/extensions")
         assert NONE in on.screen.printed(500)

@@ -1,4 +1,4 @@
-"""What cannot be done while the agent is at work."""
+"""Commands that are rejected while the agent is running."""
 
 from __future__ import annotations
 

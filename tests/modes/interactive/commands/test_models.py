@@ -1,4 +1,4 @@
-"""Commands about who answers."""
+"""Commands about models, thinking levels and logins."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
         assert on.session.settings.values.enabled_models is None
 
 
-async def test_a_key_is_stored_and_forgotten(tmp_path: Path) -> None:
+async def test_login_stores_a_key_and_logout_removes_it(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/login deepseek", *"sk-test", "enter")
         accounts = {each.provider.id: each for each in await on.session.accounts.all()}
@@ -86,7 +86,7 @@ async def test_a_model_without_a_key_leads_to_its_login(tmp_path: Path) -> None:
         assert on.session.model.provider == "deepseek"
 
 
-async def test_a_login_that_is_given_up_changes_no_model(tmp_path: Path) -> None:
+async def test_a_cancelled_login_does_not_change_the_model(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/model", "shift+tab", *"deepseek/", "enter", "escape")
         assert on.session.model is not None

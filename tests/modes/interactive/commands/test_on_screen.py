@@ -29,7 +29,7 @@ DIALOGS = {
 
 
 @pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
-async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
+async def test_every_dialog_is_shown_and_leaves_no_rows_when_closed(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
     async with answered_app(tmp_path, columns=columns, rows=rows) as hosted:
@@ -41,7 +41,7 @@ async def test_every_dialog_is_seen_whole_and_goes_without_a_trace(
     assert hosted.tape.count("a question") == 1
 
 
-async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path) -> None:
+async def test_rows_hidden_by_a_dialog_or_a_menu_are_restored(tmp_path: Path) -> None:
     answer = "\n\n".join(f"line {number}" for number in range(20))
     async with answered_app(tmp_path, answer) as hosted:
         before = hosted.screen
@@ -63,7 +63,7 @@ async def test_what_a_dialog_or_a_menu_has_pushed_away_comes_back(tmp_path: Path
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_try(
+async def test_a_draft_survives_a_dialog_and_the_tree_puts_a_prompt_back_into_the_editor(
     tmp_path: Path,
 ) -> None:
     async with answered_app(tmp_path) as hosted:
@@ -85,7 +85,7 @@ async def test_a_draft_survives_a_dialog_and_a_question_comes_back_for_another_t
         await hosted.sees("a question")
 
 
-async def test_debug_writes_what_is_shown(tmp_path: Path) -> None:
+async def test_debug_writes_the_rows_of_the_screen(tmp_path: Path) -> None:
     async with answered_app(tmp_path) as hosted:
         hosted.send("/debug")
         await hosted.sees("Written to")
@@ -110,7 +110,7 @@ async def test_debug_hides_a_key_that_is_wrapped_over_several_rows(tmp_path: Pat
         assert [part for at in range(100) if (part := key[at : at + 12]) in text][:1] == []
 
 
-async def test_help_lists_commands_of_others_too(tmp_path: Path) -> None:
+async def test_help_lists_prompt_templates_too(tmp_path: Path) -> None:
     hosted = FullApp(tmp_path, rows=60)
     hosted.fixture.write(".pi/agent/prompts/greet.md", "---\ndescription: say hello\n---\nHello")
     async with hosted.running():
@@ -153,7 +153,7 @@ async def test_all_of_the_settings_dialog_fits_on_the_screen(
 
 
 @pytest.mark.parametrize("command", sampled([*DIALOGS, "/settings"], keep=3))
-async def test_what_is_selected_is_still_seen_when_the_screen_has_become_small(
+async def test_the_selected_row_remains_visible_when_the_screen_becomes_small(
     tmp_path: Path, command: str
 ) -> None:
     async with answered_app(tmp_path, columns=120, rows=40) as hosted:
@@ -172,7 +172,7 @@ CONVERSATION = [
 
 
 def conversation(hosted: FullApp) -> list[str]:
-    """What of the conversation is on the tape, in order."""
+    """The rows of the conversation on the tape, in order."""
     rows = hosted.tape.split("\n")
     found = [each for row in rows for each in CONVERSATION if row.startswith(each)]
     return found[-len(CONVERSATION) :]
@@ -209,7 +209,7 @@ async def compacted(tmp_path: Path) -> Path:
     return file
 
 
-async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_is_resumed(
+async def test_compacted_and_pruned_messages_are_shown_when_a_session_is_resumed(
     tmp_path: Path,
 ) -> None:
     file = await compacted(tmp_path)
@@ -233,7 +233,7 @@ async def test_what_was_compacted_or_pruned_stays_on_the_screen_when_a_session_i
         assert conversation(resumed)[-9:] == CONVERSATION[:9]
 
 
-async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
+async def test_compacted_messages_are_shown_after_a_move_in_the_tree(
     tmp_path: Path,
 ) -> None:
     file = await compacted(tmp_path)
@@ -252,7 +252,7 @@ async def test_what_was_compacted_stays_on_the_screen_after_a_move_in_the_tree(
         assert conversation(resumed)[-9:] == CONVERSATION[:9]
 
 
-async def test_a_request_that_cannot_be_met_now_is_no_error(tmp_path: Path) -> None:
+async def test_copying_without_an_answer_is_a_warning_and_not_an_error(tmp_path: Path) -> None:
     async with FullApp(tmp_path).running() as hosted:
         hosted.send("/copy")
         await hosted.sees("! There is no answer to copy yet.")

@@ -74,7 +74,7 @@ async def test_reload_reads_settings_templates_and_keys_again(tmp_path: Path) ->
         assert on.screen.refreshes >= 1
 
 
-async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
+async def test_reload_loads_changed_extensions(tmp_path: Path) -> None:
     named = "def extension(pi):\n    pi.register_command('{}', lambda args, ctx: None)\n"
     async with command_fixture(tmp_path) as on:
         for name in ("first", "second"):
@@ -83,13 +83,13 @@ async def test_reload_brings_extensions_as_they_are_now(tmp_path: Path) -> None:
             assert name in [command.name for command in on.session.info.commands()]
 
 
-async def test_nothing_is_reloaded_below_an_agent_at_work(tmp_path: Path) -> None:
+async def test_reload_is_rejected_while_the_agent_is_running(tmp_path: Path) -> None:
     async with at_work(tmp_path) as on:
         with pytest.raises(PiError, match="Not available while the agent is running"):
             await on.run("/reload")
 
 
-async def test_quit_leaves(tmp_path: Path) -> None:
+async def test_quit_ends_the_application(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/quit")
         assert on.screen.quits == 1

@@ -1,4 +1,4 @@
-"""Bug reports and what is written for who looks for a bug."""
+"""Bug reports and debug files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ SECRET = "sk-" + "a1" * 20
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")
-async def test_a_report_holds_the_words_and_the_session_without_secrets(tmp_path: Path) -> None:
+async def test_a_bug_report_contains_the_description_and_the_session_without_secrets(
+    tmp_path: Path,
+) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt(f"my key is {SECRET}")
         on.session.settings.override({"x": SECRET})
@@ -55,7 +57,7 @@ async def test_reports_apply_the_redaction_of_extensions(tmp_path: Path) -> None
         assert "customer-42" not in debug
 
 
-async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: Path) -> None:
+async def test_a_bug_report_asks_for_a_description_and_can_omit_the_session(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/bug", *"Odd.", "enter", "down", "enter")
         [path] = (on.fixture.agent_dir / "bug-reports").iterdir()
@@ -63,14 +65,14 @@ async def test_the_session_can_be_left_out_and_the_words_be_asked_for(tmp_path: 
             assert archive.namelist() == ["report.md"]
 
 
-async def test_who_gives_up_at_either_question_gets_no_report(tmp_path: Path) -> None:
+async def test_cancelling_either_dialog_writes_no_bug_report(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/bug", "escape")
         await on.run("/bug It broke.", "escape")
         assert not (on.fixture.agent_dir / "bug-reports").exists()
 
 
-async def test_doctor_shows_what_the_command_of_that_name_says(tmp_path: Path) -> None:
+async def test_doctor_shows_the_output_of_pi_doctor(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         on.fixture.write("work/pi.py", "raise SystemExit('not this one')")
         await on.run("/doctor")
@@ -96,7 +98,7 @@ def test_long_lines_of_doctor_continue_below_their_column() -> None:
 
 
 @pytest.mark.behaviour("dumps-carry-no-keys")
-async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path) -> None:
+async def test_debug_writes_the_messages_for_the_model_without_keys(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         credentials = json.dumps({"groq": {"type": "api_key", "key": 'a "plain" key'}})
         on.fixture.write(".pi/agent/auth.json", credentials).chmod(0o600)
@@ -107,7 +109,7 @@ async def test_debug_writes_what_the_model_is_shown_without_keys(tmp_path: Path)
         assert "hello there, [redacted] and [redacted]" in text
 
 
-async def test_debug_writes_what_is_no_text_too(tmp_path: Path) -> None:
+async def test_debug_replaces_lone_surrogates(tmp_path: Path) -> None:
     async with command_fixture(tmp_path, says("a")) as on:
         await on.session.prompts.prompt("half of a \ud83d sign")
         await on.run("/debug")

@@ -6,7 +6,7 @@ from pi.modes.interactive.composer.composer import Attachments
 ONE, TWO = Image(data="AA", mime_type="image/png"), Image(data="BB", mime_type="image/png")
 
 
-def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
+def test_pictures_are_returned_in_the_order_of_their_markers_in_the_text() -> None:
     attachments = Attachments()
     first, second = attachments.add(ONE), attachments.add(TWO)
 
@@ -15,7 +15,7 @@ def test_pictures_go_with_the_text_that_names_them_in_its_order() -> None:
     assert attachments.images_in("nothing, or [image #9]") == ()
 
 
-def test_a_text_that_is_kept_without_its_pictures_reports_it() -> None:
+def test_a_text_stored_without_its_pictures_marks_them_as_not_kept() -> None:
     attachments = Attachments()
     marker = attachments.add(ONE)
 

@@ -20,7 +20,7 @@ def picture(form: str) -> bytes:
 
 
 def answering(answers: dict[str, bytes], commands: list[Sequence[str]] | None = None) -> Ask:
-    """Knows what programs say, by a word of their command."""
+    """Returns scripted output of programs, found by a word of their command."""
 
     async def ask(command: Sequence[str]) -> bytes:
         if commands is not None:
@@ -84,7 +84,7 @@ async def test_a_broken_picture_is_reported_unless_there_is_text() -> None:
 
 
 @pytest.mark.behaviour("image-paste-never-hangs")
-async def test_a_program_that_hangs_or_is_missing_says_nothing(tmp_path: Path) -> None:
+async def test_a_clipboard_program_that_hangs_or_is_missing_returns_nothing(tmp_path: Path) -> None:
     impatient = asker({"PATH": "/usr/bin:/bin"}, tmp_path, seconds=0.1)
     ask = asker({"PATH": "/usr/bin:/bin"}, tmp_path)
 
@@ -93,7 +93,7 @@ async def test_a_program_that_hangs_or_is_missing_says_nothing(tmp_path: Path) -
     assert await ask(["echo", "hello"]) == b"hello\n"
 
 
-async def test_programs_see_the_desktop_and_no_keys(tmp_path: Path) -> None:
+async def test_clipboard_programs_get_the_desktop_variables_and_no_api_keys(tmp_path: Path) -> None:
     ask = asker({"PATH": "/usr/bin:/bin", "DISPLAY": ":0", "MY_KEY": "key"}, tmp_path)
 
     assert b"DISPLAY=:0" in (seen := await ask(["env"]))

@@ -28,7 +28,7 @@ def composer() -> Composer:
     )
 
 
-def test_what_is_submitted_comes_with_its_pictures_and_is_remembered() -> None:
+def test_a_submitted_text_has_its_pictures_and_is_added_to_the_history() -> None:
     made = composer()
     sent: list[object] = []
     made.on_submit = lambda text, images: sent.append((text, images))
@@ -52,7 +52,7 @@ def test_nothing_is_sent_for_an_empty_text() -> None:
     assert sent == []
 
 
-def test_what_is_taken_back_stands_before_what_is_written() -> None:
+def test_restored_messages_are_put_before_the_draft() -> None:
     made = composer()
     made.set_text("draft")
 
@@ -61,7 +61,7 @@ def test_what_is_taken_back_stands_before_what_is_written() -> None:
     assert made.text == "one\n\ntwo\n\ndraft"
 
 
-def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
+def test_queued_messages_and_the_draft_count_as_unsent_text() -> None:
     made = composer()
     reported: list[str] = []
     made.on_change = lambda: reported.append(made.unsent)
@@ -73,14 +73,14 @@ def test_what_is_queued_is_unsent_in_full_like_what_is_written() -> None:
     assert reported == ["draft", "one\nmore\n\ntwo\n\ndraft", "draft"]
 
 
-def test_a_picture_that_is_not_sent_is_no_picture_for_the_next_program() -> None:
+def test_a_picture_of_an_unsent_text_is_marked_as_not_kept() -> None:
     made = composer()
     made.attach(Image(data="AA", mime_type="image/png"))
 
     assert (made.text, made.unsent) == ("[image #1]", "[image, not kept]")
 
 
-def test_what_is_taken_is_found_with_up() -> None:
+def test_a_taken_text_is_added_to_the_history() -> None:
     made = composer()
     made.set_text(" !make ")
 
@@ -123,7 +123,7 @@ def test_a_label_stands_in_the_border() -> None:
     assert plain(made.component, 20)[0] == "── ⠙ Working ───────"
 
 
-def test_another_editor_gets_all_settings_and_keeps_the_text() -> None:
+def test_a_replacement_editor_gets_the_settings_and_the_text() -> None:
     made = composer()
     sent: list[str] = []
     made.on_submit = lambda text, images: sent.append(text)
@@ -143,7 +143,7 @@ def test_another_editor_gets_all_settings_and_keeps_the_text() -> None:
     assert made.text == "the rest in full"
 
 
-def test_a_mode_of_others_has_a_label_and_a_colour() -> None:
+def test_an_input_mode_of_an_extension_has_a_label_and_a_colour() -> None:
     made = composer()
     mode = InputMode(label="python", run=lambda text, ctx: None, colour="error")
     made.mode_of = lambda text: mode if text.startswith("$") else None

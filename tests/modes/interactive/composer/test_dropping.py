@@ -26,7 +26,9 @@ HOME = Path("/home/ada")
         ("file:///tmp/a.png\nfile:///tmp/b.png", ["/tmp/a.png", "/tmp/b.png"]),
     ],
 )
-def test_every_way_to_name_pictures_is_understood(pasted: str, paths: list[str]) -> None:
+def test_dropped_picture_paths_are_recognised_in_every_notation(
+    pasted: str, paths: list[str]
+) -> None:
     assert tuple(map(Path, paths)) in dropped(pasted, HOME)
 
 
@@ -47,7 +49,7 @@ def test_other_texts_name_no_pictures(pasted: str) -> None:
     assert dropped(pasted, HOME) == []
 
 
-def test_files_that_are_no_pictures_are_left_alone(tmp_path: Path) -> None:
+def test_files_that_are_not_pictures_are_not_read(tmp_path: Path) -> None:
     real, fake = tmp_path / "real.png", tmp_path / "fake.png"
     real.write_bytes(picture("PNG"))
     fake.write_text("not a picture")

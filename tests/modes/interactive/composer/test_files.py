@@ -36,7 +36,7 @@ async def test_a_folder_that_cannot_be_listed_offers_nothing() -> None:
     assert await files("x") == ()
 
 
-async def test_what_is_near_comes_first_and_the_rest_in_the_order_of_names() -> None:
+async def test_files_are_sorted_by_depth_with_hidden_ones_last_and_then_by_name() -> None:
     async def below(root: Path) -> Sequence[str]:
         return ["src/b.py", ".hidden", "src/sub/a.py", "README.md", "src/", "b.txt", "src/A.py"]
 

@@ -27,7 +27,7 @@ def test_keys_of_the_application_do_not_reach_the_editor() -> None:
     assert (made.editor.get_text(), actions) == ("a", ["app.tools.expand"])
 
 
-def test_an_action_that_means_nothing_now_is_the_editors() -> None:
+def test_a_key_of_an_unhandled_action_goes_to_the_editor() -> None:
     made = prompt()
 
     for key in ("a", "b", "\x01", "\x04"):
@@ -36,7 +36,7 @@ def test_an_action_that_means_nothing_now_is_the_editors() -> None:
     assert made.editor.get_text() == "b"
 
 
-def test_history_keys_beat_those_of_the_application() -> None:
+def test_history_keys_override_keys_of_the_application() -> None:
     made = prompt(Keymap({"tui.editor.historyPrevious": ("ctrl+o",)}))
     made.on_action = lambda action: True
     made.editor.add_to_history("earlier")
@@ -46,7 +46,7 @@ def test_history_keys_beat_those_of_the_application() -> None:
     assert made.editor.get_text() == "earlier"
 
 
-def test_the_focus_is_the_editors() -> None:
+def test_the_focus_is_passed_to_the_editor() -> None:
     made = prompt()
 
     made.focused = True
@@ -55,7 +55,7 @@ def test_the_focus_is_the_editors() -> None:
     assert made.render(20) == made.editor.render(20)
 
 
-def test_a_key_that_another_user_takes_never_reaches_the_editor() -> None:
+def test_a_key_consumed_by_a_listener_does_not_reach_the_editor() -> None:
     made = prompt()
     made.on_key = lambda data: data == "x"
 
@@ -65,7 +65,7 @@ def test_a_key_that_another_user_takes_never_reaches_the_editor() -> None:
     assert made.editor.get_text() == "y"
 
 
-def test_keys_wait_behind_what_is_still_being_read() -> None:
+def test_keys_are_held_until_a_pending_paste_is_inserted() -> None:
     made = prompt()
 
     release = made.hold()

@@ -10,7 +10,7 @@ def rows() -> QueuedRows:
     return QueuedRows(Theme(built_in("dark")), lambda: "alt+up")
 
 
-def test_nothing_is_shown_when_nothing_waits() -> None:
+def test_no_rows_are_shown_without_queued_messages() -> None:
     assert rows().render(40) == []
 
 

@@ -33,7 +33,7 @@ async def test_a_reference_is_completed_with_or_without_an_at_sign(
 
 
 @pytest.mark.parametrize("line", ["", "see", "see @src/a", "see http://x"])
-async def test_anything_else_is_left_to_others(line: str) -> None:
+async def test_text_without_a_reference_is_left_to_other_providers(line: str) -> None:
     provider = ReferenceProvider(known)
 
     assert await provider.get_suggestions([line], 0, len(line), force=True) is None

@@ -18,7 +18,7 @@ async def test_there_is_no_wait_without_typing() -> None:
     assert clock.sleeping == 0
 
 
-async def test_every_key_makes_the_wait_begin_anew() -> None:
+async def test_every_key_restarts_the_wait() -> None:
     clock = FakeClock()
     typing = TypingDetector(clock)
     typing.typed()

@@ -43,7 +43,7 @@ async def test_nothing_is_opened_without_a_display(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("sys.platform == 'win32'")
-async def test_what_is_opened_gets_no_keys(tmp_path: Path) -> None:
+async def test_the_browser_gets_no_api_keys(tmp_path: Path) -> None:
     machine, opened = (
         host(tmp_path, DISPLAY=":0", MINE="key", GROQ_API_KEY="key"),
         tmp_path / "opened",

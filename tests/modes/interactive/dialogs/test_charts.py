@@ -14,7 +14,7 @@ def test_values_become_columns() -> None:
     assert sparkline([0, 0], 10) == "▁▁"
 
 
-def test_a_peak_is_seen_however_many_values_there_are() -> None:
+def test_a_peak_is_visible_among_many_values() -> None:
     values = [0.0] * 1000
     values[503] = 9.0
     assert sparkline(values, 10).count("█") == 1

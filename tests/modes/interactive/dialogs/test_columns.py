@@ -9,7 +9,7 @@ from pi.modes.interactive.dialogs.panel import spread, tab_row
 from pi.tui.text.width import visible_width
 
 
-def test_the_right_stands_at_the_edge_and_the_left_is_cut_first() -> None:
+def test_the_right_column_is_right_aligned_and_the_left_one_is_truncated_first() -> None:
     assert spread("left", "right", 20) == "left           right"
     assert spread("a rather long left", "right", 20) == "a rather lon…  right"
     assert spread("a rather long left", "right", 12) == "a rather lo…"
@@ -27,7 +27,7 @@ def _tabs(open_tab: str, width: int) -> str:
     return tab_row(tabs, open_tab, width, chosen=str, others=str)
 
 
-def test_tabs_stay_in_their_order_and_the_open_one_is_always_seen() -> None:
+def test_tabs_keep_their_order_and_the_open_tab_is_always_visible() -> None:
     assert _tabs("openai", 40) == "All  anthropic  [openai]  xai"
     assert _tabs("All", 20) == "[All]  anthropic  o…"
     assert _tabs("openai", 20) == "… [openai]  xai"

@@ -1,4 +1,4 @@
-"""The first minutes of a newcomer."""
+"""The setup at the first start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 async def newcomer(
     tmp_path: Path, **environ: str
 ) -> AsyncIterator[tuple[FakeScreen, AgentSession]]:
-    """A session that has no one to ask."""
+    """A session without a model."""
     fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1", **environ})
     fixture.registry.models.unregister("faux")
     session = await fixture.open(model=None)
@@ -81,7 +81,7 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
         assert session.settings.values.default_model == session.model.id
 
 
-async def test_who_leaves_a_way_chooses_again_and_may_leave_everything_for_later(
+async def test_cancelling_a_setup_step_returns_to_the_choice_and_setup_can_be_skipped(
     tmp_path: Path,
 ) -> None:
     async def fetch(ui: Ui, show: ShowMessage) -> Path:

@@ -27,7 +27,7 @@ async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path
     assert await dialog == POINTS[0]
 
 
-async def test_nothing_said_is_nothing_to_choose(tmp_path: Path) -> None:
+async def test_without_messages_no_fork_point_can_be_chosen(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(pick_fork_point(screen, []))
     await screen.press("enter")

@@ -37,17 +37,17 @@ def test_titles_are_sanitised_and_read_in_full() -> None:
     assert "\x1b]0" not in "".join(rows)
 
 
-def test_a_title_takes_a_part_of_the_screen_and_says_that_there_is_more() -> None:
+def test_a_long_title_is_truncated_to_a_part_of_the_screen() -> None:
     rows = Panel(plain_theme(), "word " * 30, Input(), rows=lambda: 12).render(12)
     assert [strip_sequences(row) for row in rows[1:4]] == [" word word"] * 2 + [" word word…"]
 
 
-def test_what_stands_beside_a_title_that_is_cut_is_seen_in_full() -> None:
+def test_the_text_beside_a_truncated_title_is_shown_in_full() -> None:
     rows = Panel(plain_theme(), "x" * 50, Input(), rows=lambda: 4, aside=lambda: "(5s)").render(14)
     assert strip_sequences(rows[1]) == " xxxxxx… (5s)"
 
 
-def test_of_a_title_of_several_lines_all_are_shown() -> None:
+def test_all_lines_of_a_title_are_shown() -> None:
     title = "Dangerous command:\n\n  rm -rf /very/long\n\nAllow?"
     rows = Panel(plain_theme(), title, Input(prompt=" > ")).render(22)
     shown = [" Dangerous command:", "   rm -rf /very/long", "", " Allow?", "", " >"]
@@ -82,7 +82,7 @@ def test_low_screens_have_short_lists_and_no_hints(tmp_path: Path) -> None:
     assert sizes == {60: (30, True), 24: (12, True), 12: (3, False), 3: (3, False)}
 
 
-def test_keys_are_called_as_people_call_them() -> None:
+def test_key_names_are_capitalised() -> None:
     assert [shown_key(key) for key in ("ctrl+s", "pageUp", "", "alt+]")] == [
         "Ctrl+S",
         "PageUp",
@@ -102,7 +102,7 @@ def test_hints_are_never_broken_between_a_key_and_what_it_does() -> None:
     assert wide == [" Enter go there · Ctrl+O filter", " Escape close"]
 
 
-def test_a_title_is_seen_on_a_low_screen_whatever_the_message(tmp_path: Path) -> None:
+def test_a_title_is_shown_on_a_low_screen_with_a_long_message(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     screen.rows = 10
     message = "The folder\n\nOne word after the other about it, more than the screen has rows for."
@@ -114,7 +114,9 @@ def test_a_title_is_seen_on_a_low_screen_whatever_the_message(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("height", "hinted"), [(16, False), (17, True)])
-def test_hints_go_before_anything_else_does(tmp_path: Path, height: int, *, hinted: bool) -> None:
+def test_hints_are_hidden_first_on_a_low_screen(
+    tmp_path: Path, height: int, *, hinted: bool
+) -> None:
     screen = FakeScreen(tmp_path)
     screen.rows = height
     panel = framed(screen, "A title", Lines(9), lambda: CHOOSING)
@@ -124,13 +126,13 @@ def test_hints_go_before_anything_else_does(tmp_path: Path, height: int, *, hint
 
 
 class Lines:
-    """Rows that are always as many."""
+    """A component with a fixed number of rows."""
 
     def __init__(self, count: int) -> None:
         self._count = count
 
     def invalidate(self) -> None:
-        """Nothing is remembered."""
+        """Nothing is cached."""
 
     def render(self, width: int) -> list[str]:
         return ["x"] * self._count

@@ -14,7 +14,7 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence
 
 
 class Watched:
-    """A picker of words, and what came of it."""
+    """A picker of words and its calls."""
 
     def __init__(self, *words: str, rows: int = 3, **more: Any) -> None:
         self.words = list(words)
@@ -61,7 +61,7 @@ def test_moving_choosing_and_own_keys_are_reported() -> None:
 
 
 @pytest.mark.behaviour("selectors")
-def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
+def test_typing_selects_the_best_match_and_keys_in_an_empty_list_are_harmless() -> None:
     watched = Watched("alpha", "beta", "gamma")
     watched.press("down", "down", *"be")
     assert watched.picker.selected == "beta"
@@ -71,7 +71,7 @@ def test_typing_selects_the_best_and_an_empty_list_takes_every_key() -> None:
     assert watched.picker.selected is None
 
 
-def test_nothing_to_list_is_reported_otherwise_than_nothing_that_fits() -> None:
+def test_an_empty_list_is_reported_differently_from_no_match() -> None:
     watched = Watched("alpha", empty="No messages yet")
     watched.press("z")
     assert watched.rows()[-1] == "   No matching items"
@@ -80,7 +80,7 @@ def test_nothing_to_list_is_reported_otherwise_than_nothing_that_fits() -> None:
     assert watched.rows()[-1] == "   No messages yet"
 
 
-def test_what_is_listed_may_change_while_the_selection_stays() -> None:
+def test_the_selection_is_kept_when_items_are_added_or_removed() -> None:
     watched = Watched("one", "two", "three")
     watched.press("down")
     watched.words.append("four")
@@ -116,7 +116,7 @@ def test_without_a_move_the_best_item_is_selected() -> None:
     assert watched.picker.selected == "new"
 
 
-def test_items_may_be_known_by_something_that_does_not_change() -> None:
+def test_the_selection_follows_an_item_by_its_stable_key() -> None:
     watched = Watched("one 1", "two 1", same=lambda word: word.split()[0])
     watched.press("down")
     watched.words[:] = ["two 2", "one 2"]
@@ -124,6 +124,6 @@ def test_items_may_be_known_by_something_that_does_not_change() -> None:
     assert watched.picker.selected == "two 2"
 
 
-def test_something_may_be_searched_for_from_the_beginning() -> None:
+def test_a_picker_can_start_with_a_query() -> None:
     watched = Watched("one", "two", query="tw")
     assert watched.rows() == [" > tw", "", " → TWO"]

@@ -21,7 +21,7 @@ ONE = Option(value=1, label="One")
 NONE: list[Option[int]] = []
 
 
-async def test_the_chosen_option_is_given_back(tmp_path: Path) -> None:
+async def test_the_chosen_option_is_returned(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     options = [Option(value=1, label="One", description="the first"), Option(value=2, label="Two")]
     dialog = asyncio.create_task(choose(screen, "Which?", options, message="Think well."))
@@ -54,7 +54,7 @@ async def test_an_empty_list_can_be_moved_in_and_closed(tmp_path: Path) -> None:
     assert await dialog is None
 
 
-async def test_yes_is_yes_and_everything_else_is_no(tmp_path: Path) -> None:
+async def test_only_yes_confirms(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     for keys, expected in ((["enter"], True), (["down", "enter"], False), (["escape"], False)):
         dialog = asyncio.create_task(confirm(screen, "Sure?"))
@@ -62,7 +62,7 @@ async def test_yes_is_yes_and_everything_else_is_no(tmp_path: Path) -> None:
         assert await dialog is expected
 
 
-async def test_a_line_is_asked_for_with_a_value_to_begin_with(tmp_path: Path) -> None:
+async def test_a_text_prompt_can_have_an_initial_value(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_text(screen, "Name?", value="ab"))
     await screen.type("c")
@@ -83,7 +83,9 @@ async def test_a_masked_line_shows_dots_and_cannot_be_restored(tmp_path: Path) -
     assert await dialog == ""
 
 
-async def test_a_text_is_edited_over_several_lines_and_in_another_place(tmp_path: Path) -> None:
+async def test_a_text_is_edited_over_several_lines_and_in_an_external_editor(
+    tmp_path: Path,
+) -> None:
     screen = FakeScreen(tmp_path)
     screen.edited = "from elsewhere"
     dialog = asyncio.create_task(edit_text(screen, "Text?", "here"))

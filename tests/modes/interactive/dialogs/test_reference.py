@@ -59,7 +59,7 @@ def test_commands_are_grouped_and_sorted_with_their_hints_and_keys() -> None:
     ]
 
 
-def test_every_built_in_command_has_a_subject() -> None:
+def test_every_built_in_command_is_in_a_group() -> None:
     rows = [CommandHelp(name=row.name) for row in BUILT_IN if row.listed]
     titles = [section.title for section in command_sections(rows, Keymap())]
     assert titles == ["Sessions", "Models", "Project", "Application"]

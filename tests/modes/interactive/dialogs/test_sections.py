@@ -6,7 +6,7 @@ from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain
 
 
-def test_what_does_not_fit_goes_below_and_nothing_comes_through_that_is_not_text() -> None:
+def test_descriptions_that_do_not_fit_are_put_below_and_control_sequences_are_removed() -> None:
     section = Section(
         title="Commands",
         rows=(

@@ -1,4 +1,4 @@
-"""What a session is, in a few lines."""
+"""The information about a session."""
 
 from __future__ import annotations
 

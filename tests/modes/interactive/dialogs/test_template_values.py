@@ -1,4 +1,4 @@
-"""Asking for what a prompt template needs."""
+"""Asking for the missing values of a prompt template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 MISSING = MissingValues("fix", ("file", "goal"))
 
 
-async def test_one_value_is_asked_for_after_the_other(tmp_path: Path) -> None:
+async def test_template_values_are_asked_for_one_after_the_other(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_values(screen, MISSING))
     await screen.until(lambda text: "/fix: file (1 of 2)" in text)
@@ -24,7 +24,7 @@ async def test_one_value_is_asked_for_after_the_other(tmp_path: Path) -> None:
     assert await dialog == {"file": "a b", "goal": ""}
 
 
-async def test_giving_up_gives_no_values(tmp_path: Path) -> None:
+async def test_cancelling_returns_no_values(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_values(screen, MISSING))
     await screen.press("escape")

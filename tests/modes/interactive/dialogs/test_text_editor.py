@@ -9,7 +9,7 @@ from pi.modes.interactive.dialogs.questions import TextEditor
 from tests.modes.interactive.fake_screen import FakeScreen, sequence, settle
 
 
-async def test_the_text_is_given_back_or_given_up(tmp_path: Path) -> None:
+async def test_enter_returns_the_text_and_escape_cancels(tmp_path: Path) -> None:
     results: list[str | None] = []
     async with TaskScope() as tasks:
         editor = TextEditor(FakeScreen(tmp_path), "a", tasks, on_done=results.append)
@@ -19,7 +19,7 @@ async def test_the_text_is_given_back_or_given_up(tmp_path: Path) -> None:
     assert results == ["ab\nc", None]
 
 
-async def test_what_the_other_editor_could_not_do_changes_nothing(tmp_path: Path) -> None:
+async def test_a_failed_external_editor_leaves_the_text_unchanged(tmp_path: Path) -> None:
     results: list[str | None] = []
     async with TaskScope() as tasks:
         editor = TextEditor(FakeScreen(tmp_path), "mine", tasks, on_done=results.append)

@@ -9,7 +9,7 @@ from pi.modes.interactive.dialogs.settings.dialog import FOLLOW, PickedTheme, pi
 from tests.modes.interactive.fake_screen import FakeScreen
 
 
-async def test_the_selected_theme_is_shown_at_once_and_given_back(tmp_path: Path) -> None:
+async def test_the_selected_theme_is_previewed_at_once_and_returned(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(pick_theme(screen))
     await screen.type("light")
@@ -19,7 +19,7 @@ async def test_the_selected_theme_is_shown_at_once_and_given_back(tmp_path: Path
     assert screen.themes.current == "light"
 
 
-async def test_the_old_theme_is_back_if_none_is_chosen(tmp_path: Path) -> None:
+async def test_cancelling_restores_the_old_theme(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     screen.port.settings.set({"theme": "dark"})
     dialog = asyncio.create_task(pick_theme(screen))

@@ -21,7 +21,7 @@ def clock_of(screen: FakeScreen) -> FakeClock:
     return screen.host.clock
 
 
-async def test_the_title_counts_down_and_the_question_goes(tmp_path: Path) -> None:
+async def test_the_title_counts_down_and_the_dialog_closes_at_the_timeout(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = await start_with_limit(screen, 2.5)
     titles = [screen.text().splitlines()[0]]
@@ -51,7 +51,7 @@ async def test_without_a_limit_nothing_is_counted(tmp_path: Path) -> None:
     assert await dialog is True
 
 
-async def test_a_question_may_come_before_there_is_a_session(tmp_path: Path) -> None:
+async def test_a_dialog_can_be_shown_before_there_is_a_session(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     del screen.host
     for seconds in (None, 2.5):

@@ -30,14 +30,14 @@ async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
     assert await dialog == TrustChoice(trusted=True, directory=Path("/srv"), remember=True)
 
 
-async def test_no_answer_is_no_choice(tmp_path: Path) -> None:
+async def test_escape_returns_no_choice(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_trust(screen, FOLDER, ()))
     await screen.press("escape")
     assert await dialog is None
 
 
-async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
+async def test_the_lasting_dialog_has_no_options_for_this_session_only(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_lasting_trust(screen, FOLDER))
     await screen.shown()
@@ -46,7 +46,7 @@ async def test_later_only_lasting_answers_are_offered(tmp_path: Path) -> None:
     assert await dialog == TrustChoice(trusted=False, directory=FOLDER, remember=True)
 
 
-async def test_the_question_names_what_is_really_there(tmp_path: Path) -> None:
+async def test_the_trust_dialog_names_the_files_of_the_project(tmp_path: Path) -> None:
     folder = tmp_path / "site"
     (folder / ".pi" / "extensions").mkdir(parents=True)
     (folder / ".pi" / "extensions" / "hello.py").touch()

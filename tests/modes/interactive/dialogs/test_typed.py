@@ -19,5 +19,5 @@ from pi.modes.interactive.dialogs.panel import summarise_message
         ("<b>bold</b>", "<b>bold</b>"),
     ],
 )
-def test_what_was_put_in_is_named_only(message: str, typed: str) -> None:
+def test_attached_files_in_a_message_are_shown_by_name_only(message: str, typed: str) -> None:
     assert summarise_message(message) == typed

@@ -1,4 +1,4 @@
-"""What a session has used: a table, bars and the course."""
+"""The usage of a session: table, bars and charts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_models_are_one_aligned_table_and_few_requests_have_no_chart() -> None:
     ]
 
 
-def test_from_five_requests_on_the_course_is_drawn_once_with_its_range() -> None:
+def test_charts_with_their_range_are_drawn_from_five_requests_on() -> None:
     rows = drawn([answer(10 * number, 0.1 * number) for number in range(1, 6)])
     assert rows[4:] == [
         "",
@@ -64,7 +64,7 @@ def test_from_five_requests_on_the_course_is_drawn_once_with_its_range() -> None
     assert sum("█" in row for row in drawn([answer(1, 1.0)] * 4)) == 0
 
 
-def test_limits_of_a_plan_say_what_is_left_and_when_it_comes_back() -> None:
+def test_limits_of_a_plan_show_the_rest_and_the_reset_time() -> None:
     limits = (
         PlanLimit(name="5 hours", used_percent=40, resets_at=NOON + 2 * 3600),
         PlanLimit(name="7 days", used_percent=95, resets_at=NOON + 3 * 86400),
@@ -74,11 +74,11 @@ def test_limits_of_a_plan_say_what_is_left_and_when_it_comes_back() -> None:
     assert rows[6].split("░ ")[-1] == "5% left, resets May 07, 12:00"
 
 
-def test_nothing_used_is_reported_as_such() -> None:
+def test_no_requests_are_reported_as_such() -> None:
     assert drawn([])[2:] == [" No requests yet.", ""]
 
 
-def test_a_window_that_is_not_known_yet_is_a_question_mark() -> None:
+def test_an_unknown_context_size_is_shown_as_a_question_mark() -> None:
     context = ContextUsage(tokens=None, context_window=200_000, percent=None)
     assert " context  ? of 200k, known after the next answer" in drawn([answer(1)], context)
 
@@ -88,7 +88,7 @@ def test_rows_fit_narrow_screens() -> None:
         assert all(len(row) <= width for row in drawn([answer(10)] * 6, WINDOW, width=width))
 
 
-def test_on_a_narrow_screen_columns_go_and_the_cost_stays() -> None:
+def test_columns_are_dropped_on_a_narrow_screen_but_the_cost_is_kept() -> None:
     rows = drawn([answer(10, 0.5, "a-name-that-is-long")], width=40)
     assert rows[2:4] == [
         " model           input  output     cost",

@@ -13,7 +13,7 @@ from pi.testing import FakeClock
 from tests.modes.interactive.fake_screen import FakeScreen, settle
 
 
-async def test_the_result_is_given_back_and_the_spinner_turns_meanwhile(tmp_path: Path) -> None:
+async def test_the_spinner_turns_while_waiting_and_the_result_is_returned(tmp_path: Path) -> None:
     screen, ready = FakeScreen(tmp_path), asyncio.Event()
 
     async def work() -> str:
@@ -35,7 +35,7 @@ async def test_the_result_is_given_back_and_the_spinner_turns_meanwhile(tmp_path
     assert not screen.is_open
 
 
-async def test_giving_up_cancels_the_work(tmp_path: Path) -> None:
+async def test_escape_cancels_the_work(tmp_path: Path) -> None:
     screen, cancelled = FakeScreen(tmp_path), asyncio.Event()
 
     async def work() -> str:
@@ -51,7 +51,7 @@ async def test_giving_up_cancels_the_work(tmp_path: Path) -> None:
     assert cancelled.is_set()
 
 
-async def test_work_that_ends_by_itself_is_only_asked_to(tmp_path: Path) -> None:
+async def test_with_a_cancel_callback_the_work_is_not_cancelled_but_awaited(tmp_path: Path) -> None:
     screen, requested = FakeScreen(tmp_path), asyncio.Event()
 
     async def work() -> str:

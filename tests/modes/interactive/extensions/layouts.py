@@ -1,4 +1,4 @@
-"""A first frame that no one has painted yet, for what extensions put into it."""
+"""An unpainted first frame for components of extensions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain(component: Component, width: int = 20) -> list[str]:
 
 
 class Line:
-    """Draws one line, and takes keys."""
+    """Draws one line and handles keys."""
 
     def __init__(self, text: str = "", *given: Any) -> None:
         self.text = text
@@ -51,7 +51,7 @@ class Line:
         self.forgotten = 0
 
     def render(self, width: int) -> Sequence[str]:
-        """The line; it cannot draw everything."""
+        """The line; raises for some texts."""
         if self.text == "broken":
             raise ValueError("no rows")
         return [self.text]
@@ -82,7 +82,7 @@ class Editor(Line):
 
 
 class FullEditor(Editor):
-    """An editor that wants to know everything."""
+    """An editor with all optional methods."""
 
     border_color: Any = None
 

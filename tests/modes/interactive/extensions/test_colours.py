@@ -17,7 +17,7 @@ def test_colours_follow_the_theme() -> None:
     assert (colours.fg("accent", "x"), colours.bg("selectedBg", "x")) != dark
 
 
-def test_a_colour_that_there_is_not_changes_nothing() -> None:
+def test_an_unknown_colour_leaves_the_text_unchanged() -> None:
     assert ExtensionTheme(plain_theme()).fg("nope", "x") == "x"
 
 

@@ -11,7 +11,7 @@ from pi.tui.completion.provider import Completed, Suggestion, Suggestions, repla
 
 
 class Words:
-    """Suggests a word, or what it is notified."""
+    """Returns the given suggestions, or raises the given exception."""
 
     def __init__(self, found: Any) -> None:
         self.found = found
@@ -25,7 +25,7 @@ class Words:
 
 
 class Usual(Words):
-    """Has everything that a provider has."""
+    """A provider with all methods."""
 
     trigger_characters = "@"
 
@@ -70,11 +70,13 @@ def completing() -> tuple[ExtensionCompletion, list[str]]:
         ),
     ],
 )
-def test_what_an_extension_finds_may_be_plain(found: Any, suggested: Suggestions | None) -> None:
+def test_suggestions_of_an_extension_may_be_plain_values(
+    found: Any, suggested: Suggestions | None
+) -> None:
     assert as_suggestions(found) == suggested
 
 
-async def test_extensions_are_asked_before_the_usual_provider() -> None:
+async def test_providers_of_extensions_are_called_before_the_default_provider() -> None:
     made, _ = completing()
     end = made.add(Words({"items": ["own"], "prefix": "o"}))
 
@@ -88,7 +90,7 @@ async def test_extensions_are_asked_before_the_usual_provider() -> None:
     assert made.provider.apply_completion(["u"], 0, 1, FOUND.items[0], "u").lines == ("USUAL",)
 
 
-async def test_all_providers_together_say_what_asks_them() -> None:
+async def test_the_trigger_characters_of_all_providers_are_combined() -> None:
     made, _ = completing()
     made.add(SimpleNamespace(trigger_characters=["#", "~"]))
 
@@ -96,7 +98,7 @@ async def test_all_providers_together_say_what_asks_them() -> None:
     assert made.provider.should_trigger_file_completion([""], 0, 0) is False
 
 
-async def test_a_provider_that_fails_is_reported_and_asked_no_more() -> None:
+async def test_a_provider_that_fails_is_reported_and_not_called_again() -> None:
     made, reported = completing()
     made.add(Words(ValueError("no idea")))
 
@@ -105,7 +107,7 @@ async def test_a_provider_that_fails_is_reported_and_asked_no_more() -> None:
     assert (answers, reported) == ([FOUND, FOUND], ["no idea"])
 
 
-def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> None:
+def test_a_provider_that_fails_to_decide_about_tab_does_not_prevent_completion() -> None:
     def decide(lines: Sequence[str], row: int, col: int) -> bool:
         raise ValueError("no idea")
 
@@ -118,7 +120,7 @@ def test_a_provider_that_cannot_say_whether_tab_completes_prevents_nothing() -> 
     assert (answers, reported) == ([True, True], ["no idea"])
 
 
-async def test_a_provider_applies_what_it_suggests() -> None:
+async def test_a_provider_applies_its_own_suggestions() -> None:
     class Own(Words):
         def apply_completion(self, *given: Any) -> Any:
             if given[3].value == "bad":

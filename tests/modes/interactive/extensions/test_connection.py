@@ -7,7 +7,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.extended_app import extended
 
 
-async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_that_wants_them(
+async def test_a_shortcut_conflict_of_an_extension_is_reported_once(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -25,13 +25,13 @@ async def test_keys_that_extensions_cannot_have_are_reported_with_every_session_
         await app_fixture.loses("Extension shortcut ctrl+p")  # once is enough
 
 
-async def test_a_session_without_extensions_is_shown_as_ever(tmp_path: Path) -> None:
+async def test_the_editor_works_with_an_extension_that_registers_nothing(tmp_path: Path) -> None:
     async with extended(tmp_path, "pass").running() as app_fixture:
         app_fixture.type("hello")
         await app_fixture.sees("hello")
 
 
-async def test_without_extensions_there_is_no_wait(tmp_path: Path) -> None:
+async def test_without_extensions_no_extension_host_is_started(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="echo hi"), says("**Done.**"))
     async with app_fixture.running():
         app_fixture.type("/")
@@ -45,7 +45,7 @@ async def test_without_extensions_there_is_no_wait(tmp_path: Path) -> None:
         assert app_fixture.session._core.extensions.host is None
 
 
-async def test_the_output_of_a_command_is_whole_and_stays(tmp_path: Path) -> None:
+async def test_the_output_of_an_extension_command_is_shown_completely(tmp_path: Path) -> None:
     source = """
     @pi.command("report")
     async def report(args, ctx):

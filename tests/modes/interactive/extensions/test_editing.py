@@ -27,7 +27,7 @@ async def test_texts_are_read_and_written(tmp_path: Path) -> None:
     assert frame.composer.text == "one two"
 
 
-async def test_another_editor_keeps_what_is_written(tmp_path: Path) -> None:
+async def test_replacing_the_editor_keeps_the_text(tmp_path: Path) -> None:
     frame, made, _ = editing(tmp_path)
     made.set_text("kept")
     editor = Editor()
@@ -40,7 +40,7 @@ async def test_another_editor_keeps_what_is_written(tmp_path: Path) -> None:
     assert (made.component, frame.composer.text, editor.focused) == (None, "kept!", False)
 
 
-async def test_an_editor_that_fails_is_given_up_after_the_frame(tmp_path: Path) -> None:
+async def test_an_editor_that_fails_is_removed_after_the_frame(tmp_path: Path) -> None:
     frame, made, reported = editing(tmp_path)
     made.use(lambda: Editor("x"))
 
@@ -54,7 +54,7 @@ async def test_an_editor_that_fails_is_given_up_after_the_frame(tmp_path: Path) 
     assert (made.component, frame.composer.text) == (None, "broken")
 
 
-async def test_listeners_see_keys_before_all_others(tmp_path: Path) -> None:
+async def test_key_listeners_can_consume_or_change_keys(tmp_path: Path) -> None:
     _, made, _ = editing(tmp_path)
     received: list[str] = []
     end = made.listen(lambda data: {"consume": True} if data == "x" else {"data": f"{data}!"})
@@ -79,5 +79,7 @@ async def test_listeners_see_keys_before_all_others(tmp_path: Path) -> None:
         (InputDecision(consume=True), InputDecision(consume=True)),
     ],
 )
-def test_what_a_listener_answers_may_be_plain(answer: Any, decision: InputDecision | None) -> None:
+def test_the_result_of_a_key_listener_may_be_a_dict(
+    answer: Any, decision: InputDecision | None
+) -> None:
     assert as_decision(answer) == decision

@@ -24,11 +24,11 @@ def test_no_row_is_wider_than_the_screen(lines: list[str], width: int) -> None:
     assert all(visible_width(row) <= width for row in fitting(lines, width))
 
 
-def test_lines_are_broken_where_they_say_so() -> None:
+def test_rows_are_split_at_line_breaks() -> None:
     assert fitting(["one\ntwo", "th\tree"], 9) == ["one", "two", "th    ree"]
 
 
-def test_a_row_may_have_styles_links_a_cursor_and_pictures_and_no_other_orders() -> None:
+def test_rows_keep_styles_links_cursor_and_pictures_but_no_other_sequences() -> None:
     drawn = f"\x1b[1;38:5:9mred\x1b[0m {link('https://a', 'here')}{CURSOR_MARKER}"
     picture = "\x1b7\x1b[2A\x1b]1337;File=inline=1:AAAA\x07\x1b8"
     orders = "\x1b[2J\x1b[H\x1b]0;title\x07\x1b]52;c;eA==\x07\x1bc\x1b[?1049h\x1b[>4;2m\r\x07\x9b"
@@ -49,7 +49,7 @@ def test_the_same_rows_are_the_same_list() -> None:
     assert line.forgotten == 1
 
 
-def test_what_remembers_nothing_may_be_reported_to_forget() -> None:
+def test_a_component_without_invalidate_can_be_invalidated() -> None:
     fitted = SafeComponent(SafeLines(["\x1b[31mred\x1b[0m\x1b[2J"]))
 
     fitted.invalidate()
@@ -67,7 +67,7 @@ def test_keys_and_the_focus_are_passed_on() -> None:
     assert (line.focused, player.focused, player.render(9)) == (True, True, ["ab"])
 
 
-def test_what_takes_no_keys_gets_none() -> None:
+def test_a_component_without_an_input_handler_gets_no_keys() -> None:
     player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
 
     player.focused = True
@@ -76,7 +76,7 @@ def test_what_takes_no_keys_gets_none() -> None:
     assert (player.focused, player.render(9)) == (False, ["x"])
 
 
-def test_what_fails_is_reported() -> None:
+def test_exceptions_of_a_component_are_reported() -> None:
     reported: list[str] = []
     player = SafeInteractive(Line("broken"), lambda problem: reported.append(str(problem)))
 
@@ -86,7 +86,7 @@ def test_what_fails_is_reported() -> None:
     assert reported == ["no rows", "no such key"]
 
 
-def test_a_limit_says_how_much_it_hides() -> None:
+def test_a_row_limit_shows_the_number_of_hidden_rows() -> None:
     fitted = SafeComponent(SafeLines(["1", "2", "3", "4"]), lambda: 3)
 
     assert fitted.render(20) == ["1", "2", "… 2 more"]
@@ -109,7 +109,7 @@ def test_the_mouse_is_passed_on() -> None:
     assert player.areas_at(0) == [Area(region.child, 0, 0, 9, 1)]
 
 
-def test_what_wants_no_mouse_gets_none() -> None:
+def test_a_component_without_a_mouse_handler_gets_no_mouse_events() -> None:
     player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
 
     assert (player.handle_mouse(mouse_press()), player.areas_at(0)) == (None, [])

@@ -35,7 +35,7 @@ def test_statuses_stand_on_one_line_in_the_order_of_their_keys() -> None:
     assert statuses.texts == {"a": "first", "b": "second line"}
 
 
-def test_lines_stand_in_their_order_and_as_they_came() -> None:
+def test_footer_lines_are_sorted_by_order_and_then_by_registration() -> None:
     footer = Footer()
     for key, order in (("late", 1), ("one", 0), ("two", 0)):
         footer.lines.set(key, Line(key), order=order)
@@ -56,7 +56,7 @@ def test_only_a_line_that_changes_is_painted() -> None:
     assert plain(footer.lines) == ["after"]
 
 
-def test_a_line_that_was_replaced_cannot_be_taken_away_by_its_old_owner() -> None:
+def test_a_replaced_footer_line_cannot_be_removed_by_its_old_handle() -> None:
     footer = Footer()
     old = footer.lines.set("x", Line("old"), order=0)
     new = footer.lines.set("x", Line("new"), order=0)
@@ -69,7 +69,7 @@ def test_a_line_that_was_replaced_cannot_be_taken_away_by_its_old_owner() -> Non
     assert plain(footer.lines) == []
 
 
-def test_without_two_rows_to_spare_there_are_no_lines() -> None:
+def test_footer_lines_are_hidden_on_a_low_screen() -> None:
     footer = Footer(rows=7)
     footer.lines.set("x", Line("x"), order=0)
     assert plain(footer.lines) == []

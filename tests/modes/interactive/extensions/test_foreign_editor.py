@@ -20,12 +20,12 @@ class EditorFixture:
         self.editor.on_change = self.changes.append
 
 
-def test_what_cannot_edit_is_refused() -> None:
+def test_a_component_without_editor_methods_is_rejected() -> None:
     with pytest.raises(ExtensionError, match="lacks get_text, set_text"):
         ExtensionEditor(Line("x"), lambda problem: None)
 
 
-def test_what_is_typed_is_reported_and_sent() -> None:
+def test_changes_and_submissions_of_an_extension_editor_are_reported() -> None:
     component = Editor()
     kit = EditorFixture(component)
 
@@ -53,7 +53,7 @@ def test_little_is_needed() -> None:
     assert isinstance(editor.component, Editor)
 
 
-def test_what_an_editor_can_do_is_used() -> None:
+def test_optional_methods_of_an_extension_editor_are_used() -> None:
     component = FullEditor()
     editor = EditorFixture(component).editor
 
@@ -67,7 +67,7 @@ def test_what_an_editor_can_do_is_used() -> None:
     assert (component.reported, component.border_color) == (["z", 2], str.upper)
 
 
-def test_what_was_written_survives_an_editor_that_fails() -> None:
+def test_the_text_survives_an_editor_that_fails_to_return_it() -> None:
     class Forgetful(Editor):
         def get_text(self) -> str:
             if self.text == "gone":
@@ -84,7 +84,7 @@ def test_what_was_written_survives_an_editor_that_fails() -> None:
     assert kit.problems == ["what text?"]
 
 
-def test_what_is_written_survives_an_editor_that_does_not_take_it() -> None:
+def test_the_text_survives_an_editor_that_fails_to_set_it() -> None:
     class Stubborn(Editor):
         def set_text(self, text: str) -> None:
             raise ValueError("never")

@@ -23,14 +23,14 @@ class Asking:
         self.questions = new_ui(self.screen, self.frame)
 
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
-        """What comes of a question when these keys are pressed."""
+        """The answer of a dialog when these keys are pressed."""
         dialog = asyncio.ensure_future(question)
         await self.screen.shown()
         await self.screen.press(*keys)
         return await dialog
 
 
-async def test_every_question_has_its_answer(tmp_path: Path) -> None:
+async def test_every_dialog_returns_its_answer(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     ask = on.questions
 
@@ -40,7 +40,7 @@ async def test_every_question_has_its_answer(tmp_path: Path) -> None:
     assert await on.answered(ask.editor("E", "once"), "enter") == "once"
 
 
-async def test_a_question_waits_for_its_turn(tmp_path: Path) -> None:
+async def test_a_dialog_waits_until_the_open_dialog_is_closed(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     first = asyncio.ensure_future(on.questions.confirm("First", ""))
     await on.screen.shown()
@@ -58,7 +58,7 @@ async def test_a_question_waits_for_its_turn(tmp_path: Path) -> None:
     assert [await first, await second] == [True, True]
 
 
-async def test_who_is_cancelled_while_waiting_is_never_asked(tmp_path: Path) -> None:
+async def test_a_dialog_cancelled_while_waiting_is_never_shown(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     first = asyncio.ensure_future(on.questions.confirm("First", ""))
     await on.screen.shown()
@@ -71,7 +71,7 @@ async def test_who_is_cancelled_while_waiting_is_never_asked(tmp_path: Path) -> 
     await on.screen.closed()
 
 
-async def test_a_component_is_made_with_what_ends_it(tmp_path: Path) -> None:
+async def test_a_custom_component_gets_a_callback_that_closes_it(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     given: list[Any] = []
 
@@ -96,7 +96,7 @@ async def test_a_failing_component_raises_in_the_caller(tmp_path: Path) -> None:
         await on.answered(question, "escape")
 
 
-async def test_a_component_that_takes_no_keys_can_be_closed(tmp_path: Path) -> None:
+async def test_a_component_without_an_input_handler_can_be_closed(tmp_path: Path) -> None:
     class Picture:
         def render(self, width: int) -> list[str]:
             return ["a picture"]

@@ -28,7 +28,7 @@ async def test_a_widget_has_one_place(tmp_path: Path) -> None:
     assert plain(frame.below_editor) == ["drawn"]
 
 
-async def test_a_header_comes_and_goes(tmp_path: Path) -> None:
+async def test_a_header_is_replaced_and_removed(tmp_path: Path) -> None:
     frame, made = regions(tmp_path)
 
     made.set_header(lambda: Line("header"))
@@ -39,7 +39,7 @@ async def test_a_header_comes_and_goes(tmp_path: Path) -> None:
     assert plain(frame.header) == []
 
 
-async def test_a_footer_replaces_all_but_the_lines_of_others(tmp_path: Path) -> None:
+async def test_a_footer_replaces_everything_except_footer_lines(tmp_path: Path) -> None:
     frame, made = regions(tmp_path)
     made.lines.set("x", Line("line"), order=0)
     made.set_status("s", "status")
@@ -64,7 +64,7 @@ async def test_a_long_widget_leaves_room_for_the_editor(tmp_path: Path) -> None:
     assert plain(frame.above_editor) == [*map(str, range(7)), "… 43 more"]
 
 
-async def test_the_usual_header_comes_back(tmp_path: Path) -> None:
+async def test_removing_a_header_restores_the_default_one(tmp_path: Path) -> None:
     frame, made = regions(tmp_path)
     frame.header.add_child(SafeComponent(Line("usual")))
 

@@ -11,7 +11,7 @@ CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"
 
 
 class ShortcutSource:
-    """Extensions that want keys."""
+    """Extensions with shortcuts."""
 
     def __init__(self, purposes: Mapping[str, str]) -> None:
         self.purposes = purposes
@@ -26,7 +26,7 @@ def shortcuts(*keys: str, **purposes: str) -> tuple[Shortcuts, list[str]]:
     return Shortcuts(source, Keymap(), pressed.append), pressed
 
 
-def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
+def test_a_shortcut_on_a_free_key_is_called_in_any_spelling() -> None:
     made, pressed = shortcuts("F5", "ctrl+s")
 
     taken = [made.handle_key(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
@@ -34,7 +34,7 @@ def test_a_free_key_is_pressed_however_it_is_spelled() -> None:
     assert (taken, pressed) == ([True, True, False, False], ["F5", "ctrl+s"])
 
 
-def test_a_key_that_means_something_in_the_editor_is_not_taken() -> None:
+def test_a_shortcut_on_a_bound_key_is_not_called() -> None:
     made, pressed = shortcuts("ctrl+p", "up")
 
     assert [made.handle_key(data) for data in ("\x10", "\x1b[A")] == [False, False]

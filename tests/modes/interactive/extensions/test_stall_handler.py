@@ -35,7 +35,7 @@ def hanging(end: Callable[[threading.Event], None]) -> Stalled:
     return Stalled(owner=owner, function="stay", over=over, end=lambda: end(over))
 
 
-async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) -> None:
+async def test_ctrl_c_ends_a_hanging_extension_and_other_keys_are_kept(tmp_path: Path) -> None:
     shown: list[str] = []
     kit = HangingTerminal(b"dra", b"\x03ft")
 
@@ -56,7 +56,7 @@ async def test_ctrl_c_ends_what_hangs_and_other_keys_are_kept(tmp_path: Path) ->
     ]
 
 
-async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path) -> None:
+async def test_nothing_is_written_to_a_terminal_with_a_backlog(tmp_path: Path) -> None:
     kit = HangingTerminal(b"\x03")
     kit.backlog = 1
 
@@ -65,7 +65,7 @@ async def test_a_terminal_that_takes_nothing_is_reported_nothing(tmp_path: Path)
     assert kit.output == []
 
 
-async def test_a_terminal_that_only_the_program_itself_can_read_is_left_alone(
+async def test_no_stall_handler_is_made_for_a_terminal_without_direct_input(
     tmp_path: Path,
 ) -> None:
     frame = new_frame(tmp_path)

@@ -16,7 +16,7 @@ from tests.modes.interactive.transcript.looks import look
 
 
 class Shown:
-    """The regions that are changed, and what came of it."""
+    """The UI of extensions with the regions that it changes."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.written: list[str] = []
@@ -56,7 +56,7 @@ async def test_the_activity_can_be_customised(tmp_path: Path) -> None:
     assert shown.worked == 6
 
 
-async def test_the_window_and_thoughts_are_called_something_else(tmp_path: Path) -> None:
+async def test_an_extension_can_set_the_window_title_and_the_thinking_label(tmp_path: Path) -> None:
     shown = Shown(tmp_path)
 
     shown.ui.set_title("mine")
@@ -68,7 +68,7 @@ async def test_the_window_and_thoughts_are_called_something_else(tmp_path: Path)
     assert (shown.written, shown.screen.refreshes) == (["\x1b]0;mine\x07"], 2)
 
 
-async def test_outputs_are_unfolded_once(tmp_path: Path) -> None:
+async def test_expanding_tools_twice_refreshes_the_screen_once(tmp_path: Path) -> None:
     shown = Shown(tmp_path)
 
     shown.ui.set_tools_expanded(expanded=True)

@@ -55,7 +55,7 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
     ]
 
 
-async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -> None:
+async def test_control_sequences_are_removed_from_rows_of_a_view(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_view("tool", "dice", lambda call, options, theme: [call.arguments["sides"]])
 
@@ -65,7 +65,7 @@ async def test_what_a_view_repeats_cannot_command_the_terminal(tmp_path: Path) -
         assert views_of(hosted).tool(call, 20, expanded=False) == ["\x1b[1msix\x1b[0m"]
 
 
-async def test_entries_stand_among_the_messages_where_they_were_kept(tmp_path: Path) -> None:
+async def test_entries_are_shown_at_their_place_among_the_messages(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.register_entry_renderer("mark", lambda entry, options, theme: "x")
 
@@ -116,7 +116,7 @@ async def test_code_of_a_language_is_drawn_and_a_failed_view_leaves_the_source(
         assert len(seen) == 2
 
 
-async def test_the_user_can_ask_for_the_source(tmp_path: Path) -> None:
+async def test_code_views_can_be_switched_off_per_language(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         pi.add_view("code", "dot", lambda code, options, theme: [])
 
@@ -163,7 +163,7 @@ def dots(code: CodeView, options: Any, theme: Any) -> list[str]:
     return ["." * len(code.text)]
 
 
-async def test_links_are_shown_only_where_the_terminal_knows_them(tmp_path: Path) -> None:
+async def test_links_are_shown_only_if_the_terminal_supports_them(tmp_path: Path) -> None:
     linked = "\x1b]8;;https://x.example/\x07page\x1b]8;;\x07"
     seen: list[bool] = []
 

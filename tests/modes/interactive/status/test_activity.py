@@ -25,7 +25,7 @@ def grown(event: BlockEvent) -> MessageUpdate:
     return MessageUpdate(usage=Usage(), assistant_message_event=event)
 
 
-async def test_the_label_shows_what_is_done() -> None:
+async def test_the_label_shows_the_current_activity() -> None:
     made = activity(FakeClock())
     labels = [made.label()]
     for event in (
@@ -62,7 +62,7 @@ async def test_the_spinner_turns_and_the_time_runs() -> None:
     assert round(made.run_seconds) == 75
 
 
-async def test_a_run_that_is_retried_goes_on() -> None:
+async def test_a_run_that_is_retried_remains_busy() -> None:
     clock = FakeClock()
     made = activity(clock)
     made.handle_event(AgentStart())
@@ -88,7 +88,7 @@ async def test_a_compaction_is_shown_also_outside_of_a_run() -> None:
     assert made.label() == ""
 
 
-async def test_work_of_others_comes_first_and_may_change_its_name() -> None:
+async def test_the_label_of_other_work_is_shown_first_and_can_change() -> None:
     made = activity(FakeClock())
     made.handle_event(AgentStart())
 

@@ -111,13 +111,13 @@ async def test_tables_of_references_are_read_without_git(
 
 
 @pytest.mark.parametrize("length", [3, 24, 27, 29, 33, 45])
-async def test_a_table_that_was_cut_says_nothing(tmp_path: Path, length: int) -> None:
+async def test_a_truncated_reftable_returns_no_branch(tmp_path: Path, length: int) -> None:
     cut = b"REFT\1" + bytes(19) + b"r" + (4000).to_bytes(3) + ON_MAIN
 
     assert await branch_of(with_tables(tmp_path, cut[:length])) in (None, "detached")
 
 
-async def test_a_table_of_endless_numbers_is_given_up(tmp_path: Path) -> None:
+async def test_a_reftable_with_an_endless_number_returns_no_branch(tmp_path: Path) -> None:
     endless = b"REFT\1" + bytes(19) + b"r" + (60_000).to_bytes(3) + b"\xff" * 59_900 + bytes(99)
 
     assert await branch_of(with_tables(tmp_path, endless)) is None
@@ -148,7 +148,7 @@ async def test_only_regular_files_are_read(tmp_path: Path, what: str) -> None:
     assert await branch_of(tmp_path) is None
 
 
-async def test_of_a_huge_file_only_the_start_is_read(tmp_path: Path) -> None:
+async def test_only_the_start_of_a_huge_file_is_read(tmp_path: Path) -> None:
     repository(tmp_path, "ref: refs/heads/main\n" + "x" * (2 * LARGEST))
 
     branch = await branch_of(tmp_path)
@@ -156,14 +156,14 @@ async def test_of_a_huge_file_only_the_start_is_read(tmp_path: Path) -> None:
     assert len(branch) < LARGEST
 
 
-async def test_a_commit_is_no_branch(tmp_path: Path) -> None:
+async def test_a_head_at_a_commit_is_shown_as_detached(tmp_path: Path) -> None:
     repository(tmp_path, "0123456789abcdef\n")
 
     assert await branch_of(tmp_path) == "detached"
 
 
 @pytest.mark.behaviour("footer-branch")
-async def test_a_head_that_is_being_replaced_is_no_trouble(tmp_path: Path) -> None:
+async def test_a_missing_head_returns_no_branch(tmp_path: Path) -> None:
     (repository(tmp_path) / ".git" / "HEAD").unlink()
 
     assert await branch_of(tmp_path) is None

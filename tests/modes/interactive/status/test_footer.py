@@ -53,7 +53,9 @@ def test_both_lines_can_be_read_without_a_legend() -> None:
         (20, "…rvice (fix/login) …"),
     ],
 )
-def test_a_long_folder_gives_way_to_the_branch_and_the_name(width: int, place: str) -> None:
+def test_a_long_folder_is_truncated_before_the_branch_and_the_session_name(
+    width: int, place: str
+) -> None:
     facts = FooterFacts(
         cwd="~/code/clients/acme/service", branch="fix/login", session_name="Friday"
     )
@@ -67,14 +69,14 @@ def test_zeros_are_left_out() -> None:
     assert plain(footer(facts), 40) == ["~", "context ?% of 1.0k" + " " * 14 + "no model"]
 
 
-def test_the_provider_goes_first_when_there_is_little_room() -> None:
+def test_the_provider_is_dropped_first_on_a_narrow_screen() -> None:
     facts = FooterFacts(cwd="~", provider="anthropic", model="claude", level="high", input=12)
 
     assert plain(footer(facts), 32)[1] == "12 in  (anthropic) claude • high"
     assert plain(footer(facts), 31)[1] == "12 in" + " " * 13 + "claude • high"
 
 
-def test_numbers_give_way_to_the_model_one_after_the_other() -> None:
+def test_numbers_are_dropped_one_by_one_before_the_model() -> None:
     assert [plain(footer(FULL), width)[1] for width in (76, 70, 50, 40, 30, 24)] == [
         "1.5M in · 567 out · 88% cached · $0.123 · context 12% of 200k  claude • high",
         "1.5M in · 567 out · $0.123 · context 12% of 200k         claude • high",
@@ -85,7 +87,7 @@ def test_numbers_give_way_to_the_model_one_after_the_other() -> None:
     ]
 
 
-def test_a_context_that_is_not_compacted_by_itself_is_marked() -> None:
+def test_a_context_without_automatic_compaction_is_marked() -> None:
     facts = FooterFacts(cwd="~", context_window=1000, context_percent=5.0)
 
     assert plain(footer(facts), 60)[1].startswith("context 5% of 1.0k · no auto-compact")
@@ -114,7 +116,7 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
 
 
-def test_folders_are_written_from_home() -> None:
+def test_folders_below_home_are_shown_with_a_tilde() -> None:
     home = Path("/home/ada")
 
     assert [short_folder(Path(name), home) for name in ("/home/ada", "/home/ada/a/b", "/tmp")] == [

@@ -56,7 +56,7 @@ def test_the_next_start_shows_the_model_and_nothing_of_the_conversation(tmp_path
     )
 
 
-def test_what_can_change_the_model_ends_the_memory(tmp_path: Path) -> None:
+def test_the_cached_footer_is_not_used_if_the_model_may_have_changed(tmp_path: Path) -> None:
     footers(tmp_path).store(FACTS)
 
     assert shown(tmp_path)
@@ -68,7 +68,7 @@ def test_what_can_change_the_model_ends_the_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["settings.json", "auth.json", "project/.pi/settings.json"])
-def test_a_changed_file_ends_the_memory(tmp_path: Path, name: str) -> None:
+def test_the_cached_footer_is_not_used_after_a_change_of_a_file(tmp_path: Path, name: str) -> None:
     footers(tmp_path).store(FACTS)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("{}")

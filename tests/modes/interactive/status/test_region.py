@@ -47,7 +47,7 @@ class StatusFixture:
         self.frames += 1
 
 
-async def test_the_label_moves_while_something_goes_on_and_then_goes(tmp_path: Path) -> None:
+async def test_the_label_is_animated_during_a_run_and_then_removed(tmp_path: Path) -> None:
     clock = FakeClock()
     async with TaskScope() as tasks:
         kit = StatusFixture(clock, tasks, tmp_path)

@@ -56,7 +56,7 @@ def test_each_terminal_gets_its_own_notification_sequence() -> None:
     }
 
 
-def test_who_wants_no_notifications_gets_none() -> None:
+def test_notifications_can_be_disabled() -> None:
     made, written = window(notifications=False)
 
     made.watch()
@@ -82,7 +82,7 @@ def test_a_focused_window_gets_no_notification() -> None:
     assert written == ["watching", "\x07"]
 
 
-def test_a_name_of_another_user_stays_until_it_is_taken_back() -> None:
+def test_a_title_of_an_extension_is_kept_until_it_is_removed() -> None:
     made, written = window()
     made.set_title("project")
 

@@ -28,12 +28,12 @@ def look(depth: ColourDepth = ColourDepth.TRUE) -> TranscriptOptions:
 
 
 def plain(component: Component, width: int = 60) -> list[str]:
-    """What is drawn, without colours and without the blanks at the ends."""
+    """The drawn rows without colours and trailing blanks."""
     return [strip_sequences(row).rstrip() for row in component.render(width)]
 
 
 def commands_in(rows: Iterable[str]) -> list[str]:
-    """What the terminal would obey beside styles: there should be nothing."""
+    """The terminal commands other than styles; there should be none."""
     return _CONTROL.findall(_STYLE.sub("", "".join(rows)))
 
 

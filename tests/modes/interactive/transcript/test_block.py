@@ -23,7 +23,7 @@ def test_rows_are_drawn_again_only_when_something_changed() -> None:
     assert block.render(10) == ["", "two"]
 
 
-def test_what_has_no_rows_takes_no_space() -> None:
+def test_a_block_without_rows_takes_no_space() -> None:
     block = Rows(look())
     block.rows = []
 
@@ -35,6 +35,6 @@ def test_folded_rows_are_counted_with_the_key_that_unfolds_them() -> None:
     assert clipped(["abcdef"], 4) == ["abc…"]
 
 
-def test_a_title_hangs_over_the_rows_below_it() -> None:
+def test_wrapped_rows_of_a_title_are_indented() -> None:
     assert hanging("one two three", 9) == ["one two", "  three"]
     assert hanging("one two 3", 9) == ["one two 3"]

@@ -8,7 +8,7 @@ from pi.modes.interactive.transcript.block import MAX_UNFINISHED, ToolCallState
 PICTURE = Image(data="AA", mime_type="image/png")
 
 
-def test_arguments_are_read_as_far_as_they_go() -> None:
+def test_incomplete_arguments_are_parsed_as_far_as_possible() -> None:
     call = ToolCallState("1", "write", now=0.0)
 
     call.append_arguments('{"path": "a.py", "content": "pri')
@@ -17,7 +17,7 @@ def test_arguments_are_read_as_far_as_they_go() -> None:
     assert call.argument("content") == "print(1)"
 
 
-def test_what_a_tool_says_is_harmless() -> None:
+def test_control_sequences_are_removed_from_arguments_and_output() -> None:
     call = ToolCallState("1", "bash", now=0.0)
 
     call.run({"command": "a\x1b[2Jb", "n": 3}, now=1.0)
@@ -27,7 +27,7 @@ def test_what_a_tool_says_is_harmless() -> None:
     assert (call.text, call.images, call.details) == ("xy\n", (PICTURE,), {})
 
 
-def test_of_a_line_that_a_command_writes_over_only_the_last_is_kept() -> None:
+def test_overwritten_lines_of_a_command_show_only_the_last_text() -> None:
     steps = Text(text="one\r\n\r10%\r20%\r30%\ntwo\r\nhalf\r")
     bash, read = ToolCallState("1", "bash", now=0.0), ToolCallState("2", "read", now=0.0)
 
@@ -53,7 +53,7 @@ def test_the_end_is_final() -> None:
     )
 
 
-def test_what_never_ended_was_interrupted() -> None:
+def test_a_call_can_end_as_interrupted() -> None:
     call = ToolCallState("1", "bash", now=0.0)
 
     call.interrupt()

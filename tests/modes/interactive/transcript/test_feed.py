@@ -122,7 +122,7 @@ def test_a_message_of_a_guest_has_a_badge() -> None:
     assert hosted.rows == ["▌ Ada", "▌ hello"]
 
 
-def test_words_after_a_call_stand_below_it() -> None:
+def test_text_after_a_call_is_shown_below_it() -> None:
     hosted = Play().grow(
         TextDelta(content_index=0, delta="before"),
         ToolCallStart(content_index=1, id="1", tool_name="ls"),
@@ -132,7 +132,7 @@ def test_words_after_a_call_stand_below_it() -> None:
     assert hosted.rows == [" before", " ○ ls .", " after"]
 
 
-def test_a_remark_does_not_part_an_answer() -> None:
+def test_a_notice_during_an_answer_is_shown_below_it() -> None:
     hosted = Play().grow(TextDelta(content_index=0, delta="1. one\n2. two be"))
     hosted.feed.remark(NoticeBlock(hosted.look, "By the way."))
     hosted.grow(TextDelta(content_index=0, delta="gins\n3. three"))
@@ -140,7 +140,7 @@ def test_a_remark_does_not_part_an_answer() -> None:
     assert hosted.rows == [" 1. one", " 2. two begins", " 3. three", " By the way."]
 
 
-def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
+def test_reads_of_two_turns_are_grouped_until_text_follows() -> None:
     hosted = Play()
     for id, path in (("1", "a"), ("2", "b")):
         hosted.handle_event(
@@ -159,7 +159,7 @@ def test_reads_of_two_turns_stand_together_and_words_part_them() -> None:
     ]
 
 
-def test_what_a_run_leaves_open_was_interrupted() -> None:
+def test_calls_that_are_open_at_the_end_of_a_run_are_shown_as_interrupted() -> None:
     hosted = Play().handle_event(
         ToolExecutionStart(tool_call_id="1", tool_name="bash", args={"command": "sleep 9"}),
         AgentEnd(messages=()),
@@ -170,7 +170,7 @@ def test_what_a_run_leaves_open_was_interrupted() -> None:
 
 
 @pytest.mark.behaviour("rule-interrupt-is-not-an-error")
-def test_an_answer_that_a_rule_cut_names_the_rule_and_its_call_does_not_look_as_if_it_ran() -> None:
+def test_an_answer_interrupted_by_a_rule_names_it_and_shows_its_call_as_interrupted() -> None:
     reason = "Rule no-verify interrupted the answer; the model answers again."
     cut = AssistantMessage(
         stop_reason="aborted",
@@ -191,7 +191,7 @@ def test_an_answer_that_a_rule_cut_names_the_rule_and_its_call_does_not_look_as_
     assert hosted.screen.live_region_start is None
 
 
-def test_an_answer_that_ends_badly_reports_it() -> None:
+def test_an_answer_that_failed_or_was_truncated_reports_it() -> None:
     for reason, reported in (
         ("error", " ✗ Overloaded"),
         ("aborted", " ! Overloaded"),  # a policy has stopped the run
@@ -204,7 +204,7 @@ def test_an_answer_that_ends_badly_reports_it() -> None:
         assert " ".join(row.strip() for row in hosted.rows[1:]) == reported.strip()
 
 
-def test_an_answer_that_was_stopped_before_it_began_is_no_error() -> None:
+def test_an_answer_aborted_before_its_start_is_shown_as_interrupted() -> None:
     message = AssistantMessage(stop_reason="error", error_message=ABORTED_EARLY)
 
     assert Play().handle_event(MessageEnd(message=message)).rows == [INTERRUPTED]
@@ -252,7 +252,7 @@ def test_a_retry_without_success_is_one_error() -> None:
     ]
 
 
-def test_calls_of_one_row_stand_together() -> None:
+def test_one_row_calls_are_grouped_without_blank_rows() -> None:
     hosted = Play()
     for id, name, args, text in (
         ("1", "ls", {}, "a"),
@@ -312,13 +312,13 @@ def test_the_last_retry_that_fails_is_reported_to_be_the_last(attempt: int, time
 
 
 @pytest.mark.parametrize("content", [(), (Text(text=" \n"),), (Thinking(thinking="Well."),)])
-def test_an_answer_without_a_word_is_reported(content: tuple[Text | Thinking, ...]) -> None:
+def test_an_empty_answer_is_reported(content: tuple[Text | Thinking, ...]) -> None:
     message = AssistantMessage(content=content, stop_reason="stop")
 
     assert Play().handle_event(MessageEnd(message=message)).rows[-1] == " ! The answer is empty."
 
 
-def test_every_kind_of_message_of_before_has_its_block() -> None:
+def test_every_kind_of_stored_message_has_its_block() -> None:
     hosted = Play()
     hosted.feed.load(
         [
@@ -355,7 +355,7 @@ def test_every_kind_of_message_of_before_has_its_block() -> None:
 
 
 @given(st.text(alphabet="ab\n\r\t\x07\x1b\x9b]0;[2J<>`*|", min_size=1, max_size=30))
-def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> None:
+def test_control_sequences_in_a_stored_session_are_removed(text: str) -> None:
     hosted = Play()
     block = Text(text=text)
     hosted.feed.load(
@@ -380,7 +380,7 @@ def test_a_session_of_another_user_cannot_command_the_terminal(text: str) -> Non
         assert commands_in(hosted.screen.render(40)) == []
 
 
-def test_a_compaction_that_worked_is_a_divider() -> None:
+def test_a_successful_compaction_is_shown_as_a_divider() -> None:
     result = CompactionResult(summary="s", first_kept_id="x", tokens_before=900)
 
     hosted = Play().handle_event(CompactionEnd(reason="manual", result=result))
@@ -397,7 +397,7 @@ def test_a_conversation_that_was_handed_off_is_not_shown_as_compacted() -> None:
     assert Play().handle_event(end).rows == []
 
 
-def test_thoughts_come_in_their_own_block_of_text() -> None:
+def test_thinking_and_text_are_shown_in_separate_blocks() -> None:
     hosted = Play().grow(
         ThinkingDelta(content_index=0, delta="hm"), TextDelta(content_index=1, delta="Yes.")
     )

@@ -14,7 +14,7 @@ PNG = (
 
 
 class Framed(RendererHooks):
-    """Draws what is whole."""
+    """Draws messages and entries only when expanded."""
 
     def message(self, message: CustomMessage, width: int, *, expanded: bool) -> list[str] | None:
         return [f"|{message.content}|"] if expanded else None

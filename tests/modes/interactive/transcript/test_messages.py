@@ -19,7 +19,7 @@ from tests.modes.interactive.transcript.looks import look, plain
 
 
 @pytest.mark.behaviour("user-text-is-literal")
-def test_what_the_user_said_is_shown_as_typed() -> None:
+def test_a_message_of_the_user_is_shown_as_typed() -> None:
     block = UserBlock(look(), "+ one\n+ two\n\n7. seven\n\nC:\\new \\*")
 
     assert plain(block, 30) == [
@@ -60,7 +60,7 @@ def test_a_long_message_is_folded() -> None:
     assert plain(block)[-1] == "▌ line 59"
 
 
-def test_without_backgrounds_a_bar_still_marks_what_the_user_said() -> None:
+def test_without_backgrounds_a_bar_still_marks_messages_of_the_user() -> None:
     assert plain(UserBlock(look(ColourDepth.NONE), "hello"), 20) == ["", "▌ hello"]
 
 
@@ -74,7 +74,7 @@ def test_the_author_of_a_message_is_shown_above_it_in_one_harmless_line() -> Non
     assert [author_of(meta) for meta in (None, {}, {"author": 3}, {"author": " "})] == [""] * 4
 
 
-def test_an_extension_speaks_under_its_name() -> None:
+def test_a_message_of_an_extension_is_shown_under_its_name() -> None:
     assert plain(CustomBlock(look(), "todo", "*two* left"), 20) == ["", " todo", " two left"]
 
 
@@ -96,7 +96,7 @@ def test_thoughts_and_words_alternate_with_space_between() -> None:
 
 
 @pytest.mark.behaviour("toggles-redraw-everything")
-def test_hidden_thoughts_leave_a_word() -> None:
+def test_hidden_thinking_is_shown_as_one_row() -> None:
     shared = look()
     block = AnswerBlock(shared)
     block.append("thinking", "a secret\n\nplan")
@@ -110,7 +110,7 @@ def test_hidden_thoughts_leave_a_word() -> None:
     assert plain(block) == ["", " Thought for 1 s (ctrl+t)", "", " Yes."]
 
 
-def test_a_hidden_thought_is_named_while_it_comes_and_shows_its_duration_afterwards() -> None:
+def test_hidden_thinking_shows_a_label_while_streaming_and_its_duration_afterwards() -> None:
     shared, now = look(), 0.0
     shared.monotonic = lambda: now
     shared.hides_thinking = True
@@ -127,7 +127,7 @@ def test_a_hidden_thought_is_named_while_it_comes_and_shows_its_duration_afterwa
     assert plain(stored) == ["", " Thought (ctrl+t)"]
 
 
-def test_a_pasted_text_is_named_and_what_was_typed_stays() -> None:
+def test_a_long_paste_is_folded_and_typed_text_is_shown() -> None:
     shared = look()
     pasted = "\n".join(f"\trow {number}" for number in range(200))
     shared.add_paste(f"{pasted}\r\n")
@@ -150,7 +150,7 @@ def test_a_pasted_text_is_named_and_what_was_typed_stays() -> None:
 @example(["1\\", "__1\n:", "_"])
 @example([">`\n>#", "`"])
 @example(["*", "-\n`-`", "`", "-", "`", "*", "*", "`"])
-def test_rows_that_are_called_settled_never_say_anything_else(pieces: list[str]) -> None:
+def test_rows_before_the_commit_safe_end_never_change(pieces: list[str]) -> None:
     block = AnswerBlock(look())
     settled: list[str] = []
     for piece in pieces:
@@ -180,7 +180,7 @@ def test_a_finished_answer_is_final() -> None:
     assert block.render(20) == []
 
 
-def test_a_thought_shows_its_last_rows_while_it_arrives_and_one_row_afterwards() -> None:
+def test_folded_thinking_shows_its_last_rows_while_streaming_and_one_row_afterwards() -> None:
     shared = look()
     shared.folds_thinking = True
     block = AnswerBlock(shared)

@@ -57,7 +57,7 @@ def test_long_notices_wrap_below_their_text() -> None:
     ]
 
 
-def test_a_line_that_does_not_fit_goes_on_in_the_next_row() -> None:
+def test_a_line_that_does_not_fit_is_wrapped() -> None:
     assert plain(LinesBlock(look(), ["a long line", "b"]), 8) == ["", " a long", " line", " b"]
 
 
@@ -94,7 +94,7 @@ def test_a_divider_shows_its_text_when_expanded() -> None:
     ]
 
 
-def test_a_command_shows_the_end_of_what_it_writes_and_how_it_ended() -> None:
+def test_a_command_shows_the_end_of_its_output_and_its_exit_code() -> None:
     block = UserBashBlock(look(), "make", is_excluded=True)
     block.append("".join(f"{number}\n" for number in range(20)))
     before = block.is_final
@@ -121,7 +121,7 @@ def test_where_all_of_a_long_output_is_reported() -> None:
     assert "owned" not in "".join(block.render(60))
 
 
-def test_a_command_that_cannot_run_says_why() -> None:
+def test_a_command_that_cannot_run_shows_the_reason() -> None:
     block = UserBashBlock(look(), "make", is_excluded=False)
 
     block.fail("There is no shell.")
@@ -138,20 +138,20 @@ def test_tokens_are_short() -> None:
     ]
 
 
-def test_what_a_command_shows_has_one_row_of_space_above_whatever_draws_it() -> None:
+def test_command_output_has_one_blank_row_above_for_any_component() -> None:
     for inside in (Text("said"), Text("said", pad_y=0), Text("said", pad_y=3)):
         assert plain(OutputBlock(look(), inside), 20) == ["", " said"]
     assert OutputBlock(look(), Text("")).render(20) == []
 
 
-def test_a_refusal_of_a_provider_is_reported_in_its_own_words() -> None:
+def test_an_error_of_a_provider_is_shown_with_its_own_message() -> None:
     refusal = '429: {"message":"Slow down"}'
 
     assert plain(NoticeBlock(look(), refusal, "error")) == ["", " ✗ Slow down (HTTP 429)"]
     assert plain(NoticeBlock(look(), refusal)) == ["", f" {refusal}"]
 
 
-def test_of_a_command_that_writes_and_writes_only_the_end_is_kept() -> None:
+def test_only_the_end_of_very_long_command_output_is_kept() -> None:
     block = UserBashBlock(look(), "yes", is_excluded=False)
     for number in range(40):
         block.append(f"{number:03}\n" * 1000)

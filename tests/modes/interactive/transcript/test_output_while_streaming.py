@@ -75,7 +75,7 @@ def send_message(view: TranscriptView) -> None:
 @pytest.mark.behaviour("committed-rows-are-final")
 @pytest.mark.parametrize("show", [show_output, show_tall_output, run_bash, send_message])
 @pytest.mark.parametrize("rows", [8, 30])
-def test_output_during_an_answer_stands_below_it_and_splits_no_list_item(
+def test_output_during_an_answer_is_shown_below_it_and_splits_no_list_item(
     show: Callable[[TranscriptView], None], rows: int
 ) -> None:
     streaming = Streaming(rows)

@@ -17,7 +17,7 @@ def picture() -> Image:
     return Image(data=base64.b64encode(output.getvalue()).decode(), mime_type="image/png")
 
 
-def test_where_pictures_cannot_be_shown_there_is_a_line() -> None:
+def test_a_picture_is_a_text_row_if_the_terminal_shows_no_pictures() -> None:
     rows = ImageCache(look()).rows((picture(),), 60)
 
     assert len(rows) == 1
@@ -38,7 +38,7 @@ def test_a_picture_is_sent_once_however_often_it_is_drawn() -> None:
     assert len(written) == 1
 
 
-def test_pictures_that_are_switched_off_or_made_smaller_change_where_they_are() -> None:
+def test_drawn_pictures_follow_changes_of_the_picture_settings() -> None:
     shared = look()
     graphics = shared.graphics = Graphics("kitty", write=lambda data: None)
     pictures, images = ImageCache(shared), (picture(),)

@@ -45,7 +45,9 @@ from pi.modes.interactive.transcript.notices import describe_provider_error
         ),
     ],
 )
-def test_a_refusal_is_shown_without_its_json_and_with_what_to_do(error: str, reported: str) -> None:
+def test_a_provider_error_is_shown_without_its_json_and_with_advice(
+    error: str, reported: str
+) -> None:
     assert describe_provider_error(error) == reported
 
 
@@ -62,5 +64,5 @@ def test_a_refusal_is_shown_without_its_json_and_with_what_to_do(error: str, rep
         'item 42429: {"message": "no status"}',
     ],
 )
-def test_whatever_has_another_form_stays_as_it_is(error: str) -> None:
+def test_an_error_of_another_form_is_shown_unchanged(error: str) -> None:
     assert describe_provider_error(error) == error

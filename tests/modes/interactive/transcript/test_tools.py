@@ -9,7 +9,7 @@ from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, look, plain
 
 
-def test_a_mark_shows_how_a_call_goes() -> None:
+def test_a_mark_shows_the_state_of_a_call() -> None:
     marks = []
     for end in ("asking", "running", "done", "failed", "interrupted"):
         made = ToolCallState("1", "ls", now=0.0)
@@ -30,14 +30,14 @@ def test_a_mark_shows_how_a_call_goes() -> None:
     ]
 
 
-def test_what_took_long_shows_how_long() -> None:
+def test_a_long_call_shows_its_duration() -> None:
     made = call("bash", command="make")
     made.end((Text(text="ok"),), None, failed=False, now=75.0)
 
     assert plain(ToolBlock(look(), made)) == ["", " ✓ $ make  1m 15s", "   ok"]
 
 
-def test_reads_stand_together_until_something_else_follows() -> None:
+def test_reads_are_grouped_until_the_group_is_closed() -> None:
     group = ReadGroupBlock(look())
     calls = [call("read", path=name) for name in ("a.py", "b.py")]
     for each in calls:
@@ -69,7 +69,7 @@ def test_a_path_that_does_not_fit_keeps_its_end_and_other_titles_their_beginning
     assert plain(group, 30)[1] == " ● read …e/deep/below/it.py:5"
 
 
-def test_everything_of_a_title_is_there_when_expanded() -> None:
+def test_the_whole_title_is_shown_when_expanded() -> None:
     expanded = look()
     expanded.is_expanded = True
     made = call("bash", command="make everything at once")

@@ -14,7 +14,7 @@ def conversation(turns: int, *, earlier: int = 0) -> DisplayTranscript:
     return DisplayTranscript(items=tuple(items), earlier=earlier)
 
 
-def test_a_conversation_of_before_is_shown() -> None:
+def test_a_stored_conversation_is_shown() -> None:
     view = TranscriptView(look())
 
     view.load(conversation(1))
@@ -23,7 +23,7 @@ def test_a_conversation_of_before_is_shown() -> None:
     assert view.component.live_region_start is None
 
 
-def test_a_divider_says_how_many_messages_are_not_drawn() -> None:
+def test_a_divider_shows_the_number_of_messages_that_are_not_drawn() -> None:
     view, other = TranscriptView(look()), TranscriptView(look())
 
     view.load(conversation(1, earlier=1_234))
@@ -61,7 +61,7 @@ def test_unfolding_shows_more_of_a_long_conversation_above_what_was_loaded() -> 
     assert places == [8, 7]
 
 
-def test_another_conversation_takes_the_place_of_this_one() -> None:
+def test_clearing_removes_the_conversation() -> None:
     view = TranscriptView(look())
     view.load(conversation(2))
 

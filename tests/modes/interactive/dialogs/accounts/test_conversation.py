@@ -1,4 +1,4 @@
-"""A login as it is seen."""
+"""The login conversation on the screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence, settle
 
 
 class Watched:
-    """A conversation, and what it asked of the screen."""
+    """A conversation and its calls of the screen."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -47,7 +47,7 @@ class Watched:
         return [strip_sequences(row).rstrip() for row in self.conversation.render(width)]
 
 
-def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
+def test_a_login_page_is_opened_but_not_the_page_of_a_device_code() -> None:
     watched = Watched()
     watched.ui.notify(DeviceCode(user_code="A-B", url="https://d", expires_in=9))
     assert watched.calls == []
@@ -65,7 +65,7 @@ def test_a_page_is_to_be_opened_but_not_that_of_a_device_code() -> None:
     ]
 
 
-def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
+def test_a_message_repeated_in_a_row_is_shown_once() -> None:
     watched = Watched()
     for message in ("No code.", "No code.", "Older.", "No code."):
         watched.ui.notify(LoginInfo(message=message))
@@ -73,7 +73,7 @@ def test_what_is_reported_twice_in_a_row_takes_its_rows_once() -> None:
     assert watched.rows() == [" No code.", " Older.", " No code."]
 
 
-async def test_questions_come_and_go_one_at_a_time() -> None:
+async def test_login_prompts_are_shown_one_at_a_time() -> None:
     watched = Watched()
     watched.ui.notify(LoginProgress(message="Waiting…"))
     dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="text", message="Domain:")))
@@ -88,7 +88,7 @@ async def test_questions_come_and_go_one_at_a_time() -> None:
     assert await dialog == "2"
 
 
-async def test_a_question_can_be_taken_back() -> None:
+async def test_a_login_prompt_can_be_cancelled() -> None:
     watched = Watched()
     dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="manual_code", message="Code:")))
     await settle()
@@ -112,13 +112,13 @@ async def test_a_secret_is_shown_nowhere() -> None:
     assert "hush" not in str(watched.calls) + watched.conversation.last_message
 
 
-def test_what_vendors_say_cannot_command_the_terminal() -> None:
+def test_control_sequences_are_removed_from_messages_of_a_provider() -> None:
     watched = Watched()
     watched.ui.notify(LoginInfo(message="a\x1b]0;evil\x07b"))
     assert (watched.rows(), watched.conversation.last_message) == ([" ab"], "ab")
 
 
-async def test_only_keys_that_mean_something_now_are_named() -> None:
+async def test_only_keys_that_currently_work_are_named() -> None:
     watched = Watched()
     nothing = watched.conversation.keys
     dialog = asyncio.create_task(watched.ui.ask(LoginPrompt(kind="secret", message="Key:")))
@@ -137,7 +137,7 @@ async def test_only_keys_that_mean_something_now_are_named() -> None:
     )
 
 
-async def test_a_login_that_waits_has_its_line_above_the_field_for_the_address() -> None:
+async def test_a_waiting_login_is_shown_above_the_input_field() -> None:
     watched = Watched()
     watched.ui.notify(AuthUrl(url="https://a", instructions="Agree."))
     dialog = asyncio.create_task(

@@ -76,7 +76,7 @@ def screen_with(tmp_path: Path, accounts: Accounts) -> FakeScreen:
     return FakeScreen(tmp_path, cast("SessionPort", port))
 
 
-async def test_a_login_shows_the_whole_address_and_says_who_pays_once_it_is_stored(
+async def test_a_login_shows_the_whole_address_and_how_requests_are_paid_for(
     tmp_path: Path,
 ) -> None:
     accounts = Accounts()
@@ -125,7 +125,7 @@ async def test_a_key_is_typed_unseen(tmp_path: Path) -> None:
     assert "sk-" not in str(screen.notices)
 
 
-async def test_a_login_that_is_given_up_stores_nothing(tmp_path: Path) -> None:
+async def test_a_cancelled_login_stores_nothing(tmp_path: Path) -> None:
     accounts = Accounts()
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_in(screen, "plan"))
@@ -150,7 +150,7 @@ async def test_a_name_that_fits_no_provider_is_reported_with_how_to_see_them_all
     assert caught.value.explain() == ('Unknown provider "unknown". Omit the name to list all.')
 
 
-async def test_letters_that_fit_one_provider_mean_it(tmp_path: Path) -> None:
+async def test_a_search_that_matches_one_provider_selects_it(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, Accounts())
     task = asyncio.create_task(log_in(screen, "keye"))
     await screen.until(lambda text: "API key:" in text)
@@ -159,7 +159,7 @@ async def test_letters_that_fit_one_provider_mean_it(tmp_path: Path) -> None:
     assert not await task
 
 
-async def test_letters_that_fit_several_providers_are_searched_for_among_them(
+async def test_a_search_that_matches_several_providers_opens_the_filtered_list(
     tmp_path: Path,
 ) -> None:
     screen = screen_with(tmp_path, Accounts())
@@ -178,7 +178,7 @@ async def test_letters_that_fit_several_providers_are_searched_for_among_them(
     assert not await task
 
 
-async def test_a_key_that_a_provider_does_not_need_can_be_forgotten(tmp_path: Path) -> None:
+async def test_a_stored_key_that_a_provider_does_not_need_can_be_removed(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, Accounts("here", "plan"))
     task = asyncio.create_task(log_out(screen))
     await screen.shown()
@@ -187,7 +187,7 @@ async def test_a_key_that_a_provider_does_not_need_can_be_forgotten(tmp_path: Pa
     assert await task is None
 
 
-async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
+async def test_logout_lists_providers_with_stored_credentials(tmp_path: Path) -> None:
     accounts = Accounts("plan")
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_out(screen))
@@ -198,7 +198,7 @@ async def test_logging_out_offers_what_is_stored(tmp_path: Path) -> None:
     assert accounts.stored == []
 
 
-async def test_there_may_be_nothing_to_log_out_of(tmp_path: Path) -> None:
+async def test_logout_without_stored_credentials_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PiError, match="No stored credentials"):
         await log_out(screen_with(tmp_path, Accounts()))
 

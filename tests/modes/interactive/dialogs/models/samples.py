@@ -37,7 +37,7 @@ def screen_with(
     offered: tuple[Model, ...] = (),
     found: tuple[ServerStatus, ...] = (),
 ) -> FakeScreen:
-    """A session that has credentials for all but one model; ``served`` are found by asking."""
+    """A session with credentials for all models but one; ``served`` models are discovered."""
 
     async def discover() -> None:
         registry.get_all = lambda: (SONNET, HAIKU, GPT, GROK, *served, *offered)

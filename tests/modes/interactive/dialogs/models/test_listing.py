@@ -28,14 +28,14 @@ def test_every_provider_with_credentials_has_a_tab() -> None:
     assert known_models((), (), current=None).tabs() == (ALL,)
 
 
-def test_tabs_list_what_they_say() -> None:
+def test_every_tab_lists_its_models() -> None:
     assert KNOWN.under(ALL) == [GPT, SONNET, HAIKU]
     assert KNOWN.under("anthropic") == [SONNET, HAIKU]
     assert KNOWN.under(WITHOUT_KEY) == [GROK]
     assert KNOWN.under(ALL, "haiku") == [HAIKU]
 
 
-def test_badges_show_what_is_special() -> None:
+def test_badges_show_the_properties_of_a_model() -> None:
     assert [KNOWN.badges(model) for model in (SONNET, HAIKU, GPT, GROK)] == [
         ("scoped", "thinks"),
         ("sees",),

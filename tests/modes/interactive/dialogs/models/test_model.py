@@ -52,7 +52,7 @@ async def test_the_best_match_is_selected_while_typing(tmp_path: Path) -> None:
     assert await dialog == PickedModel(model=SONNET)
 
 
-async def test_tabs_show_one_provider_each_and_what_has_no_key(tmp_path: Path) -> None:
+async def test_tabs_show_one_provider_each_and_models_without_a_key(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     dialog = asyncio.create_task(pick_model(screen))
     await screen.press("tab", "tab")
@@ -99,7 +99,9 @@ async def test_a_server_that_answers_late_does_not_move_the_selection(tmp_path: 
     assert await dialog == PickedModel(model=HAIKU)
 
 
-async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> None:
+async def test_the_all_tab_is_opened_when_the_server_of_the_open_tab_is_gone(
+    tmp_path: Path,
+) -> None:
     screen = screen_with(tmp_path)
     choice = ModelChoice(screen, known_models([HAIKU, LLAMA], [HAIKU, LLAMA], current=HAIKU), print)
     for _ in range(2):
@@ -110,7 +112,7 @@ async def test_the_tab_of_a_server_that_has_ended_is_left(tmp_path: Path) -> Non
     assert choice.picker.selected == HAIKU
 
 
-async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -> None:
+async def test_badges_are_dropped_before_the_name_on_a_narrow_screen(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(SONNET,))
     dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
@@ -126,7 +128,7 @@ async def test_badges_that_matter_least_make_room_for_the_name(tmp_path: Path) -
 
 
 def found(owner: Owner | None) -> ServerStatus:
-    """Ollama, which belongs to another user; ``owner`` is who was chosen before."""
+    """An Ollama server of another user; ``owner`` is the owner that was chosen before."""
     before = None
     if owner is not None:
         before = ServerChoice(provider="ollama", host="127.0.0.1", port=11434, owner=owner)
@@ -138,7 +140,7 @@ def found(owner: Owner | None) -> ServerStatus:
     )
 
 
-async def test_what_comes_with_pi_has_a_tab_of_its_own_beside_other_models(tmp_path: Path) -> None:
+async def test_built_in_models_have_their_own_tab_beside_other_models(tmp_path: Path) -> None:
     tour = model("demo/tour")
     screen = screen_with(tmp_path, offered=(tour,))
     dialog = asyncio.create_task(pick_model(screen))
@@ -158,7 +160,7 @@ async def test_what_comes_with_pi_has_a_tab_of_its_own_beside_other_models(tmp_p
         (Owner(uid=1), "owner changed: eve (uid 998), python3"),
     ],
 )
-async def test_a_server_that_was_only_found_is_listed_with_its_owner(
+async def test_a_discovered_server_that_was_not_chosen_is_listed_with_its_owner(
     tmp_path: Path, before: Owner | None, shown: str
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(before),))
@@ -171,7 +173,7 @@ async def test_a_server_that_was_only_found_is_listed_with_its_owner(
 
 
 @pytest.mark.parametrize(("keys", "allowed"), [(("enter",), True), (("down", "enter"), False)])
-async def test_the_user_decides_whether_it_may_answer(
+async def test_the_user_decides_whether_a_discovered_server_is_used(
     tmp_path: Path, keys: tuple[str, ...], *, allowed: bool
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
@@ -184,7 +186,7 @@ async def test_the_user_decides_whether_it_may_answer(
     assert await may_ask_server(screen, "anthropic")
 
 
-async def test_roles_are_badges_and_what_is_used_comes_first(tmp_path: Path) -> None:
+async def test_roles_are_badges_and_used_models_are_listed_first(tmp_path: Path) -> None:
     notes = ModelNotes(badges={"openai/gpt-6": ("smol",)}, used=("anthropic/sonnet-4-6",))
     known = known_models([GPT, SONNET, HAIKU], [GPT, SONNET, HAIKU], current=HAIKU, notes=notes)
 
@@ -192,7 +194,7 @@ async def test_roles_are_badges_and_what_is_used_comes_first(tmp_path: Path) -> 
     assert "@smol" in known.badges(GPT)
 
 
-async def test_a_model_for_something_else_cannot_become_the_default(tmp_path: Path) -> None:
+async def test_a_model_picked_for_a_role_cannot_become_the_default(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     dialog = asyncio.create_task(
         pick_model(screen, "Model for the role smol", can_be_default=False)

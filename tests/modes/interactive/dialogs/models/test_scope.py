@@ -11,13 +11,13 @@ NAMES = ("a/1", "a/2", "b/1")
 ALL = Scope(all=NAMES)
 
 
-def test_the_first_switch_leaves_one_model_on() -> None:
+def test_the_first_toggle_leaves_only_that_model_on() -> None:
     one = ALL.toggled("a/2")
     assert [one.is_on(name) for name in NAMES] == [False, True, False]
     assert one.listed == ("a/2", "a/1", "b/1")
 
 
-def test_switching_twice_is_back_to_none() -> None:
+def test_toggling_a_model_twice_leaves_no_model_chosen() -> None:
     assert ALL.toggled("a/1").toggled("a/1").chosen == ()
 
 
@@ -39,7 +39,7 @@ def test_models_that_are_on_are_moved_and_others_are_not() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(NAMES)), max_size=12))
-def test_every_model_is_listed_once_whatever_is_done(steps: list[tuple[int, str]]) -> None:
+def test_every_model_is_listed_once_after_any_actions(steps: list[tuple[int, str]]) -> None:
     scope = ALL
     for act, name in steps:
         scope = (

@@ -9,7 +9,7 @@ from pi.modes.interactive.dialogs.model_scope import PickedScope, pick_scope
 from tests.modes.interactive.dialogs.models.samples import GPT, LLAMA, screen_with
 
 
-async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
+async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     dialog = asyncio.create_task(pick_scope(screen))
     await screen.press("enter", "down", "enter", "alt+up")
@@ -25,7 +25,7 @@ async def test_a_scope_is_put_together_and_saved(tmp_path: Path) -> None:
     assert await dialog == PickedScope(names=names, as_default=True)
 
 
-async def test_a_scope_that_was_only_looked_at_stays(tmp_path: Path) -> None:
+async def test_cancelling_keeps_the_scope(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(GPT,))
     dialog = asyncio.create_task(pick_scope(screen))
     await screen.press("ctrl+p", "ctrl+p", "escape")

@@ -62,7 +62,7 @@ async def test_sessions_are_listed_with_the_open_one_marked(tmp_path: Path) -> N
         ]
 
 
-async def test_the_chosen_session_is_given_back(tmp_path: Path) -> None:
+async def test_the_path_of_the_chosen_session_is_returned(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, task):
         await screen.type("alp")
         await screen.press("enter")
@@ -71,7 +71,7 @@ async def test_the_chosen_session_is_given_back(tmp_path: Path) -> None:
         assert "alpha question" in path.read_text()
 
 
-async def test_what_was_said_is_found_too(tmp_path: Path) -> None:
+async def test_a_search_finds_message_text_too(tmp_path: Path) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.type("answer 2")
         clock = screen.host.clock
@@ -97,7 +97,9 @@ async def test_the_open_session_is_renamed_through_its_port(tmp_path: Path) -> N
         assert screen.port.info.state().session_name == "Mine"
 
 
-async def test_deleting_asks_first_and_goes_to_the_trash(tmp_path: Path) -> None:
+async def test_deleting_asks_for_confirmation_and_moves_the_session_to_the_trash(
+    tmp_path: Path,
+) -> None:
     async with three(tmp_path) as (screen, _):
         await screen.press("down", "ctrl+d")
         assert "Move this session to the trash?" in screen.text()
@@ -132,7 +134,7 @@ async def test_scope_order_and_paths_are_switched(tmp_path: Path) -> None:
         assert "~/project" in screen.text()
 
 
-async def test_conversations_of_other_folders_are_looked_into_when_they_are_listed(
+async def test_messages_of_other_folders_are_searched_when_their_sessions_are_listed(
     tmp_path: Path,
 ) -> None:
     async with three(tmp_path) as (screen, _):
@@ -152,7 +154,7 @@ async def test_conversations_of_other_folders_are_looked_into_when_they_are_list
 
 
 class SlowCatalog(SessionCatalog):
-    """Whose sessions of everywhere are known when ``gate`` is open."""
+    """A catalog that lists the sessions of all folders only when ``gate`` is open."""
 
     def __init__(self, agent_dir: Path) -> None:
         super().__init__(agent_dir)

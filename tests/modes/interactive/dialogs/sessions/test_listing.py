@@ -49,11 +49,11 @@ def test_sessions_keep_their_order_unless_another_is_requested() -> None:
     assert ids(listed([A, C, B], ListFilter(order="threaded"))) == ["a", "b", "c"]
 
 
-def test_only_named_ones_on_demand() -> None:
+def test_only_named_sessions_are_listed_on_request() -> None:
     assert ids(listed([A, B, C], ListFilter(named_only=True))) == ["b"]
 
 
-def test_a_search_lists_names_and_then_what_was_said() -> None:
+def test_a_search_lists_matching_names_before_matching_messages() -> None:
     passage = Passage(session=C, entry_id="1", excerpt="… hello there")
     again = Passage(session=A, entry_id="1", excerpt="hello")
     assert listed([A, B, C], ListFilter(query="hello"), [passage, again]) == [
@@ -62,7 +62,7 @@ def test_a_search_lists_names_and_then_what_was_said() -> None:
     ]
 
 
-def test_a_session_is_called_by_its_name_or_by_how_it_begins() -> None:
+def test_the_title_of_a_session_is_its_name_or_its_first_message() -> None:
     with_file = session("d", first='<file name="/p/a.py"> x = 1 </file> explain')
     names = [title(SessionRow(session=each)) for each in (A, B, C, with_file)]
     assert names == ["hello", "Named", "(no words)", "@a.py explain"]
@@ -77,7 +77,7 @@ def test_ages_have_one_unit() -> None:
     assert age(10, 0) == "now"
 
 
-def test_home_is_a_tilde() -> None:
+def test_the_home_folder_is_shown_as_a_tilde() -> None:
     assert short_path("/home/me/x", Path("/home/me")) == "~/x"
     assert short_path("/srv/x", Path("/home/me")) == "/srv/x"
 
@@ -91,7 +91,7 @@ def test_orders_are_cycled_through() -> None:
 
 
 @given(st.lists(st.integers(-1, 9), min_size=0, max_size=10))
-def test_every_session_is_threaded_once_whatever_they_say_of_their_origin(
+def test_every_session_is_threaded_once_for_any_parent_links(
     parents: list[int],
 ) -> None:
     sessions = [

@@ -19,14 +19,14 @@ def kept(tmp_path: Path, cwd: str) -> Path:
     return path
 
 
-async def test_a_folder_that_is_there_asks_nothing(tmp_path: Path) -> None:
+async def test_an_existing_folder_needs_no_confirmation(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     assert await confirm_missing_folder(screen, kept(tmp_path, str(tmp_path)), "/here")
     assert await confirm_missing_folder(screen, kept(tmp_path, ""), "/here")
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
-async def test_a_folder_that_is_gone_asks_where_to_go_on(tmp_path: Path) -> None:
+async def test_a_missing_folder_asks_whether_to_continue_here(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     for keys, expected in ((["enter"], True), (["escape"], False)):
         dialog = asyncio.create_task(

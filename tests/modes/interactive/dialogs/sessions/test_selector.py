@@ -17,7 +17,7 @@ SESSIONS = [session("a", first="alpha"), session("b", first="beta")]
 
 
 class Watched:
-    """A selector, and what came of it."""
+    """A selector and its calls."""
 
     def __init__(self, tmp_path: Path, *, offered: bool = True) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -42,7 +42,7 @@ class Watched:
             self.selector.handle_input(sequence(key))
 
 
-def test_what_is_searched_for_is_reported_once_for_every_change(tmp_path: Path) -> None:
+def test_every_change_of_the_query_is_reported_once(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("b", "e", "down", "backspace", "enter")
     assert watched.calls == [
@@ -53,7 +53,7 @@ def test_what_is_searched_for_is_reported_once_for_every_change(tmp_path: Path) 
     ]
 
 
-def test_there_is_one_cursor_while_a_name_is_written(tmp_path: Path) -> None:
+def test_only_one_cursor_is_shown_while_a_session_is_renamed(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("ctrl+r", "x")
     assert sum(row.count(CURSOR_MARKER) for row in watched.selector.render(60)) == 1
@@ -68,7 +68,7 @@ def test_keys_without_a_session_do_nothing(tmp_path: Path) -> None:
     assert watched.calls == [("change_scope",), ("close",)]
 
 
-def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
+def test_only_keys_that_currently_work_are_named(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     listing = [what for _, what in watched.selector.keys]
     watched.press("ctrl+r")
@@ -79,7 +79,7 @@ def test_only_keys_that_mean_something_now_are_named(tmp_path: Path) -> None:
     assert watched.selector.keys == ()
 
 
-def test_a_passage_that_is_found_later_does_not_change_what_is_selected(tmp_path: Path) -> None:
+def test_a_match_that_is_found_later_does_not_change_the_selection(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("a", "down")  # alpha has an a, and so has beta
     watched.selector.found([Passage(session=session("c"), entry_id="1", excerpt="a word")])
@@ -88,7 +88,7 @@ def test_a_passage_that_is_found_later_does_not_change_what_is_selected(tmp_path
     assert watched.calls[-1] == ("pick", SESSIONS[1].path)
 
 
-def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
+def test_keys_typed_while_the_sessions_are_loading_are_handled_afterwards(
     tmp_path: Path,
 ) -> None:
     watched = Watched(tmp_path, offered=False)
@@ -101,7 +101,7 @@ def test_keys_that_come_while_the_sessions_are_read_act_once_they_are_there(
     assert watched.calls == [("search", "b"), ("search", ""), ("pick", SESSIONS[1].path)]
 
 
-def test_nothing_is_deleted_that_was_not_seen(tmp_path: Path) -> None:
+def test_a_delete_confirmed_before_the_sessions_are_shown_is_ignored(tmp_path: Path) -> None:
     watched = Watched(tmp_path, offered=False)
     watched.press("down", "ctrl+d", "enter")
     watched.selector.offer(SESSIONS, "Here")
@@ -115,7 +115,7 @@ def test_a_list_that_is_being_read_can_be_closed(tmp_path: Path) -> None:
     assert watched.calls == [("close",)]
 
 
-def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
+def test_the_delete_confirmation_is_wrapped_and_names_the_bound_keys(
     tmp_path: Path,
 ) -> None:
     watched = Watched(tmp_path)
@@ -130,7 +130,7 @@ def test_the_question_about_the_trash_is_read_on_any_screen_and_names_the_key(
     assert watched.calls == [("delete", SESSIONS[1].path)]
 
 
-def test_one_message_is_reported_as_one(tmp_path: Path) -> None:
+def test_one_message_is_shown_in_the_singular(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     facts = replace(SESSIONS[0].summary, message_count=1)
     watched.selector.offer([replace(SESSIONS[0], summary=facts), SESSIONS[1]], "Here")

@@ -35,7 +35,7 @@ def stored(tmp_path: Path) -> dict[str, Any]:
     return content
 
 
-async def test_a_switch_is_flipped_and_only_it_is_written(tmp_path: Path) -> None:
+async def test_toggling_a_setting_writes_only_that_setting(tmp_path: Path) -> None:
     screen = opened(tmp_path, unknown=1)
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("quiet start")
@@ -56,7 +56,7 @@ async def test_nothing_is_written_when_nothing_is_changed(tmp_path: Path) -> Non
     assert stored(tmp_path) == {}
 
 
-async def test_a_number_out_of_range_is_refused_in_place(tmp_path: Path) -> None:
+async def test_a_number_out_of_range_is_rejected_in_the_field(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("suggest")
@@ -69,7 +69,7 @@ async def test_a_number_out_of_range_is_refused_in_place(tmp_path: Path) -> None
     await task
 
 
-async def test_a_setting_is_taken_back_by_leaving_it_empty(tmp_path: Path) -> None:
+async def test_a_setting_is_removed_by_an_empty_value(tmp_path: Path) -> None:
     screen = opened(tmp_path, httpProxy="http://127.0.0.1:1")
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("proxy")
@@ -90,7 +90,7 @@ async def test_a_nested_setting_keeps_its_neighbours(tmp_path: Path) -> None:
     await task
 
 
-async def test_a_project_that_says_otherwise_is_reported_of(tmp_path: Path) -> None:
+async def test_a_setting_that_the_project_overrides_is_reported(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     screen.port.settings.override({"quietStartup": False})
     task = asyncio.create_task(edit_settings(screen))
@@ -103,7 +103,7 @@ async def test_a_project_that_says_otherwise_is_reported_of(tmp_path: Path) -> N
     ]
 
 
-async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
+async def test_a_theme_is_previewed_at_once_and_an_unknown_theme_is_not_stored(
     tmp_path: Path,
 ) -> None:
     screen = opened(tmp_path)
@@ -126,7 +126,7 @@ async def test_a_theme_is_shown_at_once_and_one_that_is_not_there_is_not_stored(
     assert screen.themes.current == "light"
 
 
-async def test_a_model_is_picked_from_a_list_and_brings_its_provider(tmp_path: Path) -> None:
+async def test_picking_a_default_model_stores_its_provider_too(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
     await screen.type("default model")
@@ -137,7 +137,7 @@ async def test_a_model_is_picked_from_a_list_and_brings_its_provider(tmp_path: P
     assert stored(tmp_path) == {"defaultProvider": "far", "defaultModel": "far-1"}
 
 
-async def test_groups_are_headings_and_a_search_looks_into_descriptions(tmp_path: Path) -> None:
+async def test_groups_have_headings_and_a_search_includes_descriptions(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
     await screen.shown()
@@ -159,7 +159,7 @@ async def test_no_name_of_a_setting_is_cut_on_a_usual_screen(tmp_path: Path) -> 
     await task
 
 
-async def test_on_a_screen_that_becomes_low_the_list_gets_the_room(tmp_path: Path) -> None:
+async def test_the_description_is_hidden_on_a_low_screen(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
     await screen.shown()
@@ -172,7 +172,7 @@ async def test_on_a_screen_that_becomes_low_the_list_gets_the_room(tmp_path: Pat
     await task
 
 
-async def test_what_cannot_be_written_holds_until_the_end_and_the_file_stays(
+async def test_a_setting_that_cannot_be_written_applies_until_quit_and_the_file_is_unchanged(
     tmp_path: Path,
 ) -> None:
     screen = opened(tmp_path)

@@ -9,7 +9,7 @@ from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme, sequence
 
 
-def test_only_a_value_is_given_back() -> None:
+def test_only_a_valid_value_is_returned() -> None:
     values: list[object] = []
     field = ValueField(
         plain_theme(),
@@ -33,7 +33,7 @@ def test_only_a_value_is_given_back() -> None:
     assert values == [4, None, "cancelled"]
 
 
-def test_an_empty_field_says_what_holds_without_it() -> None:
+def test_an_empty_field_shows_the_default() -> None:
     reported = []
     for default in (3, None):
         field = ValueField(

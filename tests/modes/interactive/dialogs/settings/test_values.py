@@ -27,7 +27,7 @@ def test_defaults_are_shown_where_nothing_is_set() -> None:
     assert format_value(ROWS["outputPad"], 0) == "0"
 
 
-def test_numbers_stay_in_their_range() -> None:
+def test_numbers_out_of_range_are_rejected() -> None:
     row = ROWS["autocompleteMaxVisible"]
     assert parse_value(row, " 7 ") == 7
     for text in ("2", "21", "x", "-3", "1.5"):
@@ -44,19 +44,19 @@ def test_lists_are_json_or_words_between_commas() -> None:
             parse_value(row, text)
 
 
-def test_nothing_takes_a_setting_back() -> None:
+def test_an_empty_text_is_parsed_as_unset() -> None:
     assert [parse_value(row, "  ") for row in SETTINGS if not row.choices] == [None] * len(
         [row for row in SETTINGS if not row.choices]
     )
 
 
 @given(st.sampled_from([row for row in SETTINGS if row.choices]), st.data())
-def test_every_choice_is_known_by_its_words(row: Setting, data: st.DataObject) -> None:
+def test_every_choice_is_found_by_its_shown_text(row: Setting, data: st.DataObject) -> None:
     value = data.draw(st.sampled_from(row.choices))
     assert find_choice(row, format_scalar(value)) == value
 
 
 @given(st.dictionaries(st.text(), st.integers()))
-def test_what_is_shown_for_editing_means_the_same_when_typed(value: dict[str, int]) -> None:
+def test_a_value_shown_for_editing_is_parsed_to_the_same_value(value: dict[str, int]) -> None:
     row = ROWS["modelThinkingLevels"]
     assert parse_value(row, for_editing(row, value)) == value

@@ -95,18 +95,18 @@ def test_every_kind_of_entry_has_a_name(entry: Entry, expected: tuple[str, str, 
     assert (reported.kind, reported.role, reported.text) == expected
 
 
-def test_what_failed_is_known() -> None:
+def test_failed_results_and_aborted_answers_are_marked() -> None:
     failed = ToolResultMessage(tool_call_id="1", tool_name="x", content=(), is_error=True)
     assert describe(message_entry(failed), {}).failed
     assert describe(answer(Text(text="a"), stop_reason="aborted"), {}).failed
     assert not describe(answer(Text(text="a")), {}).failed
 
 
-def test_all_words_are_searched_although_few_are_listed() -> None:
+def test_the_search_text_is_longer_than_the_listed_text() -> None:
     reported = describe(message_entry(UserMessage(content="x " * 1000 + "Needle")), {})
     assert "needle" in reported.words
     assert len(reported.text) < 500
 
 
-def test_nothing_in_a_text_can_command_the_terminal() -> None:
+def test_control_sequences_are_removed_from_texts() -> None:
     assert describe(message_entry(UserMessage(content="a\x1b]0;evil\x07b")), {}).text == "ab"

@@ -19,7 +19,7 @@ from tests.modes.interactive.fake_screen import FakeScreen
 
 @asynccontextmanager
 async def talk(tmp_path: Path, *answers: str) -> AsyncIterator[tuple[AgentSession, FakeScreen]]:
-    """A session in which two things were said."""
+    """A session with two prompts and their answers."""
     fixture = SessionFixture(tmp_path, *(says(text) for text in ("One", "Two", *answers)))
     session = await fixture.open()
     await session.prompts.prompt("first question")
@@ -52,7 +52,7 @@ async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: P
         await walk
 
 
-async def test_a_question_comes_back_into_the_editor_and_the_leaf_goes_before_it(
+async def test_picking_a_prompt_puts_it_into_the_editor_and_moves_the_leaf_before_it(
     tmp_path: Path,
 ) -> None:
     async with talk(tmp_path) as (session, screen):
@@ -68,7 +68,7 @@ def _words(session: AgentSession) -> list[str]:
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_a_draft_is_not_lost_to_the_tree(tmp_path: Path) -> None:
+async def test_picking_a_prompt_does_not_replace_a_draft(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         screen.editor_text = "my draft"
         walk = asyncio.create_task(walk_tree(screen))
@@ -78,7 +78,7 @@ async def test_a_draft_is_not_lost_to_the_tree(tmp_path: Path) -> None:
         assert screen.notices[-1][0] == "warning"
 
 
-async def test_going_to_where_one_is_changes_nothing(tmp_path: Path) -> None:
+async def test_picking_the_current_leaf_changes_nothing(tmp_path: Path) -> None:
     async with talk(tmp_path) as (session, screen):
         before = kinds(session)
         walk = asyncio.create_task(walk_tree(screen))
@@ -110,7 +110,7 @@ async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
         assert kinds(session)[-1] == "branch_summary"
 
 
-async def test_a_summary_is_written_as_the_user_wants_it(tmp_path: Path) -> None:
+async def test_a_summary_follows_the_instructions_of_the_user(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, *(says(text) for text in ("One", "Two", "## Notes")))
     session = await fixture.open()
     await session.prompts.prompt("first question")
@@ -123,7 +123,7 @@ async def test_a_summary_is_written_as_the_user_wants_it(tmp_path: Path) -> None
     await session.close()
 
 
-async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
+async def test_a_cancelled_summary_keeps_the_leaf_and_shows_the_tree_again(
     tmp_path: Path,
 ) -> None:
     busy = ProviderUnavailable("503: busy", status=503)  # which is waited for before a retry
@@ -148,7 +148,7 @@ async def test_a_summary_that_is_stopped_moves_nothing_and_shows_the_tree_again(
 @pytest.mark.parametrize(
     "setting", [{"branchSummary.skipPrompt": True}, {"branchSummary.enabled": False}]
 )
-async def test_the_question_is_left_out_if_the_settings_say_so(
+async def test_the_question_about_a_summary_can_be_disabled_in_the_settings(
     tmp_path: Path, setting: dict[str, bool]
 ) -> None:
     async with talk(tmp_path) as (session, screen):
@@ -158,7 +158,7 @@ async def test_the_question_is_left_out_if_the_settings_say_so(
         await walk
 
 
-async def test_labels_are_set_seen_and_taken_off(tmp_path: Path) -> None:
+async def test_labels_are_set_shown_and_removed(tmp_path: Path) -> None:
     async with talk(tmp_path) as (session, screen):
         walk = asyncio.create_task(walk_tree(screen))
         await screen.press("up", "up", "L", *"mark", "enter")
@@ -197,7 +197,7 @@ async def test_while_a_label_is_written_the_keys_of_a_field_are_named(tmp_path: 
         await walk
 
 
-async def test_the_tree_comes_back_as_it_was_left(tmp_path: Path) -> None:
+async def test_the_tree_is_shown_again_with_its_filter_and_selection(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         walk = asyncio.create_task(walk_tree(screen))
         await screen.press("ctrl+u", *"quest", "up")

@@ -28,7 +28,7 @@ def listed(sample: Tree, mode: Mode, query: str = "") -> list[str]:
         ("all", ["u1", "c1", "t1", "a1", "bookkeeping", "other"]),
     ],
 )
-def test_every_filter_lists_what_it_says(mode: Mode, expected: list[str]) -> None:
+def test_every_filter_lists_its_entries(mode: Mode, expected: list[str]) -> None:
     assert listed(SAMPLE, mode) == expected
 
 
@@ -38,7 +38,7 @@ def test_an_answer_that_only_calls_tools_is_listed_while_it_is_the_leaf() -> Non
     assert listed(tree(("u1", ROOT), ("c1", 0)), "default") == ["u1"]
 
 
-def test_labelled_entries_are_listed_whatever_they_are() -> None:
+def test_labelled_entries_of_any_kind_are_listed() -> None:
     sample = Tree((node("a", ROOT, "tools only", label="here"), node("b", 0)))
     assert listed(sample, "labeled-only") == ["a"]
 

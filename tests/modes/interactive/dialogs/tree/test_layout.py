@@ -22,7 +22,7 @@ def everything(sample: Tree) -> list[bool]:
     return [True] * len(sample.nodes)
 
 
-def test_a_chain_stays_at_the_left() -> None:
+def test_a_chain_of_entries_is_not_indented() -> None:
     sample = tree(("u1", ROOT), ("a1", 0), ("u2", 1), ("a2", 2))
     assert drawn(sample, lay_out(sample, everything(sample))) == ["u1", "a1", "u2", "a2"]
 
@@ -40,13 +40,13 @@ def test_branches_are_moved_to_the_right_and_connected() -> None:
     ]
 
 
-def test_several_roots_hang_on_nothing_together() -> None:
+def test_several_roots_are_connected_without_a_common_parent() -> None:
     sample = tree(("u1", ROOT), ("a1", 0), ("u2", ROOT))
     assert drawn(sample, lay_out(sample, everything(sample))) == ["├─ u1", "│  a1", "└─ u2"]
 
 
 @pytest.mark.behaviour("tree-view-filters")
-def test_what_follows_a_hidden_entry_hangs_on_the_one_above_it() -> None:
+def test_children_of_a_hidden_entry_are_attached_to_its_parent() -> None:
     sample = tree(
         ("u1", ROOT), ("c1", 0), ("t1", 1), ("a1", 2), ("c2", 0), ("u2", 4), ("u3", 4), leaf=3
     )
@@ -99,7 +99,7 @@ def _under(below: dict[int, list[int]], place: int) -> set[int]:
 
 
 def _check_lines(rows: list[Row]) -> None:
-    """What leads down arrives at a corner or a branch, and every corner comes from above."""
+    """Every line downwards ends at a corner or a branch, and every corner has a line from above."""
     for row, after in pairwise(rows):
         for column, char in enumerate(row.lines):
             if char in "├│":

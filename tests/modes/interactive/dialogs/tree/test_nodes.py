@@ -39,7 +39,7 @@ async def test_an_empty_session_is_an_empty_path(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_results_name_their_own_calls_although_ids_come_again(tmp_path: Path) -> None:
+async def test_results_are_matched_to_their_calls_although_ids_are_reused(tmp_path: Path) -> None:
     calls = [
         ToolCall(id="call_0", name="bash", arguments={"command": f"echo {word}"})
         for word in ("one", "two")

@@ -18,7 +18,7 @@ SAMPLE = tree(*((f"u{n}", n - 1 if n else ROOT) for n in range(20)), leaf=19)
 
 
 class Watched:
-    """A selector, and what came of it."""
+    """A selector and its calls."""
 
     def __init__(self, rows: int = 5) -> None:
         self.view = TreeView(SAMPLE)
@@ -46,7 +46,7 @@ class Watched:
         return [strip_sequences(row).rstrip() for row in self.selector.render(40)]
 
 
-def test_left_and_right_go_by_pages_and_up_and_down_go_round() -> None:
+def test_left_and_right_move_by_pages_and_up_and_down_wrap_around() -> None:
     watched = Watched()
     watched.press("left")
     assert watched.selected == "u14"
@@ -95,14 +95,14 @@ def test_every_filter_has_its_keys(key: str, mode: str) -> None:
 
 
 @pytest.mark.behaviour("selectors")
-def test_nothing_listed_takes_every_key_and_ctrl_c_closes() -> None:
+def test_keys_in_an_empty_list_do_nothing_and_ctrl_c_closes_the_tree() -> None:
     watched = Watched()
     watched.press("ctrl+l", "up", "down", "left", "enter", "L", "ctrl+left", "ctrl+c")
     assert watched.calls == [("cancel",)]
     assert watched.rows()[1] == "   No entries"
 
 
-def test_backspace_takes_back_what_was_searched() -> None:
+def test_backspace_shortens_the_query() -> None:
     watched = Watched()
     watched.press("u", "1", "9", "backspace")
     assert watched.view.query == "u1"
@@ -110,7 +110,7 @@ def test_backspace_takes_back_what_was_searched() -> None:
     assert watched.calls == [("pick", "u19")]
 
 
-def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
+def test_a_label_is_typed_below_the_list_and_can_be_cancelled() -> None:
     watched = Watched(rows=2)
     watched.press("L", "x", "escape")
     watched.press("L", "y")
@@ -127,7 +127,7 @@ def test_a_label_is_typed_below_its_entry_and_can_be_given_up() -> None:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")
-def test_the_cursor_is_where_the_next_letter_goes() -> None:
+def test_the_cursor_is_in_the_field_that_is_typed_into() -> None:
     watched = Watched()
     watched.selector.focused = True
     watched.press("u", "1")
@@ -141,7 +141,7 @@ def _rows_with_cursor(watched: Watched) -> list[str]:
     return [strip_sequences(row).rstrip() for row in rows if CURSOR_MARKER in row]
 
 
-def test_what_is_pasted_is_searched_for() -> None:
+def test_pasted_text_is_added_to_the_query() -> None:
     watched = Watched()
     watched.press(f"{PASTE_START}u12{PASTE_END}")
     assert (watched.view.query, watched.selected) == ("u12", "u12")

@@ -28,7 +28,7 @@ def go_to(view: TreeView, id: str) -> None:
     view.move(ids(view).index(id) - view.index)
 
 
-def test_the_leaf_is_selected_at_first_or_what_is_listed_above_it() -> None:
+def test_the_leaf_or_its_nearest_listed_ancestor_is_selected_at_first() -> None:
     assert selected(TreeView(SAMPLE)) == "t1"
     assert selected(TreeView(SAMPLE, "no-tools")) == "a3"
     assert selected(TreeView(SAMPLE, "user-only")) == "u3"
@@ -43,7 +43,7 @@ def test_the_selection_stays_on_its_entry_when_the_filter_changes() -> None:
     assert selected(view) == "u2"
 
 
-def test_moving_goes_round_and_jumping_stops_at_the_ends() -> None:
+def test_moving_wraps_around_and_jumping_stops_at_the_ends() -> None:
     view = TreeView(SAMPLE)
     view.move(1)
     assert selected(view) == "u1"
@@ -68,7 +68,7 @@ def test_a_branch_is_folded_where_it_begins_and_unfolded_again() -> None:
     assert ids(view) == ["u1", "a1", "u2", "a2", "u3", "a3", "t1"]
 
 
-def test_a_search_finds_what_is_folded_away() -> None:
+def test_a_search_finds_folded_entries() -> None:
     view = TreeView(SAMPLE)
     go_to(view, "u3")
     view.fold_or_up()
@@ -78,7 +78,7 @@ def test_a_search_finds_what_is_folded_away() -> None:
     assert ids(view) == ["u1", "a1", "u2", "a2", "u3"]
 
 
-def test_nothing_found_is_nothing_selected() -> None:
+def test_without_matches_nothing_is_selected() -> None:
     view = TreeView(SAMPLE)
     view.search("nowhere")
     view.move(1)
@@ -89,7 +89,7 @@ def test_nothing_found_is_nothing_selected() -> None:
 
 
 @given(trees(), st.lists(st.integers(0, 7), max_size=12))
-def test_something_is_selected_whenever_something_is_listed(sample: Tree, steps: list[int]) -> None:
+def test_an_entry_is_selected_whenever_entries_are_listed(sample: Tree, steps: list[int]) -> None:
     view = TreeView(sample)
     acts: list[Callable[[], None]] = [
         lambda: view.move(1),

@@ -11,7 +11,7 @@ from tests.modes.interactive.transcript.tool_views.shown import done, shown
 SEQ = "\n".join(str(number) for number in range(1, 10))
 
 
-def test_the_tail_is_live_and_everything_is_there_when_expanded() -> None:
+def test_running_commands_show_the_tail_of_their_output_and_all_of_it_when_expanded() -> None:
     made = call("bash", command="seq 1 9")
     made.show((Text(text=SEQ),), None)
 
@@ -23,7 +23,7 @@ def test_the_tail_is_live_and_everything_is_there_when_expanded() -> None:
     assert shown(bash_view, made, expanded=True)[1] == SEQ.split("\n")
 
 
-def test_how_it_ended_is_a_note() -> None:
+def test_the_exit_code_or_timeout_of_a_command_is_a_note() -> None:
     for text, rows, note in (
         ("no\n\nCommand exited with code 3", ["no"], "exit 3"),
         ("Command aborted", [], ""),  # shown by its state
@@ -52,7 +52,7 @@ def test_a_command_of_many_lines_is_folded() -> None:
     ]
 
 
-def test_the_lines_of_a_command_stand_apart_from_what_it_writes() -> None:
+def test_the_lines_of_a_command_are_indented_differently_from_its_output() -> None:
     made = done(call("bash", command="cd a\nmake all"), "ok")
 
     assert plain(ToolBlock(look(), made)) == ["", " ✓ $ cd a", "     make all", "   ok"]
@@ -86,7 +86,7 @@ def test_an_exit_code_below_open_colours_is_a_note() -> None:
     assert shown(bash_view, made) == ("x", ["no"], "exit 2")
 
 
-def test_a_long_line_fills_at_most_the_rows_of_the_tail_and_says_that_there_is_more() -> None:
+def test_a_long_line_fills_at_most_the_rows_of_the_tail() -> None:
     made = done(call("bash", command="x"), "first\n" + "y" * 1000)
 
     assert shown(bash_view, made, width=50)[1] == [
@@ -95,7 +95,7 @@ def test_a_long_line_fills_at_most_the_rows_of_the_tail_and_says_that_there_is_m
     ]
 
 
-def test_the_remark_that_output_was_left_out_stands_below_the_tail() -> None:
+def test_the_notice_about_omitted_output_is_shown_below_the_tail() -> None:
     remark = "Showing lines 2-9 of 9. Full output: /somewhere/pi-bash-1.log"
     made = done(call("bash", command="x"), f"{SEQ}\n\n[{remark}]\n\nCommand exited with code 1")
 

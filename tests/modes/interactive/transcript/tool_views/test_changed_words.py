@@ -27,14 +27,14 @@ def test_only_the_words_that_differ_are_marked() -> None:
     )
 
 
-def test_what_was_only_added_has_no_counterpart() -> None:
+def test_added_words_are_marked_in_the_new_line_only() -> None:
     assert changed_words("return a", "return a + b") == (
         [WordChange("return a", differs=False)],
         [WordChange("return a", differs=False), WordChange(" + b", differs=True)],
     )
 
 
-def test_lines_that_have_little_in_common_are_left_alone() -> None:
+def test_lines_with_little_in_common_or_too_long_are_not_marked() -> None:
     assert changed_words("one", "two words") == (
         [WordChange("one", differs=False)],
         [WordChange("two words", differs=False)],

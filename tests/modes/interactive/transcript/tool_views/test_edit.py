@@ -9,7 +9,7 @@ from tests.modes.interactive.transcript.tool_views.shown import done, shown
 EDITS = [{"oldText": "a\nb", "newText": "c"}]
 
 
-def test_what_is_to_be_replaced_is_shown_before_it_is() -> None:
+def test_old_and_new_text_are_shown_before_the_edit() -> None:
     assert shown(edit_view, call("edit", path="x.py", edits=EDITS)) == (
         "x.py",
         ["- a", "- b", "+ c"],
@@ -125,7 +125,7 @@ def test_a_failure_is_reported() -> None:
     assert shown(edit_view, made, expanded=True)[1] == [*sought, "+ c"]
 
 
-def test_a_refused_edit_was_looking_for_nothing() -> None:
+def test_a_refused_edit_shows_only_the_reason() -> None:
     made = done(call("edit", path="x", edits=EDITS), "The user denied this call.", failed=True)
 
     assert shown(edit_view, made) == ("x", ["The user denied this call."], "")
@@ -138,7 +138,7 @@ def test_a_failure_of_one_of_several_edits_shows_that_one() -> None:
     assert shown(edit_view, made)[1][-1:] == ["- c"]
 
 
-def test_half_received_edits_are_no_trouble() -> None:
+def test_partially_received_edits_are_shown() -> None:
     assert shown(edit_view, call("edit", path="x", edits=[{"oldText": "a"}, "b"]))[1] == ["- a"]
     assert shown(edit_view, call("edit", edits="[{"))[0] == "…"
 

@@ -22,7 +22,7 @@ def test_the_title_names_the_lines(arguments: dict[str, object], title: str) -> 
     assert shown(read_view, call("read", **arguments))[0] == title
 
 
-def test_what_was_read_is_seen_when_expanded() -> None:
+def test_the_content_is_shown_when_expanded() -> None:
     made = done(call("read", path="a.txt"), "one\ntwo\n")
 
     assert shown(read_view, made) == ("a.txt", [], "2 lines")
@@ -35,7 +35,7 @@ def test_a_failure_is_always_seen() -> None:
     assert shown(read_view, made)[1] == ["It is not there."]
 
 
-def test_languages_are_known_by_the_name_of_a_file() -> None:
+def test_languages_are_recognised_by_file_name() -> None:
     names = ("a/b.PY", "Makefile", "x.unknown", "noext", "a.py/Dockerfile", "")
 
     assert [language_of(name) for name in names] == ["python", "make", "", "", "docker", ""]

@@ -33,7 +33,7 @@ def test_nothing_found_is_reported() -> None:
     assert shown(ls_view, done(call("ls"), "(empty directory)"))[2] == "nothing"
 
 
-def test_a_search_that_runs_or_failed_has_no_number() -> None:
+def test_a_running_or_failed_search_shows_no_count() -> None:
     assert shown(grep_view, call("grep", pattern="x")) == ("/x/", [], "")
     assert shown(ls_view, done(call("ls", path="a"), "Not a folder.", failed=True)) == (
         "a",

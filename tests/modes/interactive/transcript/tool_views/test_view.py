@@ -33,7 +33,9 @@ def test_no_view_draws_rows_that_are_too_wide(
 
 
 @given(st.sampled_from(sorted({*VIEWS, "other"})), HOSTILE, st.booleans())
-def test_no_view_lets_anything_but_styles_through(name: str, text: str, failed: bool) -> None:
+def test_no_view_contains_control_sequences_other_than_styles(
+    name: str, text: str, failed: bool
+) -> None:
     names = ("path", "command", "content", "pattern", "glob", text)
     made = done(call(name, **dict.fromkeys(names, text)), text, failed=failed)
     for expanded in (False, True):
@@ -50,7 +52,7 @@ def test_heads_and_tails_are_folded() -> None:
     assert folded_tail(lines, 2, look(), 40)[1:] == ["c", "d"]
 
 
-def test_things_are_counted_in_words() -> None:
+def test_counts_are_shown_with_singular_or_plural() -> None:
     assert [counted(1, "line"), counted(2, "line"), counted(2, "match", "matches")] == [
         "1 line",
         "2 lines",
