@@ -19,7 +19,7 @@ class Painter:
         )
 
 
-def test_many_requests_are_one_frame() -> None:
+def test_many_requests_are_coalesced_into_one_frame() -> None:
     painter = Painter()
 
     for _ in range(5):
@@ -39,7 +39,7 @@ def test_frames_are_rate_limited() -> None:
     assert len(painter.painted) in range(55, 62)
 
 
-def test_an_immediate_frame_satisfies_the_request() -> None:
+def test_an_immediate_frame_replaces_the_pending_request() -> None:
     painter = Painter()
 
     painter.loop.request()
@@ -61,7 +61,7 @@ def test_a_request_can_be_cancelled() -> None:
 
 
 @pytest.mark.behaviour("vanished-terminal-ends-cleanly", "input-before-painting")
-def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
+def test_no_frame_is_painted_while_the_terminal_is_busy() -> None:
     painter = Painter()
     painter.busy = True
 

@@ -76,7 +76,7 @@ class Player:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(6), 2))
-def test_the_model_does_what_tmux_does(seed: int, run: Callable[..., str], tmp_path: Path) -> None:
+def test_the_model_behaves_like_tmux(seed: int, run: Callable[..., str], tmp_path: Path) -> None:
     player, gate = Player(seed), tmp_path / "gate"
     os.mkfifo(gate)
     # Every frame waits for the gate, so that it arrives at the right size.

@@ -36,12 +36,14 @@ COLUMNS = st.integers(min_value=0, max_value=50)
         ("ab\x1b_pi:c\x07", 0, 2, "ab\x1b_pi:c\x07"),
     ],
 )
-def test_columns_are_cut_out(text: str, start: int, width: int, expected: str) -> None:
+def test_slice_columns_returns_the_requested_columns(
+    text: str, start: int, width: int, expected: str
+) -> None:
     assert slice_columns(text, start, width) == expected
 
 
 @pytest.mark.behaviour("overlay-on-a-wide-cell")
-def test_a_wide_character_that_is_cut_becomes_blank() -> None:
+def test_half_of_a_wide_character_becomes_a_blank() -> None:
     cuts = [slice_columns("日本語", 1, width) for width in range(6)]
 
     assert cuts == ["", " ", "  ", " 本", " 本 ", " 本語"]
@@ -63,7 +65,7 @@ def test_a_slice_has_exactly_its_columns(text: str, start: int, width: int) -> N
 
 
 @given(LINES, COLUMNS, COLUMNS)
-def test_a_slice_keeps_its_columns(text: str, start: int, width: int) -> None:
+def test_a_slice_has_the_same_cells_as_the_text(text: str, start: int, width: int) -> None:
     expected = cells(text)[start : start + width]
     while expected and expected[0] == AFTER_WIDE:  # the left half was cut off
         expected[0] = " "
@@ -83,11 +85,11 @@ def test_truncated_text_fits_and_padded_text_fits_exactly(text: str, width: int)
 @pytest.mark.parametrize(
     ("width", "expected"), [(11, "hello world"), (8, "hello..."), (2, ".."), (0, ""), (-1, "")]
 )
-def test_a_cut_text_ends_in_the_ellipsis(width: int, expected: str) -> None:
+def test_truncated_text_ends_in_an_ellipsis(width: int, expected: str) -> None:
     assert truncate_to_width("hello world", width) == expected
 
 
-def test_padding_counts_columns_and_never_cuts() -> None:
+def test_padding_counts_columns_and_never_truncates() -> None:
     assert (pad_to_width("日本", 6), pad_to_width("日本", 3)) == ("日本  ", "日本")
 
 

@@ -14,7 +14,7 @@ def kitty_graphics(limit: int = 5) -> Graphics:
     return Graphics("kitty", write=lambda text: None, limit=limit)
 
 
-def test_without_a_protocol_a_line_describes_the_image() -> None:
+def test_an_image_is_described_by_a_line_of_text_without_a_protocol() -> None:
     shown = picture(PNG, name="a\x1b[2J\nb.png")
 
     assert Image(shown).render(60) == ["[Image: a b.png [image/png] 90x90]"]
@@ -22,14 +22,14 @@ def test_without_a_protocol_a_line_describes_the_image() -> None:
     assert Image(shown).render(12) == ["[Image: a b…"]
 
 
-def test_a_picture_takes_its_cells() -> None:
+def test_a_picture_has_as_many_rows_as_its_height_in_cells() -> None:
     image = Image(picture(PNG), kitty_graphics())
 
     assert image.render(40) == [protocols.place(1, CellExtent(10, 5)), "", "", "", ""]
 
 
 @pytest.mark.behaviour("inline-images")
-def test_a_picture_is_fitted_again_after_a_resize() -> None:
+def test_a_picture_is_scaled_to_the_new_width_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
 
@@ -43,7 +43,7 @@ def test_unchanged_rows_are_the_same_list() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final", "inline-images")
-def test_a_removed_image_leaves_a_text_of_the_same_height() -> None:
+def test_an_evicted_image_is_replaced_by_text_of_the_same_height() -> None:
     graphics = kitty_graphics(limit=1)
     old, new = Image(picture(PNG), graphics), Image(picture(PNG), graphics)
     old.render(40)

@@ -27,11 +27,11 @@ def shown(field: Input, width: int) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", row.replace(CURSOR_MARKER, "|"))
 
 
-def test_text_stands_behind_the_prompt() -> None:
+def test_text_is_shown_after_the_prompt() -> None:
     assert shown(pressed(Input(prompt="? "), *"hi"), 10) == "? hi| "
 
 
-def test_the_placeholder_is_there_until_something_is_typed() -> None:
+def test_the_placeholder_is_shown_until_text_is_typed() -> None:
     field = Input(placeholder="name", placeholder_paint=lambda text: f"({text})")
 
     assert shown(field, 10) == "> (name)"
@@ -40,7 +40,7 @@ def test_the_placeholder_is_there_until_something_is_typed() -> None:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")
-def test_the_cursor_is_seen_on_a_placeholder() -> None:
+def test_the_cursor_is_shown_on_a_placeholder() -> None:
     field = Input(placeholder="日本")
     field.focused = True
 
@@ -62,7 +62,7 @@ def test_a_long_text_scrolls_by_columns() -> None:
     assert shown(pressed(field, HOME), 9) == "> |日本語 "
 
 
-def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
+def test_the_text_scrolls_only_when_the_cursor_leaves_the_view() -> None:
     field = pressed(Input(prompt=""), *"abcdefgh")
 
     assert shown(field, 4) == "fgh| "
@@ -71,7 +71,7 @@ def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
 
 
 @pytest.mark.behaviour("wide-text-wraps")
-def test_what_becomes_shorter_is_shown_from_its_start() -> None:
+def test_a_shortened_text_is_scrolled_back() -> None:
     field = pressed(Input(prompt="", placeholder="find"), *"0123456789")
     assert shown(field, 6) == "56789| "
     assert shown(pressed(field, BACKSPACE, BACKSPACE), 6) == "34567| "
@@ -96,7 +96,7 @@ def test_on_change_is_called_for_changes_but_not_for_moves() -> None:
     assert changes == ["a", "ba", "a"]
 
 
-def test_pasted_lines_become_one() -> None:
+def test_pasted_lines_are_joined_to_one() -> None:
     field = pressed(Input(), Paste(text="one\r\ntwo\n").data)
 
     assert field.get_value() == "one two"
@@ -110,7 +110,7 @@ def test_a_value_can_be_set() -> None:
 
 
 @pytest.mark.behaviour("masked-input-leaves-nothing")
-def test_a_masked_field_shows_dots_and_keeps_only_the_value() -> None:
+def test_a_masked_field_shows_dots_and_has_neither_kill_ring_nor_undo_history() -> None:
     field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
     assert shown(field, 12) == "> •••••••••|•"
 
