@@ -36,7 +36,7 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize(
     "page", sampled([page for page in PAGES if program(page.read_text()).strip()], keep=3), ids=name
 )
-def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+def test_the_code_of_a_documentation_page_runs(page: Path, tmp_path: Path) -> None:
     script = tmp_path / f"{page.stem}.py"
     script.write_text(program(page.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -52,7 +52,7 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
-def test_blocks_that_are_not_run_are_known() -> None:
+def test_only_listed_pages_have_code_blocks_that_are_not_run() -> None:
     skipped = {
         name(page): page.read_text(encoding="utf-8").count("```python no-run") for page in PAGES
     }
@@ -60,7 +60,7 @@ def test_blocks_that_are_not_run_are_known() -> None:
     assert {page: count for page, count in skipped.items() if count} == NOT_RUN
 
 
-def test_code_keeps_the_lines_that_it_has_in_the_page() -> None:
+def test_extracted_code_keeps_the_line_numbers_of_the_page() -> None:
     page = (
         "# A\n\n```python\na = 1\n```\ntext\n```python no-run\nb\n```\n```python\nassert a\n```\n"
     )

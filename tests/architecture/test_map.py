@@ -28,7 +28,7 @@ def test_the_map_shows_every_package_and_nothing_else(root: Path) -> None:
     assert sorted(shown) == sorted(packages(root / "src"))
 
 
-def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
+def test_a_package_that_is_missing_on_the_map_is_detected(tmp_path: Path) -> None:
     for package in ("pi", "pi/base", "pi/lost"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
@@ -38,7 +38,7 @@ def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
     assert missing == {"pi.lost"}
 
 
-def test_every_file_that_is_named_is_there(root: Path) -> None:
+def test_every_file_named_in_the_architecture_page_exists(root: Path) -> None:
     named = FILE.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     places = (root, root / "src" / "pi", root / "src" / "pi" / "coding")
 

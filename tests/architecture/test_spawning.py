@@ -90,12 +90,12 @@ def test_only_base_processes_starts_programs(root: Path) -> None:
         "loop.subprocess_exec(x)",
     ],
 )
-def test_every_way_to_start_a_program_is_known(code: str) -> None:
+def test_every_way_to_start_a_program_is_detected(code: str) -> None:
     assert SUSPICIOUS.search(code)
     assert list(spawning(ast.parse(code)))
 
 
-def test_what_starts_nothing_is_not_mistaken_for_it() -> None:
+def test_code_that_starts_no_program_is_not_reported() -> None:
     code = "import os\nfrom asyncio import run\nos.path\nos.environ\nself.spawn(x)\nexec('x')"
 
     assert not list(spawning(ast.parse(code)))

@@ -9,7 +9,7 @@ import pytest
 from bench.measure import CannotMeasure, clean_environment, measure, resident_memory, running
 
 
-def test_cpu_time_is_counted_with_that_of_waited_for_descendants() -> None:
+def test_cpu_time_includes_waited_for_descendants() -> None:
     burn = "import time\nwhile time.process_time() < 0.2: pass"
     parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {burn!r}])"
 
@@ -19,7 +19,7 @@ def test_cpu_time_is_counted_with_that_of_waited_for_descendants() -> None:
     assert 0.2 <= run.cpu < 5
 
 
-def test_waiting_costs_wall_time_and_no_cpu() -> None:
+def test_sleeping_counts_as_wall_time_and_not_as_cpu_time() -> None:
     run = measure([sys.executable, "-c", "import time; time.sleep(0.3)"])
 
     assert 0.3 <= run.wall < 10
@@ -36,7 +36,7 @@ def test_peak_memory_is_that_of_the_child_and_not_of_the_measuring_process() -> 
     assert 40_000_000 < large.peak_memory - small.peak_memory < 60_000_000
 
 
-def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
+def test_input_is_passed_and_output_and_exit_code_are_returned(tmp_path: Path) -> None:
     program = "import os, sys; print(os.getcwd(), sys.stdin.read()); sys.exit('oops')"
 
     run = measure([sys.executable, "-c", program], cwd=tmp_path, stdin=b"given")
@@ -71,11 +71,11 @@ def test_a_missing_program_is_reported() -> None:
         measure(["/no/such/program"])
 
 
-def test_settings_that_slow_python_down_do_not_reach_the_child() -> None:
+def test_variables_that_slow_python_down_are_removed_from_the_environment() -> None:
     assert clean_environment({"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/h"}) == {"HOME": "/h"}
 
 
-def test_the_memory_of_a_running_child_can_be_asked_for() -> None:
+def test_the_memory_of_a_running_child_can_be_read() -> None:
     program = "b = bytearray(b'x' * 30_000_000); print(flush=True); input()"
 
     with running([sys.executable, "-c", program]) as child:

@@ -16,7 +16,7 @@ REQUEST = {"model": "echo-2", "stream": True, "messages": [{"role": "user", "con
 CHAT = "/v1/chat/completions"
 
 
-def test_the_log_records_when_a_request_came_and_its_answer_left(server: MockProcess) -> None:
+def test_the_log_records_the_times_of_request_and_response(server: MockProcess) -> None:
     before = time.monotonic_ns()
     call(server.port, "POST", CHAT, REQUEST)
 
@@ -46,7 +46,7 @@ def test_a_reset_empties_the_log(server: MockProcess) -> None:
     assert server.log() == []
 
 
-def test_a_rate_spreads_the_deltas_over_time(server: MockProcess) -> None:
+def test_a_rate_delays_the_deltas(server: MockProcess) -> None:
     call(server.port, "POST", CHAT, REQUEST | {"model": "echo-11@100"})
 
     (exchange,) = server.log()
@@ -56,7 +56,7 @@ def test_a_rate_spreads_the_deltas_over_time(server: MockProcess) -> None:
     assert 0.1 <= (exchange.last_byte_ns - exchange.first_byte_ns) / 1e9 < 2
 
 
-def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) -> None:
+def test_pipelined_requests_on_one_connection_are_all_answered(server: MockProcess) -> None:
     body = json.dumps(REQUEST)
     head = f"POST {CHAT} HTTP/1.1\r\nhost: mock\r\ncontent-length: {len(body)}\r\n"
     first, last = f"{head}\r\n{body}", f"{head}connection: close\r\n\r\n{body}"
@@ -69,7 +69,7 @@ def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) ->
     assert answers.count(b"[DONE]") == 2
 
 
-def test_a_client_that_hangs_up_leaves_an_answer_without_an_end(server: MockProcess) -> None:
+def test_a_response_to_a_disconnected_client_is_logged_without_an_end(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.request("POST", CHAT, json.dumps(REQUEST | {"model": "echo-200000"}))
     connection.getresponse().close()
@@ -79,7 +79,7 @@ def test_a_client_that_hangs_up_leaves_an_answer_without_an_end(server: MockProc
     assert [exchange.last_byte_ns is None for exchange in server.log()] == [True, False]
 
 
-def test_a_mistake_is_answered_and_the_connection_goes_on(server: MockProcess) -> None:
+def test_a_connection_remains_usable_after_an_invalid_request(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     statuses = []
     for body in ("{not json", json.dumps(REQUEST)):
@@ -93,7 +93,7 @@ def test_a_mistake_is_answered_and_the_connection_goes_on(server: MockProcess) -
     assert [exchange.status for exchange in server.log()] == [400, 200]
 
 
-def test_what_is_no_http_is_refused(server: MockProcess) -> None:
+def test_input_that_is_not_http_is_rejected(server: MockProcess) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(b"hello\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -102,7 +102,7 @@ def test_what_is_no_http_is_refused(server: MockProcess) -> None:
 
 
 @pytest.mark.parametrize("way", ["by its input", "by a request"])
-def test_the_process_ends_when_asked(way: str) -> None:
+def test_the_process_ends_on_request_or_end_of_input(way: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "bench.mock_server"],
         cwd=ROOT,

@@ -8,7 +8,7 @@ from bench.runner import main
 from bench.scenarios.catalog import SCENARIOS
 
 
-def test_the_list_names_every_scenario_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_every_scenario_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
 
     listed = capsys.readouterr().out
@@ -16,7 +16,9 @@ def test_the_list_names_every_scenario_with_its_command(capsys: pytest.CaptureFi
     assert ".venv/bin/pi --version   beside   .venv/bin/python -c pass" in listed
 
 
-def test_an_unknown_name_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_scenario_is_rejected_with_a_suggestion(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["verson"]) == 2
 
     assert capsys.readouterr().err == (
@@ -26,7 +28,9 @@ def test_an_unknown_name_suggests_the_nearest(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("number", ["0", "101", "many"])
-def test_the_number_of_rounds_is_bounded(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_number_of_rounds_is_rejected(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main(["--repeat", number])
 
@@ -44,7 +48,9 @@ def test_a_scenario_prints_its_rows_and_the_machine(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.full
-def test_json_holds_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_contains_the_figures_and_the_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["help", "--repeat", "1", "--json"]) == 0
 
     report = json.loads(capsys.readouterr().out)

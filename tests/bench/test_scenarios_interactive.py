@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full  # every scenario is a program with a server
 
 
 @pytest.mark.parametrize("target", sampled(["{port}", "bare"], keep=1))
-def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target: str) -> None:
+def test_the_first_key_is_shown_after_the_first_frame(server: MockProcess, target: str) -> None:
     seen = observe(program("starting", target).words, server)
 
     frame, key, cpu = (printed(seen, place) for place in range(3))
@@ -34,5 +34,5 @@ def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: Moc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["{port}", "bare"])
-def test_every_key_has_its_echo(server: MockProcess, target: str) -> None:
+def test_typing_reports_a_positive_echo_time(server: MockProcess, target: str) -> None:
     assert printed(observe(program("typing", target).words, server)) > 0

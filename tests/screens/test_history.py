@@ -19,7 +19,7 @@ def low(tmp_path: Path, *steps: Step) -> AppFixture:
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
+async def test_a_failed_edit_does_not_leave_its_replacement_text_in_the_transcript(
     tmp_path: Path,
 ) -> None:
     edits = [{"oldText": "preview\n" * 9, "newText": "other"}]
@@ -35,7 +35,7 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-async def test_a_tall_call_goes_into_the_history_once_and_with_its_end(tmp_path: Path) -> None:
+async def test_a_tall_tool_call_is_committed_once_with_its_complete_output(tmp_path: Path) -> None:
     app_fixture = low(tmp_path, calls("bash", command="seq 101 140; cat gate"))
     gate = app_fixture.gate()
     async with app_fixture.running():
@@ -65,7 +65,7 @@ def rows_below(app_fixture: AppFixture, text: str) -> list[str]:
     return rows[last + 1 :]
 
 
-async def test_going_back_in_the_tree_shows_the_conversation_before_that_point(
+async def test_going_back_in_the_tree_shows_the_conversation_up_to_that_entry(
     tmp_path: Path,
 ) -> None:
     answers = [says("\n\n".join(f"{name} {n}" for n in range(30))) for name in ("one", "two")]
@@ -87,7 +87,7 @@ async def test_going_back_in_the_tree_shows_the_conversation_before_that_point(
 
 
 @pytest.mark.parametrize("key", [CTRL_O, CTRL_T])
-async def test_expanding_in_a_multiplexer_begins_with_a_block_below_a_rule(
+async def test_expanding_in_a_multiplexer_repaints_below_a_rule_from_a_block_start(
     tmp_path: Path, key: str
 ) -> None:
     thought = Thinking(thinking="\n\n".join(f"thought {n}" for n in range(9)))

@@ -146,7 +146,9 @@ class HostilePlay(FullApp):
 
 @pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize("mode", sampled(["regular", "fullscreen"], keep=1))
-async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
+async def test_hostile_text_in_transcript_and_footer_sends_no_control_sequences(
+    tmp_path: Path, mode: str
+) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
     usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
     calls = [call(tool, **usual) for tool in tools]
@@ -166,7 +168,7 @@ async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
         await hosted.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
 
 
-async def test_the_question_of_trust(tmp_path: Path) -> None:
+async def test_hostile_names_in_the_trust_dialog_send_no_control_sequences(tmp_path: Path) -> None:
     hosted, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
@@ -185,7 +187,9 @@ async def test_the_question_of_trust(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", sampled((5, 1), 1))
-async def test_every_command_and_its_dialog(tmp_path: Path, step: int) -> None:
+async def test_hostile_names_in_commands_and_dialogs_send_no_control_sequences(
+    tmp_path: Path, step: int
+) -> None:
     hosted = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
     names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)][::step]
     async with hosted.running():
@@ -201,7 +205,7 @@ async def test_every_command_and_its_dialog(tmp_path: Path, step: int) -> None:
             await hosted.rests()
 
 
-async def test_the_dialogs_of_extensions(tmp_path: Path) -> None:
+async def test_hostile_text_in_extension_dialogs_sends_no_control_sequences(tmp_path: Path) -> None:
     hosted = HostilePlay(tmp_path)
     async with hosted.running():
         hosted.send("/ask")

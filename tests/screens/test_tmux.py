@@ -140,7 +140,7 @@ def open_pane(tmp_path: Path) -> Iterator[OpenPane]:
 
 
 @pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
-def test_a_conversation_reads_well_at_every_size(
+def test_every_part_of_a_conversation_is_shown_once_at_every_size(
     open_pane: OpenPane, columns: int, rows: int
 ) -> None:
     pane = open_pane(columns, rows)
@@ -157,7 +157,7 @@ def test_a_conversation_reads_well_at_every_size(
 
 
 @pytest.mark.full
-def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
+def test_a_resize_keeps_the_conversation_complete_and_in_order(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")
     pane.keys("hello", "Enter")
@@ -182,7 +182,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
 
 @pytest.mark.full
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
+def test_the_editor_remains_visible_in_a_repeatedly_narrowed_window(
     open_pane: OpenPane,
 ) -> None:
     pane = open_pane(100, 24)
@@ -199,7 +199,7 @@ def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
 @pytest.mark.full
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize(("columns", "rows"), sampled([(50, 20), (60, 14)], keep=1))
-def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
+def test_a_resize_during_a_long_answer_does_not_change_history(
     open_pane: OpenPane, tmp_path: Path, columns: int, rows: int
 ) -> None:
     play = tmp_path / "play"
@@ -218,7 +218,7 @@ def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
 
 
 @pytest.mark.full
-def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
+def test_a_terminated_program_restores_the_terminal(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")
     pane.keys("a draft")
@@ -236,7 +236,9 @@ def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
 
 @pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
-def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane: OpenPane) -> None:
+def test_suspending_restores_the_terminal_and_resuming_redraws_the_screen(
+    open_pane: OpenPane,
+) -> None:
     pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")
     pane.sees("shell>")
     pane.keys(module("pi", *TOUR), "Enter")
@@ -256,7 +258,7 @@ def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane:
 @pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
-def test_a_conversation_stays_visible_when_it_was_stopped_and_the_window_gets_narrower(
+def test_a_conversation_remains_visible_if_the_window_is_narrowed_after_a_suspend(
     open_pane: OpenPane,
 ) -> None:
     pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")

@@ -44,7 +44,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.full
-def test_one_command_writes_version_news_tag_message_and_wheel(root: Path, checkout: Path) -> None:
+def test_release_writes_version_changelog_tag_message_and_wheel(root: Path, checkout: Path) -> None:
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 
     assert finished.returncode == 0, finished.stderr
@@ -70,7 +70,7 @@ def test_one_command_writes_version_news_tag_message_and_wheel(root: Path, check
         (["0.1.0"], "release: CHANGELOG.md has 0.1.0 already, but changes/ has news."),
     ],
 )
-def test_a_release_that_cannot_be_changes_nothing(
+def test_a_rejected_release_changes_nothing(
     root: Path, checkout: Path, arguments: list[str], message: str
 ) -> None:
     finished = release(root, checkout, *arguments)

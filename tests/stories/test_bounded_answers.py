@@ -104,7 +104,7 @@ def prompted(tmp_path: Path, url: str) -> Report:
         keep=1,
     ),
 )
-def test_an_endless_answer_ends_with_one_message_and_is_not_asked_for_again(
+def test_an_endless_response_ends_with_one_error_and_is_not_retried(
     tmp_path: Path, body: Callable[[], Iterator[bytes]], coding: str, limit: str
 ) -> None:
     with hostile_server(body, coding) as paths:

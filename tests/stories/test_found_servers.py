@@ -59,7 +59,9 @@ def refused(ended: Ended) -> str:
 
 
 @pytest.mark.full
-def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: LoopbackModel) -> None:
+def test_a_discovered_server_that_was_not_chosen_gets_no_requests(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.command = "touch ran"
     printed = cli.run("-p", "hello")
     available, prompted = rpc(
@@ -78,7 +80,7 @@ def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: Loop
     assert (model.requests, (cli.cwd / "ran").exists()) == ([], False)
 
 
-def test_it_is_offered_with_its_owner(cli: Program) -> None:
+def test_a_discovered_server_is_listed_with_its_owner(cli: Program) -> None:
     listed = cli.run("models").out
     missed = cli.run("-p", "--model", "first", "hello")
 
@@ -103,7 +105,7 @@ def test_it_is_offered_with_its_owner(cli: Program) -> None:
     ),
     ids=["model", "provider", "default", "scope"],
 )
-def test_naming_it_is_choosing_it_and_the_choice_holds(
+def test_naming_a_model_of_a_server_chooses_it_for_later_runs(
     cli: Program, model: LoopbackModel, words: tuple[str, ...], settings: str
 ) -> None:
     cli.write("settings.json", settings)
@@ -119,7 +121,7 @@ def test_naming_it_is_choosing_it_and_the_choice_holds(
 
 
 @pytest.mark.full
-def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
+def test_an_rpc_client_can_choose_a_discovered_server(cli: Program, model: LoopbackModel) -> None:
     (chosen,) = rpc(cli, {"type": "set_model", "provider": "vllm", "modelId": "first"})
     (available,) = rpc(cli, {"type": "get_available_models"})
 
@@ -129,7 +131,7 @@ def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
 
 
 @pytest.mark.full
-def test_another_owner_is_not_asked_until_it_is_chosen_again(
+def test_a_server_with_another_owner_gets_no_requests_until_chosen_again(
     cli: Program, model: LoopbackModel
 ) -> None:
     assert cli.run("-p", "--model", "vllm/first", "hello").code == 0
@@ -157,7 +159,9 @@ def test_another_owner_is_not_asked_until_it_is_chosen_again(
 
 
 @pytest.mark.full
-def test_the_owner_is_looked_up_for_every_request(cli: Program, model: LoopbackModel) -> None:
+def test_the_owner_of_a_server_is_checked_for_every_request(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.command = f'sed -i \'s/"uid": {os.getuid()},/"uid": 54321,/\' {cli.agent_dir / CHOSEN}'
     ended = cli.run("-p", "--model", "vllm/first", "hello")
 
@@ -165,7 +169,9 @@ def test_the_owner_is_looked_up_for_every_request(cli: Program, model: LoopbackM
     assert "belonged to" in ended.err and "54321" in ended.err
 
 
-def test_what_models_json_names_needs_no_other_choice(cli: Program, model: LoopbackModel) -> None:
+def test_a_server_configured_in_models_json_needs_no_choice(
+    cli: Program, model: LoopbackModel
+) -> None:
     own = {"providers": {"vllm": {"baseUrl": model.url}}}
     cli.write("models.json", json.dumps(own))
 
@@ -173,7 +179,9 @@ def test_what_models_json_names_needs_no_other_choice(cli: Program, model: Loopb
     assert not (cli.agent_dir / CHOSEN).exists()
 
 
-def test_nothing_to_use_is_an_error(cli: Program, model: LoopbackModel) -> None:
+def test_choosing_an_unknown_or_missing_server_is_an_error(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.listed = []
 
     ended, unknown = cli.run("models", "use", "vllm"), cli.run("models", "use", "mine")

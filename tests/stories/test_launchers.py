@@ -56,7 +56,7 @@ def program(folder: Path, name: str, script: str) -> None:
 
 @pytest.mark.full  # every run of CI in a new clone is a first run, too
 @pytest.mark.timeout(240)
-def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path: Path) -> None:
+def test_the_first_run_installs_and_later_runs_do_not(checkout: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
     link = tmp_path / "link to pi"
     link.symlink_to(checkout / "pi")
@@ -83,7 +83,7 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     assert (fourth.returncode, fourth.stdout) == (0, f"{pi.__version__}\n"), fourth.stderr
 
 
-def test_an_interrupted_install_is_said_in_one_line_and_started_over(
+def test_an_interrupted_install_is_reported_in_one_line_and_not_marked_complete(
     checkout: Path, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"
@@ -111,7 +111,9 @@ def test_an_interrupted_install_is_said_in_one_line_and_started_over(
 
 
 @pytest.mark.full
-def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path: Path) -> None:
+def test_the_launcher_falls_back_to_the_next_installer_after_a_failure(
+    checkout: Path, tmp_path: Path
+) -> None:
     tools = tmp_path / "tools"
     program(tools, "uv", 'echo "uv: no such index" >&2; exit 2')
     env = environment(tmp_path)
@@ -125,7 +127,7 @@ def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path:
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
+def test_a_missing_package_index_is_reported_in_one_line(checkout: Path, tmp_path: Path) -> None:
     env = environment(
         tmp_path,
         PIP_NO_INDEX="1",
@@ -145,7 +147,7 @@ def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Pat
     )
 
 
-def test_a_missing_python_is_said_in_one_line_with_what_to_do(
+def test_a_missing_python_is_reported_in_one_line_with_a_hint(
     checkout: Path, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"
@@ -163,9 +165,7 @@ def test_a_missing_python_is_said_in_one_line_with_what_to_do(
     )
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(
-    checkout: Path, tmp_path: Path
-) -> None:
+def test_an_unwritable_lock_file_is_reported_in_one_line(checkout: Path, tmp_path: Path) -> None:
     (checkout / ".venv.lock").mkdir()  # works for root too, unlike a read-only folder
 
     finished = run([checkout / "test"], tmp_path, environment(tmp_path))

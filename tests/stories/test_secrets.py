@@ -179,7 +179,7 @@ def found_in(text: str) -> list[str]:
 
 
 @pytest.mark.full
-async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
+async def test_no_configured_secret_reaches_commands_or_exports(
     kit: SecretsFixture,
 ) -> None:
     shown = "env > {0}.new && mv {0}.new {0}"
@@ -225,7 +225,9 @@ async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
     )
 
 
-async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: SecretsFixture) -> None:
+async def test_secrets_added_to_models_json_during_a_session_are_withheld_immediately(
+    kit: SecretsFixture,
+) -> None:
     kit.write("models.json", {"providers": {}})
     started = RpcClient.started(cwd=kit.project, env=kit.environ)
     async with started as client:
@@ -242,7 +244,7 @@ async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: Secr
 
 
 @pytest.mark.full
-async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> None:
+async def test_the_allow_setting_passes_named_variables_to_commands(kit: SecretsFixture) -> None:
     kit.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
     started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
@@ -252,7 +254,7 @@ async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> 
     assert set(found_in(seen.output)) == allowed | {needle("MY_KEY")}
 
 
-async def test_a_profile_does_not_bring_secrets_back(kit: SecretsFixture) -> None:
+async def test_secrets_exported_by_a_shell_profile_are_withheld(kit: SecretsFixture) -> None:
     kit.write("settings.json", {"shell": {"login": True}, "shellCommandPrefix": "export MY_TEAM=b"})
     lines = [f"export {name}=value-of-profile-4711" for name in ("MY_KEY", *VARIABLES)]
     (kit.home / ".bash_profile").write_text("\n".join([*lines, "export PROFILE=read"]))
@@ -279,7 +281,7 @@ async def test_credentials_of_extensions_that_are_not_loaded_reach_no_command(
 
 
 @pytest.mark.full
-def test_doctor_names_credentials_of_extensions_that_are_withheld(kit: SecretsFixture) -> None:
+def test_doctor_lists_withheld_credentials_of_extensions(kit: SecretsFixture) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pi", "doctor"],
         cwd=kit.project,
@@ -325,14 +327,14 @@ async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> 
     }
 
 
-def test_doctor_names_what_is_withheld_and_shows_no_value(kit: SecretsFixture) -> None:
+def test_doctor_lists_withheld_variables_without_their_values(kit: SecretsFixture) -> None:
     done = kit.run("doctor")
 
     assert [name for name in (*VARIABLES, *OWN_VARIABLES) if name not in done.stdout] == []
     assert found_in(done.stdout + done.stderr) == []
 
 
-def test_every_variable_of_the_source_that_sounds_like_a_secret_is_in_the_list(root: Path) -> None:
+def test_every_variable_in_the_source_named_like_a_secret_is_withheld(root: Path) -> None:
     sounds = re.compile(
         r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|HEADERS)(?:_ID)?)["']"""
     )

@@ -205,14 +205,16 @@ def printed(place: Place, lines: Iterable[tuple[str, ...]], *, terminal: bool) -
 
 @pytest.mark.parametrize("terminal", sampled([True, False], 1), ids=["terminal", "pipe"])
 @pytest.mark.parametrize("step", sampled((3, 1), 1))
-def test_no_command_prints_more_than_text(place: Place, step: int, *, terminal: bool) -> None:
+def test_no_command_prints_control_sequences_of_hostile_names(
+    place: Place, step: int, *, terminal: bool
+) -> None:
     lines = list(dict.fromkeys(of_commands()))[::step]
 
     assert printed(place, lines, terminal=terminal) > 20 // step
 
 
 @pytest.mark.parametrize("step", sampled((4, 1), 1))
-def test_no_option_prints_more_than_text(place: Place, step: int) -> None:
+def test_no_option_prints_control_sequences_of_hostile_values(place: Place, step: int) -> None:
     lines = list(dict.fromkeys(of_options()))[::step]
 
     assert printed(place, lines, terminal=False) > 30 // step
@@ -228,14 +230,14 @@ def test_no_option_prints_more_than_text(place: Place, step: int) -> None:
         keep=2,
     ),
 )
-def test_no_variable_is_repeated_as_more_than_text(place: Place, name: str) -> None:
+def test_no_environment_variable_is_printed_with_control_sequences(place: Place, name: str) -> None:
     for words in (("doctor",), ("--mode", HOSTILE), ("-p", "hi")):
         written = place.run(*words, terminal=False, **{name: HOSTILE})
 
         assert offences_in_text(written) == []
 
 
-def test_a_server_that_is_found_can_call_its_models_anything(place: Place) -> None:
+def test_hostile_model_names_of_a_server_are_printed_sanitised(place: Place) -> None:
     with _server({"data": [{"id": HOSTILE, "owned_by": HOSTILE}]}) as port:
         found = {"VLLM_BASE_URL": f"http://127.0.0.1:{port}/v1", "PI_OFFLINE": ""}
         for words in (("models",), ("doctor",), ("--list-models", "evil")):
@@ -245,7 +247,7 @@ def test_a_server_that_is_found_can_call_its_models_anything(place: Place) -> No
             assert offences(written) == []
 
 
-def test_an_answer_is_text_on_a_terminal_and_exact_in_a_pipe(place: Place) -> None:
+def test_an_answer_is_sanitised_on_a_terminal_and_exact_in_a_pipe(place: Place) -> None:
     choice = {"index": 0, "delta": {"content": HOSTILE}, "finish_reason": "stop"}
     with _server({"choices": [choice]}, is_stream=True) as port:
         provider = {
@@ -267,7 +269,7 @@ def test_an_answer_is_text_on_a_terminal_and_exact_in_a_pipe(place: Place) -> No
     assert offences(shown) == []
 
 
-def test_the_program_itself_prints_text(place: Place) -> None:
+def test_the_real_program_prints_hostile_names_sanitised(place: Place) -> None:
     ended = place.cli.run("doctor")
 
     assert "nasty" in ended.out

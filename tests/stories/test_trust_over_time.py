@@ -153,7 +153,9 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
 @pytest.mark.parametrize(
     "extended", sampled([False, True], keep=1), ids=["alone", "with an extension"]
 )
-def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, extended: bool) -> None:
+def test_files_added_during_an_rpc_session_are_neither_read_nor_run(
+    kit: AuditFixture, extended: bool
+) -> None:
     if extended:
         put(kit.agent_dir / "extensions/mine.py", OWN_EXTENSION)
     with Client(kit) as client:
@@ -169,7 +171,7 @@ def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, exte
     assert str(kit.project.cwd / ".pi/extensions") in notices[0]
 
 
-def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
+def test_files_added_later_are_reported_once_as_not_trusted(kit: AuditFixture) -> None:
     put(kit.project.cwd / "AGENTS.md", INJECTION)
     with Client(kit) as client:
         client.prompt("hello")
@@ -184,7 +186,9 @@ def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
 
 
 @pytest.mark.parametrize("how", sampled(["flag", "stored"], keep=1))
-def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture, how: str) -> None:
+def test_an_earlier_trust_decision_applies_to_files_added_later(
+    kit: AuditFixture, how: str
+) -> None:
     if how == "stored":
         trust = json.dumps({str(kit.project.cwd): True})
         (kit.agent_dir / "trust.json").write_text(trust)
@@ -223,7 +227,7 @@ class Screen:
 @pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture) -> None:
+def test_the_user_is_asked_before_files_added_during_a_session_are_read(kit: AuditFixture) -> None:
     audited = [sys.executable, str(AUDITED), str(kit.log), "cli", "--model", "mine/m"]
     environ = {**kit.environ, "TERM": "xterm-256color"}
     with terminal(audited, cwd=kit.project.cwd, env=environ) as seen:
