@@ -1,4 +1,4 @@
-"""What the documentation names is there: options, commands, keys, settings, pages."""
+"""Options, commands, settings, links and tests that the documentation names exist."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.guide_tables import GUIDE, PAGES
 ROOT = GUIDE.parent.parent
 EVERYWHERE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOR_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
-"""Pages that speak of pi alone; others show options of other programs."""
+"""Pages that show options of pi only; other pages show options of other programs, too."""
 OF_TESTS = {"--quick", "--full"}
 """Options of ``./test``, which the README shows."""
 FILES = (".json", ".md", ".log", ".py")
 
 
 def named(pattern: str, pages: list[Path]) -> Iterator[tuple[str, str]]:
-    """Every match with the name of its page."""
+    """Yield every match with the name of its page."""
     for page in pages:
         for match in re.finditer(pattern, page.read_text(encoding="utf-8")):
             yield match[1], page.name

@@ -1,4 +1,4 @@
-"""The pages about the RPC protocol name every command, and nothing that is not there."""
+"""The pages about the RPC protocol list exactly the existing commands and events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pi.modes.rpc.commands import COMMANDS
 from tests.modes.rpc.test_commands import ADDED
 
 OWN_ANSWERS = {"prompt", "abort_and_prompt", "bash"}
-"""Commands that the server itself carries out."""
+"""Commands that the server handles itself."""
 
 
 def test_the_rpc_page_lists_exactly_the_existing_commands(root: Path) -> None:

@@ -19,7 +19,7 @@ NOT_RUN: dict[str, int] = {}
 
 
 def program(page: str) -> str:
-    """The blocks of a page that are to run, each on the lines where it stands in the page."""
+    """Return the code blocks of a page that are run, each at its line number in the page."""
     lines = [""] * (page.count("\n") + 1)
     for block in BLOCK.finditer(page):
         if block[1].strip() != "no-run":

@@ -1,4 +1,4 @@
-"""The page of environment variables names only what the code reads or sets."""
+"""The page of environment variables lists only variables that the code reads or sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_documented_environment_variable_is_in_the_code(root: Path) -> Non
 
 
 def test_every_cloud_environment_variable_is_documented(root: Path) -> None:
-    """They have no key that ``pi auth check`` could name: regions, projects, deployments."""
+    """``pi auth check`` does not list them: they are regions, projects and deployments."""
     code = "".join(path.read_text("utf-8") for path in sorted((root / "src/pi/ai").rglob("*.py")))
     read = set(re.findall(r"\"((?:AWS|AZURE|GOOGLE|GCP|GCLOUD|VERTEX)_[A-Z_]+)\"", code))
     secrets = {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECURITY_TOKEN"}  # only withheld

@@ -1,4 +1,4 @@
-"""Documentation and examples use what is public, so that readers can do the same."""
+"""Documentation and examples import only public packages, so that readers can copy them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
 
 
 def sources() -> Iterator[tuple[Path, str]]:
-    """The README, every page with code in it, and every example."""
+    """Yield the README, every page with code, and every example."""
     for page in (ROOT / "README.md", *PAGES):
         if (code := program(page.read_text(encoding="utf-8"))).strip():
             yield page, code

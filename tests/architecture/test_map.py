@@ -12,7 +12,7 @@ def mapped(architecture: str) -> list[str]:
 
 
 def packages(source: Path) -> list[str]:
-    """Every package below pi, and the modules that stand beside them."""
+    """Return every package below pi, and the top-level modules of pi."""
     found = [
         ".".join(init.parent.relative_to(source).parts)
         for init in source.rglob("__init__.py")

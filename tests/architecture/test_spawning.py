@@ -29,7 +29,7 @@ SUSPICIOUS = re.compile(
 
 
 def spawning(tree: ast.AST) -> Iterator[str]:
-    """The names in a module by which it can start a program."""
+    """Yield the names in a module that can start a program."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):

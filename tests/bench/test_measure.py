@@ -62,7 +62,7 @@ def test_a_hanging_child_is_killed_with_its_group_after_the_deadline(tmp_path: P
         with pytest.raises(CannotMeasure, match=r"did not end within 0\.5 s"):
             measure(["sh", "-c", program, str(fifo)], deadline=0.5)
 
-        # The end of file comes when the shell and its sleep are both gone.
+        # The end of file is reached when the shell and its sleep have both ended.
         assert held.read() == "up\n"
 
 

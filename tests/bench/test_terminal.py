@@ -30,7 +30,7 @@ def test_the_program_sees_a_terminal_of_the_given_size_as_its_own() -> None:
 
 
 def test_ctrl_c_interrupts_the_program_and_not_the_measurement() -> None:
-    # Not a sleep: a signal that comes just before it is only looked at when it has ended.
+    # Not a sleep: Python handles a signal that arrives just before it only after it has ended.
     program = "print('ready', flush=True)\nwhile True: pass"
 
     with terminal([sys.executable, "-c", program]) as screen:

@@ -24,7 +24,7 @@ def attaching(tmp_path: Path, *steps: Any, **options: Any) -> AppFixture:
 
 
 def sent(app_fixture: AppFixture) -> UserMessage:
-    """The last message of the user, as the model gets it."""
+    """Return the last message of the user, as it is sent to the model."""
     assert app_fixture.session is not None
     messages = app_fixture.session.info.messages()
     return [message for message in messages if isinstance(message, UserMessage)][-1]

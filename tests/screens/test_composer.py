@@ -1,4 +1,4 @@
-"""What the user writes, and what is shown around it, as one sees it."""
+"""The editor, its suggestions and the rows around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dialogs of the built-in commands look like, and what commands report."""
+"""Dialogs of the built-in commands, and the output of commands."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DIALOGS = {
     "/login anthropic": "API key",
     "/bug": "A short description",
 }
-"""What opens each of them, and what is seen once all of it is there."""
+"""The command of each dialog, and a text that is visible once the dialog is complete."""
 
 
 def full_app(tmp_path: Path, *, columns: int = 80, rows: int = 24) -> FullApp:
-    """An application whose model has four things to say."""
+    """Return an application whose model gives four answers."""
     answers = ("It greets, politely.", "On the second line.", "## A summary", "In `greet.py`.")
     return FullApp(tmp_path, *map(says, answers), columns=columns, rows=rows)
 
@@ -43,12 +43,12 @@ async def talk(hosted: FullApp) -> None:
 
 
 def dialog(hosted: FullApp) -> str:
-    """The screen without the transcript above the dialog."""
+    """Return the screen without the transcript above the dialog."""
     return hosted.screen[hosted.screen.index("─" * hosted.terminal.size.columns) :]
 
 
 async def looks_like(hosted: FullApp, name: str, sign: str) -> None:
-    """Wait for a sign that all of a dialog is there, and compare it with a snapshot."""
+    """Wait until a dialog is complete, and compare it with a snapshot."""
     await hosted.sees(sign)
     await hosted.quiet()
     check(name, dialog(hosted))

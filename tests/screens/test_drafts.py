@@ -26,7 +26,7 @@ async def test_a_draft_is_restored_after_the_program_was_terminated(tmp_path: Pa
 
 
 async def _leave_a_draft(tmp_path: Path, text: str) -> None:
-    """A program that is ended while a text is in its editor."""
+    """Run the application and cancel it while its editor contains a text."""
     app_fixture = AppFixture(tmp_path)
     work = asyncio.ensure_future(App(app_fixture.start, app_fixture.terminal, strict=True).run())
     await app_fixture.until(lambda: app_fixture.commands is not None)

@@ -1,4 +1,4 @@
-"""What extensions ask and lay over the screen, as it looks on a usual and on a small one."""
+"""Dialogs and overlays of extensions on a usual and on a small screen."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ async def test_extension_rows_and_input_listeners_work_in_fullscreen_mode(tmp_pa
     async with app_fixture.running():
         await app_fixture.until(lambda: app_fixture.screen.count("line 3") == 2)
         assert app_fixture.screen.rindex("a widget") < app_fixture.screen.rindex("line 3")
-        app_fixture.type("\x1b[5~")  # a key that scrolls is heard, too
+        app_fixture.type("\x1b[5~")  # listeners also receive keys that scroll
         await app_fixture.sees(r"heard '\x1b[5~'")
 
 

@@ -94,7 +94,7 @@ async def test_ctrl_c_after_an_interruption_clears_the_restored_messages(
         app_fixture.type(CTRL_C)
         await app_fixture.sees("aborted")
         await app_fixture.until(lambda: "\nand be quick\n" in app_fixture.screen)
-        await app_fixture.loses("again to exit")  # it would clear what returned
+        await app_fixture.loses("again to exit")  # Ctrl+C would clear the restored message instead
         app_fixture.type(CTRL_C)
         await app_fixture.until(lambda: "\nand be quick\n" not in app_fixture.screen)
         assert not app_fixture.app.has_ended
@@ -328,5 +328,5 @@ async def test_prompts_are_marked_for_terminals_that_support_prompt_marks(
 
 
 def copied(text: str) -> str:
-    """Makes the terminal copy a text."""
+    """Return the start of the sequence that makes the terminal copy a text."""
     return f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}"

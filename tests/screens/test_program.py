@@ -127,13 +127,13 @@ def drafts(cli: Program) -> list[Path]:
 
 
 def number_in(path: Path) -> int:
-    """A number that a command has written; zero while it has not."""
+    """Return the number in a file; zero if it does not exist yet."""
     text = path.read_text().strip() if path.exists() else ""
     return int(text or 0)
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that no one shows of."""
+    """Wait until a condition holds that is not visible on the screen."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while not happened():
         assert time.monotonic() < end
@@ -145,7 +145,7 @@ def test_environment_variables_of_the_screen_take_effect(tmp_path: Path) -> None
     written = tmp_path / "written"
     cli = Program.below(
         tmp_path,
-        KITTY_WINDOW_ID="1",  # synchronized output, and pictures as Kitty takes them
+        KITTY_WINDOW_ID="1",  # enables synchronized output and Kitty pictures
         PI_NO_SYNC_OUTPUT="please",
         PI_FORCE_IMAGE_PROTOCOL="iterm",
         PI_DEBUG_REDRAW="1",

@@ -1,4 +1,4 @@
-"""The search in earlier prompts, the help, and what an empty editor shows."""
+"""The search in earlier prompts, the help, and the placeholder of an empty editor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that is opened again looks as it did when it was left."""
+"""A resumed session looks the same as before."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ TOOLS = Reply(
 async def conversation(
     tmp_path: Path, width: int, *steps: Step, expanded: bool, strategy: str = ""
 ) -> list[list[str]]:
-    """What there is to read after a prompt was answered, and after it was opened again."""
+    """Return the rows after a prompt was answered, and those after the session was resumed."""
     first = AppFixture(tmp_path, *steps, columns=width)
     first.fixture.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
     tapes = [await _played(first, "go", strategy, expanded=expanded)]

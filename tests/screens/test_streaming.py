@@ -10,7 +10,7 @@ from tests.screens.long_answer import NUMBER, long_answer
 
 
 def reached(app_fixture: AppFixture, number: int) -> bool:
-    """Whether the answer on the screen has come so far."""
+    """Return whether the screen shows this line of the answer or a later one."""
     return any(int(found) >= number for found in NUMBER.findall(app_fixture.screen))
 
 
@@ -42,7 +42,7 @@ async def test_a_resize_in_a_multiplexer_neither_loses_rows_nor_erases_the_scrol
         app_fixture.terminal.resize(50, 20)
         await app_fixture.sees("#2999")
         await app_fixture.rests()
-        # Rows that a resize moves into history are known for tmux, see test_tmux; others differ.
+        # Which rows a resize moves into history is known only for tmux (see test_tmux).
         seen = dict.fromkeys(NUMBER.findall(app_fixture.tape))
         assert list(seen) == [f"{number:04}" for number in range(3000)]
         assert "\x1b[3J" not in "".join(app_fixture.terminal.output)

@@ -1,7 +1,7 @@
-"""One hostile string as every name that is shown: no terminal obeys anything in it.
+"""One hostile string is used as every name that is shown; no control sequence in it takes effect.
 
-The screen of these plays is strict: a row that a component should have sanitised raises. What
-cannot be told apart there, a style of a stranger, is looked for in what the terminal was sent.
+The screen is strict: a row that a component should have sanitised raises. Styles are allowed there,
+so hostile styles are searched for in the output that the terminal received.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from tests.stories.taint import HOSTILE, LOOT, offences
 
 CTRL_C, ESCAPE, DOWN, TAB = "\x03", "\x1b", "\x1b[B", "\t"
 PASTED = f"\x1b[200~{HOSTILE.replace(chr(27), '').replace(LOOT, '')}\x1b[201~"
-"""What a terminal lets through of a paste that has escapes in it."""
+"""The part of a pasted hostile string that a terminal passes on."""
 UNSTYLED = HOSTILE.replace("\x1b[5;31m", "").replace("\x9b5m", "")
-"""For the rows of extensions, which may have styles of their own."""
+"""For the rows of extensions, which may contain styles."""
 SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
-"""For a folder around the others: the folder of their sessions is called after all of them."""
+"""For the parent folder: the name of the session folder contains all folder names and must fit."""
 LEAVES = ("quit", "share")
-"""A command that ends the play, and one that asks GitHub."""
+"""A command that ends the program, and one that sends a request to GitHub."""
 REPLACES = ("new", "clone", "reload", "resume", "fork", "import", "compact")
-"""Commands after which another session or screen is shown; they come last."""
+"""Commands that replace the session or the screen; they are run last."""
 
 EXTENSION = f"""
 from pi.extension import *
@@ -98,7 +98,7 @@ class HostilePlay(FullApp):
 
     @staticmethod
     def write(path: Path, text: str) -> None:
-        """A file, with the folders that it is in."""
+        """Write a file and create its parent folders."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -108,14 +108,14 @@ class HostilePlay(FullApp):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HostilePlay]:
-        """The application; afterwards the terminal was not made to do anything."""
+        """Run the application, and check that no hostile sequence reached the terminal."""
         async with super().running():
             yield self
         assert "nasty" in self.tape
         assert offences(self.written) == []
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each when all is painted; timers of suggestions are not waited for."""
+        """Press keys and wait for the frame after each, but not for suggestion timers."""
         for key in keys:
             self.type(key)
             for _ in range(5):
@@ -123,7 +123,7 @@ class HostilePlay(FullApp):
             await self.until(lambda: self.app._frame.tui.is_painted)
 
     def hostile_session(self) -> Path:
-        """A copy of the session, with a name and a label that no pi would have written."""
+        """Write a copy of the session with a hostile name and label."""
         assert self.session is not None
         file = self.session.entries.log.file
         assert file is not None

@@ -1,4 +1,4 @@
-"""The real program in tmux, with the tour or a script in place of a model."""
+"""The real program in tmux, with the tour or a scripted model."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ pytestmark = [
 
 
 class OpenPane(Protocol):
-    """Opens a pane of a size; without a script the tour runs in it."""
+    """Opens a pane of a given size that runs a script, by default the tour."""
 
     def __call__(self, columns: int, rows: int, script: str = "") -> Pane: ...
 
 
 class Pane:
-    """A tmux server of our own with one window, in which a script runs."""
+    """A private tmux server with one window that runs a script."""
 
     def __init__(self, cli: Program, columns: int, rows: int, script: str) -> None:
         self._command = [str(TMUX), "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
@@ -60,7 +60,7 @@ class Pane:
         return done.stdout
 
     def keys(self, *keys: str) -> None:
-        """Press keys, by the names that tmux has for them."""
+        """Press keys, given by their tmux names."""
         self.run("send-keys", *keys)
 
     @property
@@ -70,12 +70,12 @@ class Pane:
 
     @property
     def screen(self) -> str:
-        """What is on the screen."""
+        """The visible rows."""
         return self._rows()
 
     @property
     def history(self) -> str:
-        """What has left the screen, with lines that tmux has wrapped in one piece again."""
+        """The history, with wrapped lines joined."""
         return self._rows("-J", "-S", "-", "-E", "-1")
 
     def _rows(self, *which: str) -> str:
@@ -83,18 +83,18 @@ class Pane:
         return "\n".join(row.rstrip() for row in rows).rstrip("\n")
 
     def sees(self, text: str) -> None:
-        """Wait until a text is there."""
+        """Wait until a text is in history or on the screen."""
         self.until(lambda: text in self.tape)
 
     def until(self, happened: Callable[[], bool]) -> None:
-        """Wait until something has happened."""
+        """Wait until a condition holds."""
         end = time.monotonic() + SECONDS
         while not happened():
             assert time.monotonic() < end, self.tape
-            time.sleep(0.01)  # the program needs the processor, too
+            time.sleep(0.01)  # leaves processor time to the program
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size, and wait until the program has painted itself anew."""
+        """Change the size, and wait until the program has repainted the screen."""
         self.run("resize-window", "-x", str(columns), "-y", str(rows))
 
         def is_painted() -> bool:
@@ -104,7 +104,7 @@ class Pane:
         self.until(is_painted)
 
     def open_gate(self, path: Path) -> None:
-        """Let a command go on that reads a pipe."""
+        """Unblock a command that reads a pipe."""
         fd = -1
 
         def has_reader() -> bool:
@@ -121,7 +121,7 @@ class Pane:
 
 
 def module(*words: str) -> str:
-    """What a shell runs to start a module."""
+    """Return the shell command that runs a module."""
     return shlex.join([sys.executable, "-m", *words])
 
 
@@ -163,7 +163,7 @@ def test_a_resize_keeps_the_conversation_complete_and_in_order(open_pane: OpenPa
     pane.keys("hello", "Enter")
     pane.sees("That was the tour")
     pane.until(lambda: "esc to interrupt" not in pane.tape)
-    # Nothing is written meanwhile: tmux shows of another size only after it has made it.
+    # Nothing is written during the resize: tmux reports a new size only after applying it.
     pane.resize(60, 20)
 
     lines = ("▌ hello", "✓ $ pwd; ls | head", "And read it back.", "That was the tour")
@@ -172,7 +172,7 @@ def test_a_resize_keeps_the_conversation_complete_and_in_order(open_pane: OpenPa
     assert places == sorted(places)
     assert pane.tape.count("▌ hello") == 1  # it was in history before
 
-    # Empty rows below the footer take the place that wrapped rows need, not the conversation.
+    # Wrapped rows take the space of the empty rows below the footer, not that of the conversation.
     for columns in (54, 48, 42):
         pane.resize(columns, 20)
         assert "ANTHROPIC_API_KEY" in pane.screen
@@ -187,7 +187,7 @@ def test_the_editor_remains_visible_in_a_repeatedly_narrowed_window(
 ) -> None:
     pane = open_pane(100, 24)
     pane.sees("(demo) tour")
-    # What stands below a short conversation is blank, and tmux keeps it: the top leaves the screen.
+    # tmux keeps the blank rows below a short conversation and scrolls the top off the screen.
     for columns in (80, 60, 50, 40):
         pane.resize(columns, 24)
         pane.keys("still here")

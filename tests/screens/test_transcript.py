@@ -1,4 +1,4 @@
-"""What the transcript shows beside a usual turn, each kind once."""
+"""Entries of the transcript that are not part of an ordinary turn."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_the_number_of_inline_images_is_limited_by_the_setting(tmp_path: P
 
 
 async def check_folded_and_expanded(app_fixture: AppFixture, name: str, unfolded: str) -> None:
-    """Compare the screen, and once more with everything expanded; ``unfolded`` is seen then."""
+    """Compare the screen, then the expanded screen, which contains ``unfolded``."""
     await app_fixture.quiet()
     check(name, app_fixture.screen)
     app_fixture.type(CTRL_O)
@@ -128,7 +128,7 @@ async def check_folded_and_expanded(app_fixture: AppFixture, name: str, unfolded
 
 
 def coloured(colour: str) -> bytes:
-    """A picture of 90 by 54 pixels: ten cells by three."""
+    """Return a picture of 90 by 54 pixels: ten by three cells."""
     output = BytesIO()
     Pillow.new("RGB", (90, 54), colour).save(output, "PNG")
     return output.getvalue()

@@ -1,4 +1,4 @@
-"""Files that are looked at now and then: nothing that happens to them ends that."""
+"""Polling of files continues after every kind of error."""
 
 from __future__ import annotations
 

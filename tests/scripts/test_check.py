@@ -107,7 +107,7 @@ def test_each_unsteady_test_is_recorded_even_if_another_one_fails_again(tmp_path
 
 @pytest.mark.full
 def test_only_tests_marked_timing_are_rerun(root: Path, tmp_path: Path) -> None:
-    """In a checkout of its own, with the real script and the real options of pytest."""
+    """Runs the real script with the real options of pytest in a separate checkout."""
     scripts = [f"scripts/{path.name}" for path in root.glob("scripts/*.py")]
     for name in (*scripts, "pyproject.toml", "tests/conftest.py", "tests/bounded.py"):
         put(tmp_path / name, (root / name).read_text())

@@ -36,7 +36,7 @@ def test_an_ordinary_word_is_found_only_as_a_name(name: str) -> None:
     assert found(f"{name} = 1  # {name}\nx = '{name}'", is_python=True) == [name]
 
 
-def test_tell_apart_and_hello_world_are_not_reported() -> None:
+def test_allowed_phrases_of_plain_english_are_not_reported() -> None:
     assert found("They tell the two apart; they are told apart. Hello, World!") == []
     assert found("They tell the model. Apart from that") == ["tell"]
 

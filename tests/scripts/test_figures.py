@@ -75,7 +75,7 @@ def letters():
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A program of few files."""
+    """Write a small program."""
     for path, text in {
         "pi/__init__.py": "",
         "pi/cli/__init__.py": "",
@@ -179,5 +179,5 @@ def test_every_scenario_runs_the_real_program(root: Path) -> None:
     assert list(found) == list(SCENARIOS)
     assert {name for name, ran in found.items() if len(ran.files) < 10 or not ran.crossing} == set()
     assert "cli/main.py" in found["-p hello"].files
-    # What runs between two marks is part of a run, not the start of the program.
+    # Only calls between two marks are counted, not those at the start of the program.
     assert "cli/main.py" not in {**found["key press"].files, **found["/compact"].files}

@@ -37,7 +37,7 @@ async def read_note(name: str) -> str:
 
 
 def transcript(agent: Agent) -> list[str]:
-    """The conversation, one line per message."""
+    """Return the conversation, one line per message."""
     lines = []
     for message in agent.state.messages:
         match message:

@@ -1,4 +1,4 @@
-"""Repositories that were prepared for another agent: nothing is read before trust, all after it."""
+"""Repositories with files of other agents: no file is read before trust, all are after it."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_files_of_other_agents_are_used_after_trust_and_not_read_before(
     assert {text for text in present if text not in trusted} == set()
     assert {text for text in absent if text in trusted} == set()
     assert sent in trusted
-    # The notice names what is used, and only that.
+    # The notice lists exactly the files that are used.
     noticed = before.stderr.partition("not read: ")[2].partition(". Use --approve")[0].split(", ")
     root = kit.project.root.resolve()
     named = {str(Path(path).relative_to(root)) for path in noticed}

@@ -1,4 +1,4 @@
-"""Endless files, pipes, patterns and programs: the real program, with little memory."""
+"""Endless files, pipes, patterns and programs, with the real program and little memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def endless(path: Path) -> None:
 
 
 class BoundedFilesFixture:
-    """A user with a local model, in a foreign project."""
+    """A user with a local model in an untrusted project."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
         self.model = model
@@ -53,10 +53,10 @@ class BoundedFilesFixture:
         self.project = tmp_path / "project"
         self.project.mkdir()
         self.programs = tmp_path / "bin"
-        """Before all others on PATH."""
+        """The first folder of PATH."""
 
     def prompt(self, *words: str) -> Report:
-        """Say hello in print mode."""
+        """Send a prompt in print mode."""
         return self.run("-p", "--model", "mine/m", "--tools", "read,find,grep", *words, "hello")
 
     def run(self, *words: str, stdin: str = "") -> Report:
@@ -70,11 +70,11 @@ class BoundedFilesFixture:
 
     @property
     def report(self) -> Path:
-        """Where a child on a terminal writes what it used."""
+        """The file to which a child on a terminal writes its resource usage."""
         return self._folder / "report.json"
 
     def tool_result(self) -> str:
-        """What the last request says that a tool has answered."""
+        """Return the tool result in the last request."""
         messages = json.loads(self.model.requests[-1])["messages"]
         content = next(each["content"] for each in reversed(messages) if each["role"] == "tool")
         return content if isinstance(content, str) else "".join(part["text"] for part in content)
@@ -320,7 +320,7 @@ def test_folders_that_link_to_each_other_are_searched_once(kit: BoundedFilesFixt
     skills = kit.project / ".pi/skills"
     for number in range(12):
         (skills / f"f{number}").mkdir(parents=True)
-        for other in range(12):  # in every order: 12 × 11 × 10 × … ways
+        for other in range(12):  # 12 × 11 × 10 × … possible paths
             (skills / f"f{number}/l{other}").symlink_to(f"../f{other}")
     put(skills / "f11/good/SKILL.md", "---\nname: good\ndescription: d\n---\n")
 

@@ -1,4 +1,4 @@
-"""What becomes of programs that pi has started when pi ends, is ended, or is killed."""
+"""Programs started by pi when pi exits, is terminated or is killed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def use_key(cli: Program, model: LoopbackModel, key: str) -> None:
 
 
 def noted(folder: Path, name: str) -> int:
-    """The process id that a program has written down; 0 if none."""
+    """Return the process id that a program has written to a file; 0 if there is none."""
     try:
         return int((folder / name).read_text())
     except (OSError, ValueError):

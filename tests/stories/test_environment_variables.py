@@ -1,4 +1,4 @@
-"""Variables that decide how providers are asked: what arrives at the server, byte for byte."""
+"""Environment variables that change requests to providers, checked at the server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def ask(
     environ: Mapping[str, str],
     options: StreamOptions | None = None,
 ) -> AssistantMessage:
-    """What a bundled model answers that is served by ``server``, which refuses everything."""
+    """Send a request of a bundled model to ``server``, which rejects it. Returns the answer."""
     provider, _, model_id = name.partition("/")
     document = json.dumps({"providers": {provider: {"baseUrl": server.url}}})
     models = create_models(
@@ -71,7 +71,7 @@ async def headers_for(folder: Path, name: str, environ: Mapping[str, str]) -> di
 async def printed(
     folder: Path, providers: object, environ: Mapping[str, str], *words: str
 ) -> tuple[int, str, str]:
-    """Exit code, output and errors of ``pi -p`` with these providers in ``models.json``."""
+    """Return exit code, output and errors of ``pi -p`` with these providers in ``models.json``."""
     (folder / "models.json").write_text(json.dumps({"providers": providers}))
     (folder / "w").mkdir(exist_ok=True)
     process = await asyncio.create_subprocess_exec(
@@ -110,7 +110,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
 ) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: roles of AWS")
     (tmp_path / "token").write_text("token-of-the-pod")
-    environ = {  # of a .env file: the process does not have them
+    environ = {  # from a .env file: they are not in the environment of the process
         "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "token"),
         "AWS_ROLE_ARN": ROLE,
         "AWS_REGION": "eu-west-1",
@@ -120,7 +120,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
         headers = await headers_for(tmp_path, BEDROCK, environ)
         again = await headers_for(tmp_path, BEDROCK, environ)
 
-    [(_, _, _, body)] = sts.asked  # the second request uses what the first has got
+    [(_, _, _, body)] = sts.asked  # the second request uses the credentials of the first
     assert b"Action=AssumeRoleWithWebIdentity" in body
     assert b"WebIdentityToken=token-of-the-pod" in body
     assert b"RoleSessionName=pi" in body
@@ -277,7 +277,7 @@ async def test_requests_to_chatgpt_are_logged_if_requested(tmp_path: Path) -> No
     assert "asking gpt-5.5 over HTTP: 1 items" in (tmp_path / "pi.log").read_text()
 
 
-# Providers that are asked for their models --------------------------------------------------------
+# Providers with a list of models --------------------------------------------------------
 
 
 @pytest.mark.full

@@ -1,4 +1,4 @@
-"""A server that listens where pi looks for models answers only after the user has chosen it."""
+"""A discovered local model server is used only after the user has chosen it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def model() -> Iterator[LoopbackModel]:
 
 @pytest.fixture
 def cli(tmp_path: Path, model: LoopbackModel) -> Program:
-    """A user without any key."""
+    """A user without API keys."""
     return Program.below(tmp_path, VLLM_BASE_URL=model.url)
 
 
 def rpc(cli: Program, *requests: dict[str, Any]) -> list[Any]:
-    """The responses, in the order of the requests."""
+    """Return the responses in the order of the requests."""
     ended = cli.run("--mode", "rpc", piped="".join(f"{json.dumps(each)}\n" for each in requests))
     reported = [json.loads(line) for line in ended.out.splitlines()]
     answers = {each["command"]: each for each in reported if each["type"] == "response"}
@@ -44,7 +44,7 @@ def rpc(cli: Program, *requests: dict[str, Any]) -> list[Any]:
 
 
 def change_owner(cli: Program) -> None:
-    """Have another user be the owner at the time of the choice."""
+    """Store another user as the owner at the time of the choice."""
     path = cli.agent_dir / CHOSEN
     kept = json.loads(path.read_text())
     kept["servers"][0]["owner"] = {"uid": os.getuid() + 1, "user": "eve", "process": "vllm"}
@@ -52,7 +52,7 @@ def change_owner(cli: Program) -> None:
 
 
 def refused(ended: Ended) -> str:
-    """The line about the server, of which there is one."""
+    """Return the one line about the server."""
     assert (ended.code, ended.out) == (1, "")
     (line,) = [line for line in ended.err.splitlines() if "The server of vllm" in line]
     return line

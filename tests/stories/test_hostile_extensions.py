@@ -1,4 +1,4 @@
-"""Extensions that are broken, rude or stuck, and the program that goes on with its work."""
+"""The program continues despite extensions that are broken, noisy or stuck."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOSTILE = {
     "no_function": "WORDS = 3",
     "not_text": "\x00\x01",
 }
-"""What cannot be loaded."""
+"""Extensions that cannot be loaded."""
 RUDE = """\
 import os, subprocess, sys
 print("noise of an import")
@@ -93,20 +93,20 @@ def test_an_rpc_client_is_served_despite_hostile_extensions(cli: Program) -> Non
         child.stdin.flush()
         reported = []
         for line in child.stdout:
-            reported.append(json.loads(line))  # every line is a record, whatever others print
+            reported.append(json.loads(line))  # every line is a record, even if extensions print
             if reported[-1]["type"] == "agent_settled":
                 break
         child.stdin.close()
         reported += map(
             json.loads, child.stdout
-        )  # not by its descriptor: lines have been read ahead
+        )  # not via the descriptor: lines are already buffered
         complaints = child.stderr.read()
         child.wait(TIMEOUT_SECONDS)
 
     assert child.returncode == 0
     answers = {each["id"]: each for each in reported if each["type"] == "response"}
     assert [answers[id]["success"] for id in ("1", "2", "3")] == [True, True, True]
-    assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled ones come behind
+    assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled commands follow
     failed = {each["event"] for each in reported if each["type"] == "extension_error"}
     assert failed == {"command", "agent_start", "turn_end"}
     report = complaints.decode()

@@ -1,4 +1,4 @@
-"""The two commands of a newcomer, on a fresh copy of the checkout."""
+"""``./pi`` and ``./test`` in a fresh copy of the checkout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pi
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    """A copy of what ./pi needs, in a folder with a space in its name."""
+    """Copy the files that ./pi needs into a folder with a space in its name."""
     copy = tmp_path / "my checkout"
     copy.mkdir()
     files = ("pi", "test", "pyproject.toml", "constraints.txt")
@@ -28,7 +28,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 
 
 def environment(tmp_path: Path, **changes: str) -> dict[str, str]:
-    """What a fresh login shell has: an empty home, PATH, and how to reach the package index."""
+    """Return the environment of a fresh login shell, including access to the package index."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     kept = {
@@ -54,7 +54,7 @@ def program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
-@pytest.mark.full  # every run of CI in a new clone is a first run, too
+@pytest.mark.full  # every CI run in a new clone is also a first run
 @pytest.mark.timeout(240)
 def test_the_first_run_installs_and_later_runs_do_not(checkout: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
@@ -68,14 +68,14 @@ def test_the_first_run_installs_and_later_runs_do_not(checkout: Path, tmp_path: 
     assert first.stderr == "pi: installing into .venv (once; needs the package index)…\n"
     assert (second.returncode, second.stdout, second.stderr) == (0, f"{pi.__version__}\n", "")
 
-    # Dependencies changed: it is brought up to date by itself.
+    # Changed dependencies are installed automatically.
     with (checkout / "constraints.txt").open("a") as constraints:
         constraints.write("# newer\n")
     third = run([checkout / "pi", "--version"], tmp_path, env)
     assert (third.returncode, third.stdout) == (0, f"{pi.__version__}\n"), third.stderr
     assert "installing" in third.stderr
 
-    # Interrupted half-way: what is there cannot be trusted, so it starts over.
+    # An interrupted install cannot be trusted, so it starts over.
     for mark in checkout.glob(".venv/ready-*"):
         mark.unlink()
     shutil.rmtree(checkout / ".venv" / "lib")

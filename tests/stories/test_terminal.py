@@ -1,4 +1,4 @@
-"""The program as a person sees it, in a real terminal."""
+"""The program in a real terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Screen(Protocol):
 
 @pytest.fixture
 def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Screen]:
-    """Runs a command in tmux and gives the rows it shows once ``until`` has appeared."""
+    """Runs a command in tmux. Returns the visible rows once ``until`` has appeared."""
     tmux = [program("tmux", "the program in a real terminal"), "-S", str(tmp_path / "socket")]
 
     def run(*words: str) -> str:

@@ -1,4 +1,4 @@
-"""Trust before bytes: a hostile project is opened in every mode, and everything is written down."""
+"""A hostile project is opened in every mode under audit; nothing is read before trust."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_strace_sees_no_forbidden_access_to_an_untrusted_project(
 
 
 def _files_of(trace: Path, project: HostileProject) -> tuple[set[str], list[str]]:
-    """Files of the project that were opened, and every program that was started."""
+    """Return the opened files of the project, and the started programs."""
     files, programs = set(), []
     call = re.compile(r'(?P<name>\w+)\((?:AT_FDCWD(?:<[^>]*>)?, )?"(?P<path>[^"]*)"(?P<rest>.*)')
     for line in trace.read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""A session for tests of others."""
+"""Sessions for tests of other projects."""
 
 from __future__ import annotations
 

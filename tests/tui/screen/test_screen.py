@@ -306,7 +306,7 @@ def test_every_frame_in_a_pane_ends_with_a_size_query() -> None:
 
 
 JOINED = "\u3000"
-"""What makes an empty row go on in the next one."""
+"""Written at the end of an empty row so that tmux joins it with the next one."""
 
 
 @pytest.mark.parametrize(("boundary", "joins"), [(2, 4), (1, 0)])

@@ -45,7 +45,7 @@ class Tmux:
         return done.stdout
 
     def resize(self, height: int) -> None:
-        """Changes the height. Returns when the program could know it, which tmux reports later."""
+        """Changes the height, and waits until tmux has reported it to the program."""
         self.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
         device = os.open(
             self.run("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY

@@ -107,6 +107,6 @@ def shown(run: Callable[..., str]) -> tuple[str, list[str]]:
 
 
 def state(model: TmuxModel) -> tuple[str, list[str]]:
-    """Returns the same of the model."""
+    """Returns cursor position and rows of the model."""
     row, column = model.cursor
     return f"{model.above} {row} {column}", list(model.tape.rows)

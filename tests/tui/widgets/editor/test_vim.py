@@ -192,7 +192,7 @@ CASES = [
     ("|one two", "dz", "|one two"),
     ("|one two", "3" + ESCAPE + "l", "o|ne two"),
 ]
-"""Text, keys, and the text that vim itself leaves; the last test compares them."""
+"""Text, keys, and the resulting text; a later test compares the results with vim itself."""
 
 
 @pytest.mark.parametrize(("before", "keys", "behind"), CASES)

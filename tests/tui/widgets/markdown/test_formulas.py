@@ -68,7 +68,7 @@ WIDTHS = (40, 80, 120)
 
 
 def page(width: int) -> str:
-    """All formulas as an answer of that width shows them, then in a line."""
+    """Returns all formulas drawn at a width, as display formulas and inline."""
     shown = []
     for number, source in enumerate(FORMULAS, 1):
         text = f"$$\n{source}\n$$\n\nIn a line: ${source}$"

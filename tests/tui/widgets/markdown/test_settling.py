@@ -73,7 +73,7 @@ def test_a_mark_closed_by_the_last_character_is_not_stable(end: str) -> None:
 
 @pytest.mark.parametrize("end", ["\\", "&", "&am", "&#3"])
 def test_text_before_an_incomplete_escape_or_entity_is_not_stable(end: str) -> None:
-    """Without it, the word before it may fit into the row above."""
+    """When it shrinks, the word before it may fit into the row above."""
     assert settled(f"one 234567890123456{end}") == []
 
 
