@@ -8,7 +8,7 @@ from pi.ai.models.model import ImageLimits, ImageResize, InputLimits, Model, Mod
 from pi.ai.models.model import PromptCache as Cache
 
 
-def test_every_field_of_models_json_is_documented(root: Path) -> None:
+def test_every_field_of_models_json_is_on_its_page(root: Path) -> None:
     """A field that is added to the code is added to the page too."""
     page = (root / "docs/reference/models-json.md").read_text()
     named = set(re.findall(r"`(\w+)`", page))

@@ -36,7 +36,7 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize(
     "page", sampled([page for page in PAGES if program(page.read_text()).strip()], keep=3), ids=name
 )
-def test_the_code_of_a_documentation_page_runs(page: Path, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     script = tmp_path / f"{page.stem}.py"
     script.write_text(program(page.read_text(encoding="utf-8")), encoding="utf-8")
 

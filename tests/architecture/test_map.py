@@ -28,7 +28,7 @@ def test_the_map_shows_every_package_and_nothing_else(root: Path) -> None:
     assert sorted(shown) == sorted(packages(root / "src"))
 
 
-def test_a_package_that_is_missing_on_the_map_is_detected(tmp_path: Path) -> None:
+def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
     for package in ("pi", "pi/base", "pi/lost"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()

@@ -66,7 +66,7 @@ def test_docstrings_of_functions_are_imperative(root: Path) -> None:
     assert found == []
 
 
-def test_a_descriptive_docstring_is_detected() -> None:
+def test_a_descriptive_docstring_is_found() -> None:
     text = 'class A:\n    def f(self) -> int:\n        """Returns one."""\n        return 1\n'
 
     assert _descriptive_docstrings(text) == ["Returns"]

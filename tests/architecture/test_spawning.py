@@ -90,7 +90,7 @@ def test_only_base_processes_starts_programs(root: Path) -> None:
         "loop.subprocess_exec(x)",
     ],
 )
-def test_every_way_to_start_a_program_is_detected(code: str) -> None:
+def test_every_way_to_start_a_program_is_known(code: str) -> None:
     assert SUSPICIOUS.search(code)
     assert list(spawning(ast.parse(code)))
 

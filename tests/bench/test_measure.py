@@ -36,7 +36,7 @@ def test_peak_memory_is_that_of_the_child_and_not_of_the_measuring_process() -> 
     assert 40_000_000 < large.peak_memory - small.peak_memory < 60_000_000
 
 
-def test_input_is_passed_and_output_and_exit_code_are_returned(tmp_path: Path) -> None:
+def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
     program = "import os, sys; print(os.getcwd(), sys.stdin.read()); sys.exit('oops')"
 
     run = measure([sys.executable, "-c", program], cwd=tmp_path, stdin=b"given")

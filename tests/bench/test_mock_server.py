@@ -46,7 +46,7 @@ def test_a_reset_empties_the_log(server: MockProcess) -> None:
     assert server.log() == []
 
 
-def test_a_rate_delays_the_deltas(server: MockProcess) -> None:
+def test_a_rate_spreads_the_deltas_over_time(server: MockProcess) -> None:
     call(server.port, "POST", CHAT, REQUEST | {"model": "echo-11@100"})
 
     (exchange,) = server.log()
@@ -56,7 +56,7 @@ def test_a_rate_delays_the_deltas(server: MockProcess) -> None:
     assert 0.1 <= (exchange.last_byte_ns - exchange.first_byte_ns) / 1e9 < 2
 
 
-def test_pipelined_requests_on_one_connection_are_all_answered(server: MockProcess) -> None:
+def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) -> None:
     body = json.dumps(REQUEST)
     head = f"POST {CHAT} HTTP/1.1\r\nhost: mock\r\ncontent-length: {len(body)}\r\n"
     first, last = f"{head}\r\n{body}", f"{head}connection: close\r\n\r\n{body}"

@@ -8,7 +8,7 @@ from bench.runner import main
 from bench.scenarios.catalog import SCENARIOS
 
 
-def test_list_shows_every_scenario_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_every_scenario_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
 
     listed = capsys.readouterr().out
@@ -16,7 +16,7 @@ def test_list_shows_every_scenario_with_its_command(capsys: pytest.CaptureFixtur
     assert ".venv/bin/pi --version   beside   .venv/bin/python -c pass" in listed
 
 
-def test_an_unknown_scenario_is_rejected_with_a_suggestion(
+def test_an_unknown_name_suggests_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["verson"]) == 2
@@ -28,9 +28,7 @@ def test_an_unknown_scenario_is_rejected_with_a_suggestion(
 
 
 @pytest.mark.parametrize("number", ["0", "101", "many"])
-def test_an_invalid_number_of_rounds_is_rejected(
-    number: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_number_of_rounds_is_bounded(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--repeat", number])
 

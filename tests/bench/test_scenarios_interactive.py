@@ -13,7 +13,7 @@ pytestmark = pytest.mark.full  # every scenario is a program with a server
 
 
 @pytest.mark.parametrize("target", sampled(["{port}", "bare"], keep=1))
-def test_the_first_key_is_shown_after_the_first_frame(server: MockProcess, target: str) -> None:
+def test_the_first_key_is_seen_after_the_first_frame(server: MockProcess, target: str) -> None:
     seen = observe(program("starting", target).words, server)
 
     frame, key, cpu = (printed(seen, place) for place in range(3))

@@ -66,5 +66,5 @@ def test_the_cpu_time_of_the_last_thousand_deltas_in_json_mode_is_reported(
     assert 0 < float(seen.run.output) <= seen.run.cpu * 1e3
 
 
-def test_the_launcher_of_pi_is_executable(root: Path) -> None:
+def test_the_launcher_of_pi_can_be_run(root: Path) -> None:
     assert (root / "bench/programs/modes/pi.sh").stat().st_mode & 0o111

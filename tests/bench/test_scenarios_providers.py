@@ -31,7 +31,7 @@ def test_every_program_of_a_scenario_exists(scenario: Scenario) -> None:
 
 @every_wire
 @pytest.mark.parametrize("program", sampled([OURS, BARE_WIRE], keep=1))
-def test_our_programs_read_every_response(server: MockProcess, wire: Wire, program: str) -> None:
+def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program: str) -> None:
     seen = observe(wire.command(program, "echo-3", "echo-2"), server)
 
     lengths = [line.split()[0] for line in seen.run.output.decode().splitlines()]

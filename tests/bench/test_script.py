@@ -23,7 +23,7 @@ from bench.protocols.script import (
         ("tools-3", Script(calls=3)),
     ],
 )
-def test_a_model_id_is_parsed_as_a_script(model: str, script: Script) -> None:
+def test_a_model_id_is_a_script(model: str, script: Script) -> None:
     assert parse(model) == script
 
 

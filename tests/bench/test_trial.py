@@ -43,7 +43,7 @@ def test_the_baseline_cost_of_a_command_is_subtracted(server: MockProcess) -> No
 
 
 @pytest.mark.full
-def test_no_round_begins_after_the_time_limit(server: MockProcess) -> None:
+def test_no_round_begins_after_the_time_is_up(server: MockProcess) -> None:
     scenario = _scenario(Command(words=_writes(2)), Command(words=_writes(2)))
     ticks = count()
 

@@ -46,7 +46,7 @@ async def test_escape_cancels_a_retry(tmp_path: Path) -> None:
         assert "Never." not in app_fixture.tape
 
 
-async def test_escape_ends_the_run_even_if_the_retry_delay_is_just_over(tmp_path: Path) -> None:
+async def test_escape_ends_the_run_even_if_the_wait_is_just_over(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
     async with app_fixture.running():
         app_fixture.send("go")
@@ -134,7 +134,7 @@ async def test_escape_stops_a_compaction_that_waits_for_a_retry(tmp_path: Path) 
         await app_fixture.loses("Compacting")
 
 
-async def test_a_notice_that_a_model_is_loading_disappears_with_the_answer(tmp_path: Path) -> None:
+async def test_a_notice_that_a_model_is_loading_ends_with_the_answer(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Here."))
     async with app_fixture.running():
         assert app_fixture.commands is not None

@@ -71,7 +71,7 @@ async def test_by_default_a_mention_is_only_text(tmp_path: Path) -> None:
         assert text_of(app_fixture) == "see @a.txt now"
 
 
-async def test_directories_and_patterns_are_listed_and_images_are_attached(tmp_path: Path) -> None:
+async def test_directories_and_patterns_are_listed_and_images_are_seen(tmp_path: Path) -> None:
     app_fixture = attaching(tmp_path, says("Seen."), columns=120)
     picture = BytesIO()
     Pillow.new("RGB", (4, 4)).save(picture, "PNG")

@@ -71,7 +71,7 @@ async def test_a_long_paste_is_a_marker_until_it_is_sent(tmp_path: Path) -> None
         await app_fixture.sees("▌ line 29 there")
 
 
-async def test_a_long_draft_shows_the_lines_around_the_cursor(tmp_path: Path) -> None:
+async def test_a_long_text_shows_the_lines_around_the_cursor(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, columns=40, rows=12)
     async with app_fixture.running():
         app_fixture.type("\n".join(f"line {number}" for number in range(9)))

@@ -116,7 +116,7 @@ async def test_a_branch_can_be_labelled_left_with_a_summary_and_searched(tmp_pat
         await looks_like(hosted, "tree-search", "(1/1)")
 
 
-async def test_sessions_can_be_renamed_and_deleted_in_the_list(tmp_path: Path) -> None:
+async def test_sessions_are_renamed_and_deleted_in_their_list(tmp_path: Path) -> None:
     hosted = full_app(tmp_path)
     async with hosted.running():
         await talk(hosted)

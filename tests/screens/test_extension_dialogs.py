@@ -62,7 +62,7 @@ async def test_an_extension_dialog_returns_the_answer_of_the_user(
         assert shown not in app_fixture.screen
 
 
-async def test_a_secret_input_is_masked(tmp_path: Path) -> None:
+async def test_a_secret_is_not_shown(tmp_path: Path) -> None:
     async with extended(tmp_path, ASKING).running() as app_fixture:
         app_fixture.send("/ask secret")
         await app_fixture.sees("Your key?")

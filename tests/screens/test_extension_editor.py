@@ -114,7 +114,7 @@ async def test_a_completion_provider_that_raises_is_reported_once(tmp_path: Path
         assert app_fixture.screen.count("no idea") == 1
 
 
-async def test_arguments_of_an_extension_command_are_completed(tmp_path: Path) -> None:
+async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
     source = """
     async def wake(args, ctx):
         ctx.ui.notify(f"woke {args}")

@@ -45,14 +45,14 @@ async def test_tasks_are_shown_above_the_editor(tmp_path: Path) -> None:
         await app_fixture.sees("[ ] write\n[ ] read\n─")
 
 
-async def test_minutes_are_shown_in_the_status_line(tmp_path: Path) -> None:
+async def test_minutes_are_counted_in_the_status_line(tmp_path: Path) -> None:
     async with extension_session(tmp_path, "status_widget").running() as app_fixture:
         await app_fixture.sees("(faux) faux")
         await app_fixture.clock.advance(60.0)
         await app_fixture.sees("min")
 
 
-async def test_plan_mode_is_shown_in_the_status_line(tmp_path: Path) -> None:
+async def test_planning_is_reported_in_the_status_line(tmp_path: Path) -> None:
     async with extension_session(tmp_path, "plan_mode").running() as app_fixture:
         app_fixture.send("/plan")
         await app_fixture.sees("planning")

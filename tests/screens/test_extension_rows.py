@@ -247,7 +247,7 @@ async def test_an_extension_expands_tools_and_labels_hidden_thoughts(tmp_path: P
         await app_fixture.sees("   1\n   2")
 
 
-async def test_an_extension_can_set_the_theme(tmp_path: Path) -> None:
+async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
     source = """
     @pi.command("colours")
     async def colours(args, ctx):

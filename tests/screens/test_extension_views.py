@@ -40,7 +40,7 @@ async def mark(args, ctx):
 """
 
 
-async def test_an_extension_renders_its_messages_and_entries(tmp_path: Path) -> None:
+async def test_an_extension_draws_its_messages_and_entries(tmp_path: Path) -> None:
     app_fixture = extended(tmp_path, NOTES, says("An answer."), rows=30, columns=60)
     async with app_fixture.running():
         app_fixture.send("/note remember")
@@ -101,7 +101,7 @@ pi.add_view("tool", "dice", draw)
 """
 
 
-async def test_an_extension_renders_its_tools(tmp_path: Path) -> None:
+async def test_an_extension_draws_its_tools(tmp_path: Path) -> None:
     steps = (calls("dice", sides=6), says("Done."))
     async with extended(tmp_path, TOOL, *steps).running() as app_fixture:
         app_fixture.send("go")
@@ -246,7 +246,7 @@ async def test_messages_and_notices_sent_at_session_start_appear_once(tmp_path: 
         )
 
 
-async def test_an_extension_can_end_the_program(tmp_path: Path) -> None:
+async def test_an_extension_ends_the_program(tmp_path: Path) -> None:
     source = 'pi.command("leave")(lambda args, ctx: ctx.shutdown())'
     async with extended(tmp_path, source).running() as app_fixture:
         app_fixture.send("/leave")

@@ -80,7 +80,7 @@ def test_ctrl_c_interrupts_a_handler_that_never_returns_and_the_session_continue
 
 
 @pytest.mark.full
-def test_ctrl_c_interrupts_an_extension_that_hangs_during_loading(tmp_path: Path) -> None:
+def test_ctrl_c_ends_an_extension_that_hangs_while_it_is_loaded(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/slow.py", NEVER_LOADED)
     with terminal_user(cli, *TOUR, columns=WIDE) as ada:
@@ -92,7 +92,7 @@ def test_ctrl_c_interrupts_an_extension_that_hangs_during_loading(tmp_path: Path
 
 
 @pytest.mark.full
-def test_ctrl_c_twice_ends_pi_if_the_handler_ignores_the_interrupt(tmp_path: Path) -> None:
+def test_ctrl_c_twice_ends_pi_if_the_handler_defies_it(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("extensions/stuck.py", STUCK)
     with terminal_user(cli, *TOUR, columns=WIDE) as ada:

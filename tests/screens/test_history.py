@@ -65,7 +65,7 @@ def rows_below(app_fixture: AppFixture, text: str) -> list[str]:
     return rows[last + 1 :]
 
 
-async def test_going_back_in_the_tree_shows_the_conversation_up_to_that_entry(
+async def test_going_back_in_the_tree_shows_the_conversation_before_that_point(
     tmp_path: Path,
 ) -> None:
     answers = [says("\n\n".join(f"{name} {n}" for n in range(30))) for name in ("one", "two")]

@@ -15,7 +15,7 @@ ALT_ENTER, ALT_UP, SHIFT_TAB = "\x1b[13;3u", "\x1b[1;3A", "\x1b[Z"
 ALT_L, ALT_X = "\x1b[108;3u", "\x1b[120;3u"
 
 
-async def test_ctrl_c_clears_the_editor_and_a_second_one_exits(tmp_path: Path) -> None:
+async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("something")

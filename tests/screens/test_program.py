@@ -87,7 +87,7 @@ def test_every_part_of_a_conversation_is_shown_once_after_a_resize(tmp_path: Pat
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-def test_a_draft_is_restored_after_the_program_was_killed(tmp_path: Path) -> None:
+def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with terminal_user(cli, *TOUR) as ada:
         ada.sees("(demo) tour")

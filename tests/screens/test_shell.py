@@ -82,7 +82,7 @@ async def test_escape_cancels_a_running_command(tmp_path: Path) -> None:
         await app_fixture.loses("Running a command")
 
 
-async def test_a_command_runs_while_the_agent_is_running(tmp_path: Path) -> None:
+async def test_a_command_runs_beside_the_agent(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Done."), rows=40)
     gate = app_fixture.gate()
     async with app_fixture.running():

@@ -87,7 +87,7 @@ async def test_the_trust_dialog_waits_until_the_user_stops_typing(
 
 
 @pytest.mark.behaviour("early-keys-are-kept")
-async def test_type_ahead_does_not_answer_the_trust_dialog(tmp_path: Path) -> None:
+async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Hello to you."))
     folder = Path("/somewhere/project")
     answers: list[TrustChoice | None] = []
@@ -128,7 +128,7 @@ async def test_a_quiet_start_hides_the_startup_lines(tmp_path: Path) -> None:
         assert "pi 1.0" not in app_fixture.tape
 
 
-async def test_messages_of_the_command_line_are_sent_at_the_start(tmp_path: Path) -> None:
+async def test_messages_of_the_command_line_are_sent_at_once(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("The first answer."))
     app_fixture.messages = (("say something", ()),)
     async with app_fixture.running():

@@ -89,7 +89,7 @@ async def test_ctrl_r_is_redo_in_normal_mode_and_the_search_in_insert_mode(tmp_p
         await app_fixture.sees("Search earlier prompts")
 
 
-async def test_the_vim_setting_takes_effect_immediately(tmp_path: Path) -> None:
+async def test_the_setting_takes_effect_at_once(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         assert app_fixture.session is not None

@@ -47,7 +47,7 @@ def run_pytest(root: Path, folder: Path, *options: str) -> str:
     return finished.stdout
 
 
-def test_an_unsteady_test_is_recorded_once_and_fails_the_next_time(
+def test_an_unsteady_test_is_noted_once_and_fails_the_next_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = tmp_path / "unsteady.txt"

@@ -159,9 +159,7 @@ def test_a_server_with_another_owner_gets_no_requests_until_chosen_again(
 
 
 @pytest.mark.full
-def test_the_owner_of_a_server_is_checked_for_every_request(
-    cli: Program, model: LoopbackModel
-) -> None:
+def test_the_owner_is_looked_up_for_every_request(cli: Program, model: LoopbackModel) -> None:
     model.command = f'sed -i \'s/"uid": {os.getuid()},/"uid": 54321,/\' {cli.agent_dir / CHOSEN}'
     ended = cli.run("-p", "--model", "vllm/first", "hello")
 

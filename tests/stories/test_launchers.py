@@ -56,7 +56,7 @@ def program(folder: Path, name: str, script: str) -> None:
 
 @pytest.mark.full  # every CI run in a new clone is also a first run
 @pytest.mark.timeout(240)
-def test_the_first_run_installs_and_later_runs_do_not(checkout: Path, tmp_path: Path) -> None:
+def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
     link = tmp_path / "link to pi"
     link.symlink_to(checkout / "pi")

@@ -57,7 +57,7 @@ def keep_things(home: Path, cwd: Path, model: LoopbackModel) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_every_file_of_the_agent_directory_is_private_despite_an_open_umask(tmp_path: Path) -> None:
+def test_with_an_open_umask_every_file_of_the_agent_directory_is_private(tmp_path: Path) -> None:
     cwd = tmp_path / "work"
     with loopback_model() as model:
         keep_things(tmp_path / "home", cwd, model)

@@ -100,7 +100,7 @@ def test_pictures_and_hyperlinks_are_disabled_inside_a_multiplexer() -> None:
         ({"PI_FORCE_SYNC_OUTPUT": "1", "PI_NO_SYNC_OUTPUT": "1"}, False, True),
     ],
 )
-def test_synchronized_output_depends_on_the_user_setting_then_the_terminal(
+def test_synchronized_output_follows_the_user_then_the_terminal(
     env: dict[str, str], on: bool, fixed: bool
 ) -> None:
     found = detect(env)

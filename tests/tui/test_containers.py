@@ -21,7 +21,7 @@ def test_unchanged_children_return_the_same_list() -> None:
     assert container.render(10) is container.render(10)
 
 
-def test_a_returned_list_is_not_mutated_later() -> None:
+def test_a_list_that_was_returned_is_not_altered() -> None:
     top, bottom = Rows("a"), Rows("b")
     container = Container(top, bottom)
     before = container.render(10)

@@ -22,7 +22,7 @@ def test_every_widget_fits_every_width(width: int) -> None:
     assert max(map(visible_width, Gallery().render(width))) <= width
 
 
-def test_the_gallery_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_frame_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--print", "40", "--light"]) == 0
 
     assert capsys.readouterr().out == "".join(f"{row}\n" for row in frame(40, "light"))

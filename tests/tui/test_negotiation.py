@@ -47,7 +47,7 @@ def test_an_adaptive_theme_queries_the_colour_scheme_before_the_background() -> 
 
 
 @pytest.mark.behaviour("keyboard-protocol-from-replies")
-def test_the_keyboard_protocol_is_chosen_from_replies_in_any_order() -> None:
+def test_the_keyboard_protocol_comes_from_real_replies_in_any_order() -> None:
     kitty, written = make()
     kitty.handle_reply(KittyFlags(flags=7))
     kitty.handle_reply(DA1)

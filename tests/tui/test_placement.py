@@ -44,7 +44,7 @@ def test_offsets_move_an_overlay_within_the_screen() -> None:
     assert bounds(options) == Bounds(0, 5, 20, 10)
 
 
-def test_margins_are_kept_free() -> None:
+def test_margins_stay_free() -> None:
     options = OverlayOptions(width="100%", anchor="bottom-right", margin=Margin(right=2, bottom=1))
 
     assert bounds(options) == Bounds(29, 0, 98, 10)

@@ -164,7 +164,7 @@ def test_pending_replies_after_a_signal_do_not_reach_the_shell(
 
 @pytest.mark.full
 @pytest.mark.behaviour("late-input-is-drained")
-def test_replies_to_a_program_that_ends_immediately_do_not_reach_the_shell() -> None:
+def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
         program.signal(signal.SIGSTOP)

@@ -19,7 +19,7 @@ class Painter:
         )
 
 
-def test_many_requests_are_coalesced_into_one_frame() -> None:
+def test_many_requests_are_one_frame() -> None:
     painter = Painter()
 
     for _ in range(5):
@@ -39,7 +39,7 @@ def test_frames_are_rate_limited() -> None:
     assert len(painter.painted) in range(55, 62)
 
 
-def test_an_immediate_frame_replaces_the_pending_request() -> None:
+def test_an_immediate_frame_satisfies_the_request() -> None:
     painter = Painter()
 
     painter.loop.request()

@@ -36,7 +36,7 @@ def test_attributes_and_background_are_combined_in_one_sequence() -> None:
     assert paint("x") == "\x1b[1;2;4;44mx\x1b[22;24;49m"
 
 
-def test_attributes_are_kept_without_colours() -> None:
+def test_attributes_stay_without_colours() -> None:
     assert painter(Style(bold=True, colour=1), ColourDepth.NONE)("x") == "\x1b[1mx\x1b[22m"
 
 
@@ -72,6 +72,6 @@ def test_painted_text_closes_all_its_styles(depth: ColourDepth, bold: bool, colo
     assert state_after(paint("x")).opening() == ""
 
 
-def test_nearest_hue_keeps_the_hue_of_a_soft_tint() -> None:
+def test_a_soft_tint_keeps_its_hue_in_a_palette() -> None:
     assert [nearest_hue(rgb) for rgb in ((0x2B, 0x3C, 0x2B), (0x3E, 0x2C, 0x2C))] == [22, 52]
     assert [nearest_hue(rgb) for rgb in ((0xDA, 0xE5, 0xDD), (0xEB, 0xDB, 0xDD))] == [194, 224]

@@ -29,7 +29,7 @@ def test_final_blocks_are_drawn_once() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-def test_changes_of_a_final_block_are_ignored() -> None:
+def test_a_final_block_cannot_change_any_more() -> None:
     block = Rows("a")
     transcript = make(block)
     transcript.render(10)
@@ -91,7 +91,7 @@ def test_invalidating_redraws_old_and_new_blocks() -> None:
     assert (transcript.render(10), old.forgotten, new.forgotten) == (["A", "B"], 1, 1)
 
 
-def test_all_blocks_are_redrawn_at_another_width() -> None:
+def test_another_width_draws_all_blocks() -> None:
     block = Rows("a")
     transcript = make(block)
 

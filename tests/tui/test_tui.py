@@ -13,7 +13,7 @@ from tests.tui.parts import Field, Rows
 from tests.tui.program import Program
 
 
-def test_components_are_shown_and_changes_are_painted_on_request() -> None:
+def test_components_are_shown_and_changes_are_painted() -> None:
     rows = Rows("hello")
     program = Program(rows)
     assert program.shown() == ["hello"]
@@ -35,7 +35,7 @@ def test_children_can_be_added_and_removed() -> None:
     assert program.shown() == []
 
 
-def test_many_requests_are_coalesced_into_one_write() -> None:
+def test_many_requests_are_one_write() -> None:
     rows = Rows("a")
     program = Program(rows)
     program.timers.advance(1)

@@ -51,7 +51,7 @@ def test_a_pane_is_painted_only_after_tmux_reported_every_size() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
-def test_a_frame_received_at_an_unreported_size_is_written_again() -> None:
+def test_a_frame_taken_at_an_unreported_size_is_written_again() -> None:
     rows = Rows(*numbered(20))
     program = Program(rows, env={"TMUX": "1"})
     program.terminal.type("\x1b[8;6;20t")
@@ -183,7 +183,7 @@ def test_no_frame_is_written_while_output_is_pending() -> None:
 
 
 @pytest.mark.behaviour("suspend-and-resume")
-def test_the_window_is_painted_again_after_a_suspend() -> None:
+def test_after_a_suspend_the_window_is_shown_again() -> None:
     program = Program(Rows(*numbered(10)))
     program.timers.advance(1)
 

@@ -76,7 +76,7 @@ class FakeKernel:
         return self.works
 
 
-def test_the_state_consists_of_modes_and_code_pages() -> None:
+def test_the_state_is_modes_and_code_pages() -> None:
     kernel = FakeKernel()
     console = KernelConsole(kernel)
     before = ConsoleState(input_mode=0x1F7, output_mode=0x3, input_page=437, output_page=850)

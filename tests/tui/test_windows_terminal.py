@@ -80,7 +80,7 @@ def _nothing() -> None:
 
 
 @pytest.mark.behaviour("windows-console")
-async def test_the_utf_8_code_page_is_restored_after_a_child_changed_it() -> None:
+async def test_the_code_page_is_utf_8_again_after_a_child_changed_it() -> None:
     shown = Shown()
     shown.start()
     shown.terminal.write("日本")

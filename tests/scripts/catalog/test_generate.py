@@ -54,7 +54,7 @@ def test_an_invalid_facts_file_is_reported_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
-async def test_the_public_lists_are_fetched_and_merged() -> None:
+async def test_the_public_lists_are_fetched_and_joined() -> None:
     pages = {
         "/dev": {"openai": {"models": {"g": {"tool_call": True}}}},
         "/router": {"data": [{"id": "a/b", "supported_parameters": ["tools"]}]},

@@ -37,7 +37,7 @@ def test_models_dev_is_filtered_to_models_that_call_tools_and_renamed() -> None:
     }
 
 
-def test_openrouter_prices_are_converted_to_prices_per_million_tokens() -> None:
+def test_openrouter_prices_per_token_become_prices_per_million() -> None:
     document = {
         "data": [
             {

@@ -22,7 +22,7 @@ def texts(svg: str) -> str:
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(sorted(SHOTS), keep=1))
-def test_a_screenshot_shows_a_real_run(name: str, tmp_path: Path) -> None:
+def test_a_picture_shows_a_real_run(name: str, tmp_path: Path) -> None:
     shown = texts(take(SHOTS[name], tmp_path / "home"))
 
     for text in EXPECTED[name]:
@@ -30,7 +30,7 @@ def test_a_screenshot_shows_a_real_run(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHOTS))
-def test_the_documentation_contains_every_screenshot(name: str) -> None:
+def test_the_documentation_has_the_picture(name: str) -> None:
     assert EXPECTED[name][0] in texts((IMAGES / f"{name}.svg").read_text(encoding="utf-8"))
 
 
@@ -42,7 +42,7 @@ def test_the_recording_shows_a_bug_that_is_found_and_fixed(tmp_path: Path) -> No
         assert text in shown
 
 
-def test_only_the_last_frame_of_the_recording_is_visible_without_animation() -> None:
+def test_the_recording_shows_its_last_frame_without_animation() -> None:
     svg = ElementTree.fromstring((IMAGES / "recording.svg").read_text(encoding="utf-8"))
     frames = [group for group in svg if group.get("id", "").startswith("f")]
     rows = {group.get("id"): "".join(group.itertext()) for group in svg[2]}
@@ -53,7 +53,7 @@ def test_only_the_last_frame_of_the_recording_is_visible_without_animation() -> 
 
 
 @pytest.mark.parametrize("name", sorted(DESIGN))
-def test_the_design_language_page_contains_its_pictures(name: str) -> None:
+def test_the_design_language_shows_its_pictures(name: str) -> None:
     page = (IMAGES.parent / "design-language.md").read_text(encoding="utf-8")
 
     assert f"(images/{name}.svg)" in page

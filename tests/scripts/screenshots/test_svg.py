@@ -43,7 +43,7 @@ def test_italic_underline_and_strikethrough_are_drawn() -> None:
     assert text.get("text-decoration") == "underline line-through"
 
 
-def test_a_background_is_a_rectangle_and_inverse_swaps_the_colours() -> None:
+def test_a_background_is_a_box_and_inverse_swaps_the_colours() -> None:
     [whole, box] = elements([cells(" "), cells("x", inverse=True)], "rect")
     [text] = elements([cells(" "), cells("x", inverse=True)], "text")
 

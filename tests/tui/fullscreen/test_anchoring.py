@@ -30,6 +30,6 @@ def test_the_offset_is_unchanged_if_the_text_is_removed() -> None:
     assert followed(["a", "b"], range(1, 2), ["c", "d", "e"]) == 1
 
 
-def test_a_view_at_the_top_remains_at_the_top() -> None:
+def test_a_view_at_the_top_stays_there() -> None:
     assert followed(["a", "b"], range(2), ["new", "a", "b"]) == 0
     assert followed([], range(0), ["a"]) == 0

@@ -50,7 +50,7 @@ def test_other_keys_are_not_consumed() -> None:
     assert (listener("a"), opened) == (None, [])
 
 
-def test_the_search_key_opens_the_search_bar() -> None:
+def test_the_search_key_opens_the_search() -> None:
     _, listener, opened = make()
 
     assert (listener(SEARCH), opened) == (InputDecision(consume=True), ["x"])
@@ -74,7 +74,7 @@ def test_typed_text_is_searched_for_and_escape_closes_the_bar() -> None:
     assert (closed, any("\x1b[7m" in row for row in scroll.render_in(10, 11))) == (["x"], False)
 
 
-def test_the_caret_is_in_the_search_bar_while_it_has_the_focus() -> None:
+def test_the_caret_is_in_the_bar_while_it_has_the_focus() -> None:
     scroll, _, _ = make()
     bar = SearchBar(scroll, Keymap(), close=lambda: None)
     bar.focused = True

@@ -43,7 +43,7 @@ def test_the_word_at_a_cell_is_found(column: int, text: str) -> None:
     assert word_at(rows, 7, column) is None
 
 
-def test_selected_columns_are_shown_in_reverse() -> None:
+def test_marked_columns_are_shown_in_reverse() -> None:
     assert marked("abcd", 1, 3) == "a\x1b[7mbc\x1b[27md"
 
 

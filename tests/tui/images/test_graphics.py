@@ -42,7 +42,7 @@ def test_a_jpeg_is_sent_as_png() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_kitty_receives_a_picture_once_and_places_it_repeatedly() -> None:
+def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
     sent: list[str] = []
     graphics = Graphics("kitty", write=sent.append, first_id=40)
     image_id = graphics.new_id()
@@ -100,7 +100,7 @@ def test_iterm_and_sixel_draw_from_the_last_row_upwards(protocol: str) -> None:
 
 @pytest.mark.behaviour("inline-images")
 @pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
-def test_a_picture_that_begins_above_the_window_is_left_out(protocol: str) -> None:
+def test_a_picture_that_begins_above_the_screen_is_left_out(protocol: str) -> None:
     graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
     rows = graphics.rows(1, picture(PNG), CellExtent(5, 3))
     assert rows is not None
@@ -110,7 +110,7 @@ def test_a_picture_that_begins_above_the_window_is_left_out(protocol: str) -> No
     assert window_rows(["", drawing]) == ["", "ab"]
 
 
-def test_the_cell_size_is_read_from_the_terminals_report() -> None:
+def test_the_cell_size_follows_the_terminals_report() -> None:
     cell = (9, 18)
     graphics = Graphics("kitty", write=lambda text: None, cell_size=lambda: cell)
     assert graphics.cell == PixelSize(9, 18)

@@ -10,5 +10,5 @@ def test_a_picture_is_sent_with_its_size_and_name() -> None:
     )
 
 
-def test_the_name_of_a_picture_is_optional() -> None:
+def test_a_picture_needs_no_name() -> None:
     assert ";name=" not in protocols.show("AAAA", CellExtent(4, 2), size=3)

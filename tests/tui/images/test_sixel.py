@@ -21,7 +21,7 @@ def test_a_picture_is_encoded_in_bands_of_six_rows() -> None:
     assert {"#0;2;0;0;100", "#0;2;100;0;0"} & set(re.findall(r"#0;2;\d+;\d+;\d+", header[1]))
 
 
-def test_a_picture_is_scaled_to_the_requested_size() -> None:
+def test_a_picture_is_scaled() -> None:
     assert '"1;1;20;12' in protocols.encode(make_picture("JPEG", 40, 24), PixelSize(20, 12))
 
 

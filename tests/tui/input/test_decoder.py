@@ -99,7 +99,7 @@ def test_a_terminal_reply_is_never_text_whether_whole_or_split() -> None:
 
 
 @pytest.mark.behaviour("replies-are-never-typed")
-def test_a_report_interrupted_by_a_pause_is_not_text() -> None:
+def test_a_report_with_a_pause_is_not_text() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b[<0;1", 0.0) == []
@@ -189,7 +189,7 @@ def test_decoding_a_huge_paste_takes_linear_time() -> None:
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_several_lines_in_one_read_are_an_unbracketed_paste() -> None:
+def test_several_lines_in_one_read_are_a_paste_without_brackets() -> None:
     lines = b"first\rsecond\r\tthird\r"
     long_pair = b"x" * 50 + b"\r" + b"y" * 50
 

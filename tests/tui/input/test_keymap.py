@@ -21,7 +21,7 @@ def test_the_default_bindings_depend_on_the_platform() -> None:
     assert Keymap(platform="wsl").keys("tui.editor.undo") == ("alt+z",)
 
 
-def test_a_user_binding_replaces_the_defaults_and_an_empty_one_unbinds() -> None:
+def test_a_binding_replaces_the_defaults_and_an_empty_one_unbinds() -> None:
     keymap = Keymap({"app.tools.expand": ("f2",), "app.message.copy": ()})
 
     assert keymap.keys("app.tools.expand") == ("f2",)
@@ -39,7 +39,7 @@ def test_a_user_binding_shadows_default_actions_of_overlapping_contexts() -> Non
 
 
 @pytest.mark.behaviour("user-bindings-win")
-def test_a_user_binding_removes_no_unrelated_default() -> None:
+def test_a_user_binding_evicts_no_other_default() -> None:
     keymap = Keymap({"app.tools.expand": ("ctrl+w",), "tui.select.up": ("up", "ctrl+p")})
 
     assert keymap.keys("tui.editor.deleteWordBackward") == ("alt+backspace",)

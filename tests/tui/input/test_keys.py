@@ -38,7 +38,7 @@ from pi.tui.input.keys import (
         ("", None),
     ],
 )
-def test_a_key_name_has_one_canonical_spelling(name: str, spelt: str | None) -> None:
+def test_a_key_has_one_spelling(name: str, spelt: str | None) -> None:
     assert canonical(name) == spelt
 
 

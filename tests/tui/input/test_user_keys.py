@@ -38,7 +38,7 @@ def test_a_file_that_is_not_an_object_is_reported() -> None:
     )
 
 
-def test_flat_action_names_of_earlier_versions_are_migrated() -> None:
+def test_flat_names_of_earlier_versions_are_translated() -> None:
     document = {"cursorUp": "f1", "selectPageDown": "f2", "followUp": "f3", "treeFoldOrUp": "f4"}
 
     assert migrated(document) == {

@@ -23,7 +23,7 @@ def recorded(*committed: int) -> Checkpoints:
     return checkpoints
 
 
-def test_a_terminal_that_never_replies_is_trusted() -> None:
+def test_a_terminal_that_never_answers_is_trusted() -> None:
     checkpoints = recorded(1, 2)
     assert checkpoints.last_good() is None
 
@@ -43,7 +43,7 @@ def test_a_terminal_that_always_reports_another_size_is_trusted() -> None:
     assert checkpoints.last_good() is None
 
 
-def test_frames_acknowledged_at_their_size_are_good() -> None:
+def test_frames_taken_at_their_size_are_good() -> None:
     checkpoints = recorded(1, 2)
 
     for _ in range(3):  # one more than the number of queries

@@ -81,7 +81,7 @@ def test_a_rewrite_does_not_depend_on_the_old_rows() -> None:
     assert terminal.screen == ["a", "b", "", "", ""]
 
 
-def test_an_editor_below_growing_text_is_scrolled_and_not_rewritten() -> None:
+def test_an_editor_below_a_growing_text_is_moved_and_not_written_again() -> None:
     terminal = VirtualTerminal(20, 5)
     editor = ["=" * 20, "> text", "=" * 20]
     terminal.write(emitted(window_diff, [""], ["a", "b", *editor]))

@@ -10,7 +10,7 @@ def test_rows_above_the_window_become_history() -> None:
     assert advance(Ledger(), length=30, height=10, boundary=30) == Ledger(committed=20, top=20)
 
 
-def test_rows_that_may_still_change_are_not_committed_to_history() -> None:
+def test_rows_that_may_change_stay_out_of_history() -> None:
     assert advance(Ledger(), length=30, height=10, boundary=5) == Ledger(committed=5, top=20)
 
 

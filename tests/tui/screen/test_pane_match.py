@@ -29,7 +29,7 @@ def test_history_that_ends_at_the_expected_row_is_kept() -> None:
     assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(30), 0)
 
 
-def test_rows_moved_into_history_by_the_pane_are_found_there() -> None:
+def test_rows_that_were_moved_into_history_are_found_there() -> None:
     assert find_end_of_history(tape(ROWS, 5), ROWS, at(30)) == HistoryMatch(before(35), 0)
 
 
@@ -81,7 +81,7 @@ def test_misplaced_rows_are_searched_from_the_last_certain_one() -> None:
     assert UnwrappedText(ROWS).row(found.place)[0] == 20
 
 
-def test_history_that_was_overwritten_on_the_screen_is_detected() -> None:
+def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
     seen = tape([*ROWS[:24], *ROWS[30:]], 14)
 
     found = find_end_of_history(seen, ROWS, at(34), sure=30)

@@ -82,7 +82,7 @@ def test_an_emoji_at_the_end_of_a_row_is_not_written_again() -> None:
     assert seam(old[:1], old[1:], new) == HistoryBoundary(1, ("and these",))
 
 
-def test_rows_of_a_table_are_carried_over_unchanged() -> None:
+def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
     old = [
         *(
             "text above the table",
@@ -130,7 +130,7 @@ def test_a_table_at_the_end_is_carried_over_until_both_texts_match() -> None:
     assert seam(old[:3], old[3:], new) == HistoryBoundary(3)
 
 
-def test_the_rest_of_a_table_row_is_carried_over_if_history_ends_inside_it() -> None:
+def test_the_rest_of_a_row_of_a_table_is_carried_over_if_history_ends_inside_of_it() -> None:
     old = [
         "what is said above the table",
         *("│ one two │ six seven │", "│ three   │ eight     │", "├─────────┼───────────┤"),

@@ -80,7 +80,7 @@ def test_control_sequences_are_removed_and_logged(
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")
-def test_a_row_that_is_too_wide_is_truncated_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         text = RowPrinter(4).whole("日本語")
 

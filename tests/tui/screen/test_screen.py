@@ -86,7 +86,7 @@ def test_empty_content_clears_the_window() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-def test_history_is_unchanged_when_content_shrinks_into_it() -> None:
+def test_shrinking_into_history_leaves_history_alone() -> None:
     shown = Shown()
     shown.paint(*numbered(20))
 
@@ -172,7 +172,7 @@ def test_everything_is_erased_only_on_the_users_request() -> None:
     assert shown.written.count("\x1b[3J") == 1
 
 
-def test_leave_moves_the_cursor_below_the_window() -> None:
+def test_leaving_puts_the_cursor_below_the_window() -> None:
     shown = Shown()
     shown.paint("a", f"{CURSOR_MARKER}b", "c")
 
@@ -200,7 +200,7 @@ def test_twenty_thousand_wide_rows_are_painted() -> None:
 
 
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_every_row_is_kept_once_when_a_pane_gets_lower() -> None:
+def test_a_pane_that_gets_lower_keeps_every_row_once() -> None:
     shown = Shown(20, 10)
     shown.paint(*numbered(30))
 
@@ -212,7 +212,7 @@ def test_every_row_is_kept_once_when_a_pane_gets_lower() -> None:
 
 
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_every_row_is_kept_once_when_a_pane_gets_higher() -> None:
+def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
     shown = Shown(20, 6)
     shown.paint(*numbered(30))
 
@@ -239,7 +239,7 @@ def test_no_row_of_the_next_frame_is_lost_if_a_wrapped_row_exceeds_the_pane() ->
 
 @pytest.mark.behaviour("resizes-are-coalesced")
 @pytest.mark.parametrize("columns", [10, 20])
-def test_an_editor_moved_into_history_by_a_pane_is_painted_again(columns: int) -> None:
+def test_an_editor_that_a_pane_moved_into_its_history_is_painted_again(columns: int) -> None:
     screen = Screen(20, 6, strict=True, in_pane=True)
     rows = ("first", "─" * 20, "editor", "─" * 20, "footer")
     screen.paint(Frame(rows, 5, 1))
@@ -272,9 +272,7 @@ def test_an_editor_moved_into_history_during_a_frame_is_painted_again() -> None:
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize(("columns", "rows"), [(20, 6), (9, 10), (9, 6), (30, 7)])
-def test_frames_received_by_a_pane_at_another_size_are_written_again(
-    columns: int, rows: int
-) -> None:
+def test_frames_that_a_pane_took_at_another_size_are_written_again(columns: int, rows: int) -> None:
     shown = Shown(20, 10, in_pane=True)
     text = [f"{number:03} and more" for number in range(60)]
     for count in range(25, 31):

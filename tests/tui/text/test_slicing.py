@@ -43,7 +43,7 @@ def test_slice_columns_returns_the_requested_columns(
 
 
 @pytest.mark.behaviour("overlay-on-a-wide-cell")
-def test_half_of_a_wide_character_becomes_a_blank() -> None:
+def test_a_wide_character_that_is_cut_becomes_blank() -> None:
     cuts = [slice_columns("日本語", 1, width) for width in range(6)]
 
     assert cuts == ["", " ", "  ", " 本", " 本 ", " 本語"]
@@ -85,11 +85,11 @@ def test_truncated_text_fits_and_padded_text_fits_exactly(text: str, width: int)
 @pytest.mark.parametrize(
     ("width", "expected"), [(11, "hello world"), (8, "hello..."), (2, ".."), (0, ""), (-1, "")]
 )
-def test_truncated_text_ends_in_an_ellipsis(width: int, expected: str) -> None:
+def test_a_cut_text_ends_in_the_ellipsis(width: int, expected: str) -> None:
     assert truncate_to_width("hello world", width) == expected
 
 
-def test_padding_counts_columns_and_never_truncates() -> None:
+def test_padding_counts_columns_and_never_cuts() -> None:
     assert (pad_to_width("日本", 6), pad_to_width("日本", 3)) == ("日本  ", "日本")
 
 

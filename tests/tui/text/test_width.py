@@ -73,7 +73,7 @@ def test_sequences_and_controls_take_no_column(text: str) -> None:
 
 
 @pytest.mark.behaviour("overlay-on-a-wide-cell")
-def test_a_tab_is_as_wide_as_its_expanded_spaces() -> None:
+def test_a_tab_is_as_wide_as_the_spaces_it_becomes() -> None:
     assert visible_width("a\tb") == len(expand_tabs("a\tb")) == 2 + TAB_WIDTH
 
 
@@ -99,7 +99,7 @@ def test_wcwidth_is_not_imported_for_simple_text() -> None:
 
 
 @given(plain_line)
-def test_the_width_of_a_text_is_the_sum_of_its_graphemes(text: str) -> None:
+def test_a_text_is_as_wide_as_its_graphemes(text: str) -> None:
     parts = list(graphemes(text))
 
     assert "".join(parts) == text

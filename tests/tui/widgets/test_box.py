@@ -59,7 +59,7 @@ def test_invalidate_redraws_the_box_and_clear_empties_it() -> None:
     assert box.render(5) == []
 
 
-def test_the_live_region_of_a_child_is_reported_by_the_box() -> None:
+def test_the_live_region_of_a_child_is_passed_on() -> None:
     box = Box(1, 2)
     box.add_child(Markdown("one\n\ntwo", 0, 0, is_streaming=True))
     box.render(10)

@@ -14,7 +14,7 @@ def kitty_graphics(limit: int = 5) -> Graphics:
     return Graphics("kitty", write=lambda text: None, limit=limit)
 
 
-def test_an_image_is_described_by_a_line_of_text_without_a_protocol() -> None:
+def test_without_a_protocol_a_line_describes_the_image() -> None:
     shown = picture(PNG, name="a\x1b[2J\nb.png")
 
     assert Image(shown).render(60) == ["[Image: a b.png [image/png] 90x90]"]
@@ -29,7 +29,7 @@ def test_a_picture_has_as_many_rows_as_its_height_in_cells() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_a_picture_is_scaled_to_the_new_width_after_a_resize() -> None:
+def test_a_picture_is_fitted_again_after_a_resize() -> None:
     image = Image(picture(PNG), kitty_graphics())
     image.render(40)
 

@@ -31,7 +31,7 @@ def test_text_is_shown_after_the_prompt() -> None:
     assert shown(pressed(Input(prompt="? "), *"hi"), 10) == "? hi| "
 
 
-def test_the_placeholder_is_shown_until_text_is_typed() -> None:
+def test_the_placeholder_is_there_until_something_is_typed() -> None:
     field = Input(placeholder="name", placeholder_paint=lambda text: f"({text})")
 
     assert shown(field, 10) == "> (name)"
@@ -62,7 +62,7 @@ def test_a_long_text_scrolls_by_columns() -> None:
     assert shown(pressed(field, HOME), 9) == "> |日本語 "
 
 
-def test_the_text_scrolls_only_when_the_cursor_leaves_the_view() -> None:
+def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
     field = pressed(Input(prompt=""), *"abcdefgh")
 
     assert shown(field, 4) == "fgh| "
@@ -96,7 +96,7 @@ def test_on_change_is_called_for_changes_but_not_for_moves() -> None:
     assert changes == ["a", "ba", "a"]
 
 
-def test_pasted_lines_are_joined_to_one() -> None:
+def test_pasted_lines_become_one() -> None:
     field = pressed(Input(), Paste(text="one\r\ntwo\n").data)
 
     assert field.get_value() == "one two"

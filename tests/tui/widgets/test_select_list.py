@@ -30,7 +30,7 @@ def test_rows_show_labels_descriptions_and_the_position() -> None:
     ]
 
 
-def test_descriptions_are_left_out_on_a_narrow_screen() -> None:
+def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
     assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
 
 
@@ -52,7 +52,7 @@ def test_a_description_that_does_not_fit_beside_the_labels_is_shown_below_the_li
     assert len(narrow.render(70)) == 2
 
 
-def test_the_value_is_shown_if_there_is_no_label() -> None:
+def test_a_value_replaces_a_missing_label() -> None:
     assert SelectList([SelectItem(value="only")]).render(12) == ["→ only"]
 
 
@@ -74,7 +74,7 @@ def test_the_best_match_is_selected_while_typing() -> None:
 
 
 @pytest.mark.behaviour("selectors")
-def test_an_empty_list_has_no_selection() -> None:
+def test_an_empty_list_has_nothing_to_choose() -> None:
     chosen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append)
     items.filter("zzz")
@@ -100,7 +100,7 @@ def test_enter_calls_on_select_and_moving_calls_on_change() -> None:
 
 @pytest.mark.behaviour("selectors")
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
-def test_escape_and_ctrl_c_call_on_cancel(key: str) -> None:
+def test_escape_and_ctrl_c_close(key: str) -> None:
     cancelled: list[str] = []
     SelectList(ITEMS, on_cancel=lambda: cancelled.append("now")).handle_input(key)
 

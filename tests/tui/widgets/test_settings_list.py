@@ -147,7 +147,7 @@ def test_no_row_is_too_wide(width: int) -> None:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")
-def test_the_caret_is_in_the_search_field() -> None:
+def test_the_caret_is_where_the_search_is_typed() -> None:
     changes = Changes(is_searchable=True)
     changes.list.focused = True
     changes.type("s", "o")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.widgets.text import TruncatedText
 
 
-def test_only_the_first_line_is_shown_and_truncated_to_the_width() -> None:
+def test_only_the_first_line_is_shown_and_cut_at_the_width() -> None:
     assert TruncatedText("a long line\nanother").render(8) == ["a lon..."]
 
 

@@ -22,7 +22,7 @@ def test_replace_returns_the_edit_and_moves_the_cursor_after_the_new_text() -> N
     assert (buffer.text, buffer.cursor) == ("onX\nYhree", Position(1, 1))
 
 
-def test_nearest_returns_a_position_inside_the_text() -> None:
+def test_the_nearest_position_is_in_the_text() -> None:
     buffer = Buffer("ab\nc")
 
     assert buffer.nearest(Position(9, 9)) == Position(1, 1)

@@ -44,7 +44,7 @@ def test_a_cursor_move_begins_another_undo_step() -> None:
     assert (document.buffer.text, document.buffer.cursor) == ("a", START)
 
 
-def test_consecutive_kills_are_yanked_together() -> None:
+def test_kills_in_a_row_are_yanked_together() -> None:
     document = with_text("one two three")
     document.kill(buffer.word_left)
     document.kill(buffer.word_left)
@@ -105,7 +105,7 @@ def test_a_killed_paste_marker_is_yanked_as_its_full_text_in_the_next_prompt() -
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_a_huge_paste_is_replaced_by_a_marker() -> None:
+def test_a_huge_paste_is_a_marker() -> None:
     document = Document()
     document.paste("line\n" * 200_000)
 

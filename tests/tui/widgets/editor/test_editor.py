@@ -87,7 +87,7 @@ def test_the_same_rows_are_returned_until_something_changes() -> None:
     assert editor.render(20) is not rows
 
 
-def test_enter_submits_the_text_and_clears_the_editor() -> None:
+def test_enter_submits_and_the_editor_is_empty() -> None:
     editor, sent, changes = Editor(), list[str](), list[str]()
     editor.on_submit, editor.on_change = sent.append, changes.append
 
@@ -97,7 +97,7 @@ def test_enter_submits_the_text_and_clears_the_editor() -> None:
     assert changes == ["h", "hi", "hi\n", "hi\n!", ""]
 
 
-def test_a_backslash_before_enter_inserts_a_line_break() -> None:
+def test_a_backslash_before_enter_is_a_new_line() -> None:
     editor, sent = Editor(), list[str]()
     editor.on_submit = sent.append
 
@@ -137,7 +137,7 @@ def test_pasted_text_is_literal(text: str) -> None:
     assert all(visible_width(row) <= 8 for row in editor.render(8))
 
 
-def test_inserted_text_is_never_replaced_by_a_marker() -> None:
+def test_inserted_text_is_never_a_marker() -> None:
     editor = Editor()
     editor.insert_text_at_cursor(LONG)
 

@@ -35,7 +35,7 @@ async def completing() -> AsyncIterator[Editor]:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point", "completion-is-debounced")
-async def test_suggestions_open_below_and_the_cursor_remains_in_the_text(
+async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(
     completing: Editor,
 ) -> None:
     pressed(completing, *"/n")

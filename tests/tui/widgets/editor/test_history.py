@@ -16,7 +16,7 @@ def test_previous_returns_the_latest_prompts_first_and_next_ends_with_the_draft(
     assert [history.next(), history.next(), history.next()] == ["two", "draft", None]
 
 
-def test_empty_and_consecutive_equal_prompts_are_not_kept() -> None:
+def test_empty_and_repeated_prompts_are_not_kept() -> None:
     history = PromptHistory()
     for prompt in ("one", " ", "one\n", "two", "one"):
         history.add(prompt)

@@ -51,7 +51,7 @@ def test_lines_break_between_wide_characters_and_do_not_overflow(
 
 
 @pytest.mark.behaviour("paste-markers-are-atomic")
-def test_a_paste_marker_is_never_broken() -> None:
+def test_a_marker_is_never_broken() -> None:
     markers = PasteMarkers()
     marker = markers.shorten("x" * 2000)
 

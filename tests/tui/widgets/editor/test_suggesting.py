@@ -121,7 +121,7 @@ async def test_enter_submits_a_complete_token_and_otherwise_only_completes_it(
     assert (press(popup, "\r"), document.buffer.text, popup.is_open) == (outcome, text, False)
 
 
-async def test_arrows_move_the_selection_and_escape_closes_the_list(tasks: TaskScope) -> None:
+async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
     popup.request()
     await settled()
@@ -133,7 +133,7 @@ async def test_arrows_move_the_selection_and_escape_closes_the_list(tasks: TaskS
 
 
 @pytest.mark.behaviour("completion-is-debounced")
-async def test_a_chosen_suggestion_replaces_only_the_token_before_the_cursor(
+async def test_a_choice_replaces_only_the_token_before_the_cursor(
     tasks: TaskScope,
 ) -> None:
     document, popup = suggesting(tasks, "compare @note with @notes.txt")

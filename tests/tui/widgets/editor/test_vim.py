@@ -245,7 +245,7 @@ def test_a_paste_marker_is_one_character_for_vim() -> None:
     assert editor.get_text() == "a  b"
 
 
-def test_vim_keys_can_be_rebound() -> None:
+def test_every_key_can_be_bound_to_another_one() -> None:
     keymap = Keymap({"tui.vim.delete": ("q",), "tui.vim.wordForward": ("z",)})
     editor = editing("|one two", keymap=keymap)
     press(editor, "d")
@@ -267,7 +267,7 @@ def test_disabling_vim_mode_restores_the_usual_keys() -> None:
     assert editor.get_text() == "ddone"
 
 
-def test_text_typed_without_a_command_is_not_repeated_by_dot() -> None:
+def test_text_that_was_typed_without_a_command_is_not_repeated() -> None:
     editor = Editor()
     editor.set_vim(enabled=True)
     press(editor, "hi dd" + ESCAPE + ".")
@@ -341,7 +341,7 @@ def test_alt_keys_that_are_bound_or_unambiguous_do_not_leave_insert_mode(key: st
     assert "x" in editor.get_text()  # still in insert mode
 
 
-def test_escape_and_a_key_in_one_read_are_an_alt_key_without_vim_mode() -> None:
+def test_without_vim_mode_escape_and_a_key_in_one_read_are_alt() -> None:
     editor = Editor()
     editor.set_text("one two")
 

@@ -29,5 +29,5 @@ def words(text: str) -> list[str]:
         ("ok👍🏽👍 done", ["ok", "👍🏽👍", " done"]),
     ],
 )
-def test_words_follow_unicode_rules_and_end_at_punctuation(text: str, found: list[str]) -> None:
+def test_words_are_unicode_words_that_stop_at_punctuation(text: str, found: list[str]) -> None:
     assert words(text) == found

@@ -104,7 +104,7 @@ def test_list_numbers_continue_after_code() -> None:
 
 
 @pytest.mark.behaviour("user-text-is-literal")
-def test_list_markers_can_be_kept_as_typed() -> None:
+def test_markers_can_be_kept_as_typed() -> None:
     typed = replace(PLAIN, keeps_list_markers=True)
 
     assert drawn("* a\n\n7) b\n7) c\n", look=typed) == ["* a", "", "7) b", "7) c"]

@@ -71,7 +71,7 @@ def test_a_code_view_is_drawn_again_for_another_width() -> None:
     assert [width for _, width, _ in boxes.calls] == [30, 20, 30]
 
 
-def test_a_code_view_wider_than_the_screen_is_shown_as_source() -> None:
+def test_a_drawing_wider_than_the_screen_stays_source() -> None:
     widget = Markdown("```box\nten wide..\n```", 0, 0, code_views=Boxes())
 
     assert shown(widget, 12) == ["┌──────────┐", "│ten wide..│", "└──────────┘"]

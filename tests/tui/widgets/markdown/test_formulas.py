@@ -34,7 +34,7 @@ from tests.tui.widgets.markdown.formula_samples import FORMULAS
         ("a^2\n  + b", "a² + b"),
     ],
 )
-def test_a_formula_is_converted_to_unicode_characters(source: str, shown: str) -> None:
+def test_a_formula_is_shown_as_characters(source: str, shown: str) -> None:
     assert formula(source) == shown
 
 
@@ -114,7 +114,7 @@ def test_drawing_a_display_formula_never_raises_and_boxes_are_rectangular(source
     formula(source)
 
 
-def test_a_display_formula_inside_a_line_of_text_is_drawn_inline() -> None:
+def test_a_display_formula_inside_of_a_text_stays_in_its_line() -> None:
     rows = Markdown(r"so $$\frac{a}{b}$$ is", 0, 0, draws_formulas=True).render(40)
 
     assert [strip_sequences(row).rstrip() for row in rows] == ["so a/b is"]

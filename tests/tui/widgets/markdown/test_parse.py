@@ -139,7 +139,7 @@ def test_html_and_formulas_are_shown_as_typed() -> None:
     ]
 
 
-def test_formulas_are_converted_on_request() -> None:
+def test_formulas_can_be_drawn() -> None:
     source = "$x^2$ and $$\\frac12$$ cost $5 or $6, $HOME:$PATH"
 
     (placed,) = parse(source, draw_formulas=True)
@@ -160,7 +160,7 @@ def test_formulas_are_converted_on_request() -> None:
         (r"\\(x^2\\) `\(y^2\)`", r"\(x^2\) \(y^2\)"),
     ],
 )
-def test_formulas_between_escaped_brackets_are_converted(source: str, shown: str) -> None:
+def test_formulas_between_escaped_brackets_are_drawn_too(source: str, shown: str) -> None:
     (placed,) = parse(source, draw_formulas=True)
 
     assert isinstance(placed.block, Paragraph)

@@ -77,7 +77,7 @@ def test_text_before_an_incomplete_escape_or_entity_is_not_stable(end: str) -> N
     assert settled(f"one 234567890123456{end}") == []
 
 
-def test_a_mark_left_open_for_long_is_treated_as_literal() -> None:
+def test_a_mark_left_open_for_long_stays_literal() -> None:
     source = f"*one {'word ' * 300}"
 
     assert len(settled(source)) > 10

@@ -56,7 +56,7 @@ def test_list_items_become_final_one_by_one_and_the_list_continues() -> None:
     ]
 
 
-def test_code_is_final_when_its_fence_is_closed() -> None:
+def test_code_is_final_when_its_fence_closes() -> None:
     splitter = Splitter()
 
     assert splitter.append("text\n```py\nx\n") == [paragraph("text")]
@@ -113,7 +113,7 @@ def test_an_incomplete_ambiguous_line_in_quotes_and_lists_is_not_shown(source: s
     assert splitter.tail(is_last=False) == whole.tail(is_last=False)
 
 
-def test_an_ambiguous_line_is_shown_at_the_end_of_the_text() -> None:
+def test_ambiguous_text_is_shown_at_the_end() -> None:
     splitter = Splitter()
     splitter.append("text\n\n12")
 
@@ -121,7 +121,7 @@ def test_an_ambiguous_line_is_shown_at_the_end_of_the_text() -> None:
 
 
 @pytest.mark.behaviour("open-fence-does-not-flicker")
-def test_an_incomplete_closing_fence_is_not_shown_as_code_while_streaming() -> None:
+def test_half_of_a_closing_fence_is_not_shown_as_code() -> None:
     splitter = Splitter()
     splitter.append("```py\nx\n``")
 

@@ -112,7 +112,7 @@ def test_a_new_row_of_a_long_table_changes_no_row_above_it(lengths: list[int], w
     assert longer[: len(shorter) - 1] == shorter[:-1]
 
 
-def test_a_later_row_that_needs_more_space_begins_a_wider_grid() -> None:
+def test_a_later_row_that_needs_more_room_begins_a_wider_grid() -> None:
     few = "| a | b |\n|---|---|\n" + "| x | y |\n" * 12
 
     assert draw_table(table(few + "| wide | y |\n| x | y |\n"), 20, PLAIN)[-6:] == [

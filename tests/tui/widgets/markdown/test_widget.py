@@ -157,7 +157,7 @@ def test_rows_reported_as_settled_keep_their_text(source: str, lengths: list[int
     assert [strip_sequences(row) for row in widget.render(40)][: len(settled)] == settled
 
 
-def test_complete_lines_of_open_code_are_settled() -> None:
+def test_whole_lines_of_open_code_are_settled() -> None:
     widget = Markdown("text\n\n```python\nx = 1\ny = ", 0, 0, is_streaming=True)
 
     assert len(widget.render(40)) == 5
@@ -168,7 +168,7 @@ def test_complete_lines_of_open_code_are_settled() -> None:
 @pytest.mark.parametrize(
     "source", ["text\n\n```python\nx = 1\n```\n", "a\n- b\n", "a\n\n---\n", "a\n1. b\n"]
 )
-def test_incomplete_lines_do_not_flicker_while_streaming(source: str) -> None:
+def test_half_received_lines_do_not_flicker(source: str) -> None:
     widget = Markdown("", 0, 0, is_streaming=True)
     shown: list[str] = []
     for letter in source:
