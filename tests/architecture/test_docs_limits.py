@@ -7,7 +7,7 @@ from pathlib import Path
 UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
-def test_the_page_of_limits_states_the_constants(root: Path) -> None:
+def test_the_limits_page_has_the_values_of_the_constants(root: Path) -> None:
     """A limit that is changed in the code is changed on the page too."""
     page = (root / "docs/reference/limits.md").read_text()
     rows = re.findall(r"\| ([\d,]+) ?([KMG]iB)?[^|]*\|[^|]*\| `([\w.]+)\.(\w+)` \|", page)

@@ -1,4 +1,4 @@
-"""What the documentation names is there: options, commands, keys, settings, pages."""
+"""Options, commands, settings, links and tests that the documentation names exist."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tests.guide_tables import GUIDE, PAGES
 ROOT = GUIDE.parent.parent
 EVERYWHERE = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FOR_PEOPLE = [ROOT / "README.md", *sorted(GUIDE.glob("*.md"))]
-"""Pages that speak of pi alone; others show options of other programs."""
+"""Pages that show options of pi only; other pages show options of other programs, too."""
 OF_TESTS = {"--quick", "--full"}
 """Options of ``./test``, which the README shows."""
 FILES = (".json", ".md", ".log", ".py")
 
 
 def named(pattern: str, pages: list[Path]) -> Iterator[tuple[str, str]]:
-    """Every match with the name of its page."""
+    """Yield every match with the name of its page."""
     for page in pages:
         for match in re.finditer(pattern, page.read_text(encoding="utf-8")):
             yield match[1], page.name
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_a_page_that_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+def test_a_generated_page_is_up_to_date(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == PAGES[path](), "python -m tests.guide_tables"
 
 
@@ -47,7 +47,7 @@ def of_batteries() -> dict[str, set[str]]:
     return found
 
 
-def test_every_option_exists() -> None:
+def test_every_documented_option_exists() -> None:
     known = {flag.name for flag in FLAGS} | OF_TESTS
     known |= {flag.name for command in COMMANDS for flag in command.flags}
     known = known.union(*of_batteries().values())
@@ -57,7 +57,7 @@ def test_every_option_exists() -> None:
     assert [found for found in used if found[0] not in known] == []
 
 
-def test_every_slash_command_exists() -> None:
+def test_every_documented_slash_command_exists() -> None:
     known = {row.name for row in BUILT_IN}
     for manifest in (ROOT / "src" / "pi" / "batteries").glob("*/pi.toml"):
         known |= set(tomllib.loads(manifest.read_text(encoding="utf-8")).get("commands", {}))
@@ -65,7 +65,7 @@ def test_every_slash_command_exists() -> None:
     assert [found for found in named(r"`/([a-z-]+)", FOR_PEOPLE) if found[0] not in known] == []
 
 
-def test_every_subcommand_exists() -> None:
+def test_every_documented_subcommand_exists() -> None:
     known = {command.name for command in COMMANDS} | {*of_batteries()}
     shown = "".join(block for block, _ in named(r"(?s)```sh\n(.*?)```", FOR_PEOPLE))
     used = set(re.findall(r"(?m)^(?:\./)?pi ([a-z]+)\b", shown))
@@ -74,7 +74,7 @@ def test_every_subcommand_exists() -> None:
     assert used
 
 
-def test_every_setting_exists() -> None:
+def test_every_documented_setting_exists() -> None:
     known = {setting.name for setting in SETTINGS}
     used = named(r"`([a-z]\w*\.[a-z][\w.]*)`", [GUIDE / "sessions.md", GUIDE / "safety.md"])
 
@@ -95,7 +95,7 @@ def test_every_documented_session_member_exists() -> None:
     ] == []
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_relative_link_has_an_existing_target() -> None:
     broken = [
         (link, page.name)
         for page in EVERYWHERE
@@ -106,7 +106,7 @@ def test_every_link_leads_somewhere() -> None:
     assert broken == []
 
 
-def test_every_test_that_contributors_are_shown_exists() -> None:
+def test_every_test_named_in_contributing_exists() -> None:
     tests = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     known = [name for text in tests for name in re.findall(r"def (test_\w+)\(", text)]
     shown = dict(named(r"(?:-k |`(?=test_))(\w+)`", [ROOT / "CONTRIBUTING.md"]))

@@ -1,4 +1,4 @@
-"""The pages about the RPC protocol name every command, and nothing that is not there."""
+"""The pages about the RPC protocol list exactly the existing commands and events."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pi.modes.rpc.commands import COMMANDS
 from tests.modes.rpc.test_commands import ADDED
 
 OWN_ANSWERS = {"prompt", "abort_and_prompt", "bash"}
-"""Commands that the server itself carries out."""
+"""Commands that the server handles itself."""
 
 
-def test_the_page_lists_the_commands_that_there_are(root: Path) -> None:
+def test_the_rpc_page_lists_exactly_the_existing_commands(root: Path) -> None:
     page = (root / "docs/reference/rpc.md").read_text("utf-8")
     table = page.partition("| command |")[2].partition("\n\n")[0]
     rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
@@ -23,14 +23,14 @@ def test_the_page_lists_the_commands_that_there_are(root: Path) -> None:
     }
 
 
-def test_the_differences_name_the_commands_that_the_original_does_not_have(root: Path) -> None:
+def test_the_compatibility_page_lists_exactly_the_added_rpc_commands(root: Path) -> None:
     page = (root / "docs/compatibility.md").read_text("utf-8")
     [row] = [line for line in page.splitlines() if line.startswith("| RPC |")]
 
     assert set(re.findall(r"`(\w+)`", row)) == ADDED
 
 
-def test_the_events_of_the_page_are_in_the_code(root: Path) -> None:
+def test_every_documented_rpc_event_is_in_the_code(root: Path) -> None:
     page = (root / "docs/reference/rpc.md").read_text("utf-8")
     section = page.partition("## Events")[2].partition("## ")[0]
     code = "".join(path.read_text("utf-8") for path in sorted((root / "src/pi").rglob("*.py")))

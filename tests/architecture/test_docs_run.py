@@ -19,7 +19,7 @@ NOT_RUN: dict[str, int] = {}
 
 
 def program(page: str) -> str:
-    """The blocks of a page that are to run, each on the lines where it stands in the page."""
+    """Return the code blocks of a page that are run, each at its line number in the page."""
     lines = [""] * (page.count("\n") + 1)
     for block in BLOCK.finditer(page):
         if block[1].strip() != "no-run":
@@ -52,7 +52,7 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
-def test_blocks_that_are_not_run_are_known() -> None:
+def test_only_listed_pages_have_code_blocks_that_are_not_run() -> None:
     skipped = {
         name(page): page.read_text(encoding="utf-8").count("```python no-run") for page in PAGES
     }
@@ -60,7 +60,7 @@ def test_blocks_that_are_not_run_are_known() -> None:
     assert {page: count for page, count in skipped.items() if count} == NOT_RUN
 
 
-def test_code_keeps_the_lines_that_it_has_in_the_page() -> None:
+def test_extracted_code_keeps_the_line_numbers_of_the_page() -> None:
     page = (
         "# A\n\n```python\na = 1\n```\ntext\n```python no-run\nb\n```\n```python\nassert a\n```\n"
     )

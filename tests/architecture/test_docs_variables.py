@@ -1,4 +1,4 @@
-"""The page of environment variables names only what the code reads or sets."""
+"""The page of environment variables lists only variables that the code reads or sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 PAGE = "docs/reference/environment-variables.md"
 
 
-def test_every_variable_of_the_page_is_in_the_code(root: Path) -> None:
+def test_every_documented_environment_variable_is_in_the_code(root: Path) -> None:
     rows = [
         line for line in (root / PAGE).read_text("utf-8").splitlines() if line.startswith("| `")
     ]
@@ -19,8 +19,8 @@ def test_every_variable_of_the_page_is_in_the_code(root: Path) -> None:
     assert [name for name in sorted(named) if f'"{name}"' not in code] == []
 
 
-def test_every_variable_of_the_clouds_is_on_the_page(root: Path) -> None:
-    """They have no key that ``pi auth check`` could name: regions, projects, deployments."""
+def test_every_cloud_environment_variable_is_documented(root: Path) -> None:
+    """``pi auth check`` does not list them: they are regions, projects and deployments."""
     code = "".join(path.read_text("utf-8") for path in sorted((root / "src/pi/ai").rglob("*.py")))
     read = set(re.findall(r"\"((?:AWS|AZURE|GOOGLE|GCP|GCLOUD|VERTEX)_[A-Z_]+)\"", code))
     secrets = {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_SECURITY_TOKEN"}  # only withheld

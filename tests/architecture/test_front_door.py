@@ -1,4 +1,4 @@
-"""Documentation and examples use what is public, so that readers can do the same."""
+"""Documentation and examples import only public packages, so that readers can copy them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
 
 
 def sources() -> Iterator[tuple[Path, str]]:
-    """The README, every page with code in it, and every example."""
+    """Yield the README, every page with code, and every example."""
     for page in (ROOT / "README.md", *PAGES):
         if (code := program(page.read_text(encoding="utf-8"))).strip():
             yield page, code
@@ -35,14 +35,14 @@ def imported(code: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("path", "code"), [pytest.param(path, code, id=path.name) for path, code in sources()]
 )
-def test_only_public_packages_are_imported(path: Path, code: str) -> None:
+def test_documentation_and_examples_import_only_public_packages(path: Path, code: str) -> None:
     ours = {name for name in imported(code) if name.partition(".")[0] == "pi"}
 
     assert ours - PUBLIC == set()
 
 
 @pytest.mark.parametrize("package", ["pi.agent", "pi.extension", "pi.sdk"])
-def test_authors_of_tools_find_what_they_need_in_one_place(package: str) -> None:
+def test_the_names_for_writing_tools_are_exported_by_one_package(package: str) -> None:
     module = import_module(package)
 
     assert {"Meta", "Record", "ToolResult", "make_tool", "tool"} <= set(module.__all__)

@@ -12,7 +12,7 @@ def mapped(architecture: str) -> list[str]:
 
 
 def packages(source: Path) -> list[str]:
-    """Every package below pi, and the modules that stand beside them."""
+    """Return every package below pi, and the top-level modules of pi."""
     found = [
         ".".join(init.parent.relative_to(source).parts)
         for init in source.rglob("__init__.py")
@@ -38,7 +38,7 @@ def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
     assert missing == {"pi.lost"}
 
 
-def test_every_file_that_is_named_is_there(root: Path) -> None:
+def test_every_file_named_in_the_architecture_page_exists(root: Path) -> None:
     named = FILE.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     places = (root, root / "src" / "pi", root / "src" / "pi" / "coding")
 

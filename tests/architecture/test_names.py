@@ -38,7 +38,7 @@ def test_no_module_stands_beside_a_package_of_the_same_name(root: Path) -> None:
 
 
 def test_no_two_public_classes_of_a_layer_share_a_name(root: Path) -> None:
-    """Wires are exempt: each has its own ``Compat`` and ``Chunk`` and does not know the others."""
+    """Wires are exempt: each has its own ``Compat`` and ``Chunk`` and imports no other wire."""
     places: dict[tuple[str, str], list[str]] = defaultdict(list)
     source = root / "src" / "pi"
     for path in sorted(source.rglob("*.py")):

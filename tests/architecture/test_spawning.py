@@ -29,7 +29,7 @@ SUSPICIOUS = re.compile(
 
 
 def spawning(tree: ast.AST) -> Iterator[str]:
-    """The names in a module by which it can start a program."""
+    """Yield the names in a module that can start a program."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -95,7 +95,7 @@ def test_every_way_to_start_a_program_is_known(code: str) -> None:
     assert list(spawning(ast.parse(code)))
 
 
-def test_what_starts_nothing_is_not_mistaken_for_it() -> None:
+def test_code_that_starts_no_program_is_not_reported() -> None:
     code = "import os\nfrom asyncio import run\nos.path\nos.environ\nself.spawn(x)\nexec('x')"
 
     assert not list(spawning(ast.parse(code)))

@@ -9,7 +9,7 @@ from bench.mock_process import MockProcess, mock_server
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The rig starts real programs and measures them: not in the quick sample."""
+    """Exclude these tests from the quick sample: they start and measure real programs."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.slow)

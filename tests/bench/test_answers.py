@@ -19,7 +19,7 @@ CHAT = b"/v1/chat/completions"
         (b"/responses", b"[]", 400, None),
     ],
 )
-def test_mistakes_get_the_errors_of_openai(
+def test_invalid_requests_get_errors_in_the_openai_format(
     target: bytes, body: bytes, status: int, code: str | None
 ) -> None:
     result = answer(_post(target, body))
@@ -53,7 +53,7 @@ def test_mistakes_get_the_errors_of_openai(
         ),
     ],
 )
-def test_mistakes_get_the_errors_of_anthropic(
+def test_invalid_requests_get_errors_in_the_anthropic_format(
     body: bytes, status: int, kind: str, message: str
 ) -> None:
     error = {"type": kind, "message": message}
@@ -73,7 +73,7 @@ def test_any_prefix_of_the_path_is_accepted(prefix: bytes) -> None:
     assert (len(result.reply.deltas), result.rate) == (2, 50)
 
 
-def test_the_models_are_listed_the_way_the_client_expects() -> None:
+def test_the_model_list_has_the_format_of_the_requesting_client() -> None:
     openai = answer(HttpRequest(method="GET", target=b"/v1/models"))
     anthropic = answer(
         HttpRequest(method="GET", target=b"/models", headers={b"anthropic-version": b"2023-06-01"})

@@ -43,7 +43,7 @@ def test_an_echo_streams_one_block_between_start_and_stop(server: MockProcess) -
     )
 
 
-def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
+def test_a_tool_is_called_until_its_result_is_sent(server: MockProcess) -> None:
     request = _request("tools-1", tools=[BASH])
     called = call(server.port, "POST", PATH, request).json
     results = {

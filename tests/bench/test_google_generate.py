@@ -10,7 +10,7 @@ BASH = {"name": "bash", "parametersJsonSchema": {"type": "object"}}
 CALL = {"functionCall": {"name": "bash", "args": {"command": "echo hi"}}}
 
 
-def test_an_echo_streams_pieces_with_the_usage_so_far(server: MockProcess) -> None:
+def test_an_echo_streams_chunks_with_the_cumulative_usage(server: MockProcess) -> None:
     chunks = _chunks(server, "echo-2", {"contents": [USER]})
 
     assert [chunk["candidates"][0] for chunk in chunks] == [
@@ -26,7 +26,7 @@ def test_an_echo_streams_pieces_with_the_usage_so_far(server: MockProcess) -> No
     assert {chunk["modelVersion"] for chunk in chunks} == {"echo-2"}
 
 
-def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
+def test_a_tool_is_called_until_its_result_is_sent(server: MockProcess) -> None:
     request: Json = {"contents": [USER], "tools": [{"functionDeclarations": [BASH]}]}
     (called,) = _chunks(server, "tools-1", request)
     result = {"functionResponse": {"name": "bash", "response": {"output": "hi"}}}
@@ -39,7 +39,7 @@ def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> 
     assert "".join(texts) == "All done."
 
 
-def test_mistakes_get_the_errors_of_google(server: MockProcess) -> None:
+def test_an_unknown_model_gets_an_error_in_the_google_format(server: MockProcess) -> None:
     answer = call(server.port, "POST", _path("gemini"), {"contents": []})
 
     message = "The model 'gemini' does not exist."

@@ -9,7 +9,7 @@ import pytest
 from bench.measure import CannotMeasure, clean_environment, measure, resident_memory, running
 
 
-def test_cpu_time_is_counted_with_that_of_waited_for_descendants() -> None:
+def test_cpu_time_includes_waited_for_descendants() -> None:
     burn = "import time\nwhile time.process_time() < 0.2: pass"
     parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {burn!r}])"
 
@@ -19,7 +19,7 @@ def test_cpu_time_is_counted_with_that_of_waited_for_descendants() -> None:
     assert 0.2 <= run.cpu < 5
 
 
-def test_waiting_costs_wall_time_and_no_cpu() -> None:
+def test_sleeping_counts_as_wall_time_and_not_as_cpu_time() -> None:
     run = measure([sys.executable, "-c", "import time; time.sleep(0.3)"])
 
     assert 0.3 <= run.wall < 10
@@ -62,7 +62,7 @@ def test_a_hanging_child_is_killed_with_its_group_after_the_deadline(tmp_path: P
         with pytest.raises(CannotMeasure, match=r"did not end within 0\.5 s"):
             measure(["sh", "-c", program, str(fifo)], deadline=0.5)
 
-        # The end of file comes when the shell and its sleep are both gone.
+        # The end of file is reached when the shell and its sleep have both ended.
         assert held.read() == "up\n"
 
 
@@ -71,11 +71,11 @@ def test_a_missing_program_is_reported() -> None:
         measure(["/no/such/program"])
 
 
-def test_settings_that_slow_python_down_do_not_reach_the_child() -> None:
+def test_variables_that_slow_python_down_are_removed_from_the_environment() -> None:
     assert clean_environment({"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/h"}) == {"HOME": "/h"}
 
 
-def test_the_memory_of_a_running_child_can_be_asked_for() -> None:
+def test_the_memory_of_a_running_child_can_be_read() -> None:
     program = "b = bytearray(b'x' * 30_000_000); print(flush=True); input()"
 
     with running([sys.executable, "-c", program]) as child:

@@ -16,7 +16,7 @@ REQUEST = {"model": "echo-2", "stream": True, "messages": [{"role": "user", "con
 CHAT = "/v1/chat/completions"
 
 
-def test_the_log_records_when_a_request_came_and_its_answer_left(server: MockProcess) -> None:
+def test_the_log_records_the_times_of_request_and_response(server: MockProcess) -> None:
     before = time.monotonic_ns()
     call(server.port, "POST", CHAT, REQUEST)
 
@@ -69,7 +69,7 @@ def test_requests_on_one_connection_are_answered_in_turn(server: MockProcess) ->
     assert answers.count(b"[DONE]") == 2
 
 
-def test_a_client_that_hangs_up_leaves_an_answer_without_an_end(server: MockProcess) -> None:
+def test_a_response_to_a_disconnected_client_is_logged_without_an_end(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     connection.request("POST", CHAT, json.dumps(REQUEST | {"model": "echo-200000"}))
     connection.getresponse().close()
@@ -79,7 +79,7 @@ def test_a_client_that_hangs_up_leaves_an_answer_without_an_end(server: MockProc
     assert [exchange.last_byte_ns is None for exchange in server.log()] == [True, False]
 
 
-def test_a_mistake_is_answered_and_the_connection_goes_on(server: MockProcess) -> None:
+def test_a_connection_remains_usable_after_an_invalid_request(server: MockProcess) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     statuses = []
     for body in ("{not json", json.dumps(REQUEST)):
@@ -93,7 +93,7 @@ def test_a_mistake_is_answered_and_the_connection_goes_on(server: MockProcess) -
     assert [exchange.status for exchange in server.log()] == [400, 200]
 
 
-def test_what_is_no_http_is_refused(server: MockProcess) -> None:
+def test_input_that_is_not_http_is_rejected(server: MockProcess) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(b"hello\r\n\r\n")
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -102,7 +102,7 @@ def test_what_is_no_http_is_refused(server: MockProcess) -> None:
 
 
 @pytest.mark.parametrize("way", ["by its input", "by a request"])
-def test_the_process_ends_when_asked(way: str) -> None:
+def test_the_process_ends_on_request_or_end_of_input(way: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "bench.mock_server"],
         cwd=ROOT,

@@ -45,7 +45,7 @@ def test_without_stream_options_there_is_no_usage(server: MockProcess) -> None:
     assert ["usage" in data for _, data in events[:-1]] == [False, False, False]
 
 
-def test_an_echo_can_be_had_in_one_piece(server: MockProcess) -> None:
+def test_an_echo_without_streaming_is_one_response(server: MockProcess) -> None:
     answer = call(server.port, "POST", PATH, {"model": "echo-2", "messages": [USER]}).json
 
     assert answer["object"] == "chat.completion"
@@ -65,7 +65,7 @@ def test_an_echo_can_be_had_in_one_piece(server: MockProcess) -> None:
     assert answer["usage"]["completion_tokens"] == 2
 
 
-def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
+def test_a_tool_is_called_until_its_result_is_sent(server: MockProcess) -> None:
     request: Json = {"model": "tools-1", "messages": [USER], "tools": [BASH]}
     called = call(server.port, "POST", PATH, request).json["choices"][0]
     result = {"role": "tool", "tool_call_id": "call_1", "content": "hi"}

@@ -16,7 +16,9 @@ CALL = {
 USER = {"role": "user", "content": "hi"}
 
 
-def test_an_echo_streams_numbered_events_and_ends_with_the_whole(server: MockProcess) -> None:
+def test_an_echo_streams_numbered_events_and_ends_with_the_complete_response(
+    server: MockProcess,
+) -> None:
     request = {"model": "echo-2", "stream": True, "input": "hi", "instructions": "be brief"}
 
     events = call(server.port, "POST", PATH, request).events
@@ -56,7 +58,7 @@ def test_an_echo_streams_numbered_events_and_ends_with_the_whole(server: MockPro
     assert completed["response"]["usage"]["output_tokens"] == 2
 
 
-def test_tools_are_called_until_their_results_are_there(server: MockProcess) -> None:
+def test_a_tool_is_called_until_its_result_is_sent(server: MockProcess) -> None:
     request: Json = {"model": "tools-1", "input": [USER], "tools": [BASH]}
     called = call(server.port, "POST", PATH, request).json["output"]
     result = {"type": "function_call_output", "call_id": "call_1", "output": "hi"}

@@ -7,7 +7,7 @@ from bench.scenario import Metric, Target, cpu_ms
 from bench.table import HEADER, describe, lines
 
 
-def test_a_figure_is_the_median_beside_the_floors_median() -> None:
+def test_a_figure_compares_the_median_with_the_median_of_the_floor() -> None:
     target = Target(times_floor=2)
     metric = Metric(name="cpu", unit="ms", read=cpu_ms, target=target)
 
@@ -34,7 +34,7 @@ def test_a_target_is_met_when_all_its_limits_hold(target: Target | None, met: bo
     assert figure(metric, [20.0], [10.0]).met is met
 
 
-def test_a_floor_of_nothing_gives_no_ratio() -> None:
+def test_there_is_no_ratio_if_the_floor_is_not_positive() -> None:
     assert figure(Metric(name="cpu", unit="ms", read=cpu_ms), [20.0], [-0.1]).ratio is None
 
 
@@ -63,11 +63,11 @@ def test_the_table_names_a_scenario_once_and_marks_its_targets() -> None:
     ]
 
 
-def test_what_could_not_be_measured_stands_in_the_table() -> None:
+def test_a_scenario_that_could_not_be_measured_is_listed_with_its_problem() -> None:
     assert list(lines(Result(name="version", rounds=0, problem="it ended with 1"))) == [
         "version         could not be measured: it ended with 1"
     ]
 
 
-def test_a_target_over_the_floor_is_reported_as_such() -> None:
+def test_a_target_above_the_floor_is_described_as_an_offset() -> None:
     assert describe(Target(above_floor=15), "ms") == "≤ floor + 15 ms"

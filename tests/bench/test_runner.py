@@ -16,7 +16,9 @@ def test_the_list_names_every_scenario_with_its_command(capsys: pytest.CaptureFi
     assert ".venv/bin/pi --version   beside   .venv/bin/python -c pass" in listed
 
 
-def test_an_unknown_name_suggests_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_suggests_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["verson"]) == 2
 
     assert capsys.readouterr().err == (
@@ -44,7 +46,9 @@ def test_a_scenario_prints_its_rows_and_the_machine(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.full
-def test_json_holds_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_output_contains_the_figures_and_the_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["help", "--repeat", "1", "--json"]) == 0
 
     report = json.loads(capsys.readouterr().out)

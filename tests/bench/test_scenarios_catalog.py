@@ -19,7 +19,7 @@ def test_the_names_of_scenarios_are_unique_and_fit_the_table() -> None:
 
 
 @pytest.mark.parametrize("module", [module.name for module in iter_modules(scenarios.__path__)])
-def test_every_row_of_a_module_is_in_the_catalog(module: str) -> None:
+def test_every_scenario_of_a_module_is_in_the_catalog(module: str) -> None:
     rows = import_module(f"{scenarios.__name__}.{module}").SCENARIOS
 
     assert set(rows) <= set(SCENARIOS)

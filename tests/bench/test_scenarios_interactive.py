@@ -34,5 +34,5 @@ def test_a_plain_answer_is_reported_with_every_byte_that_was_written(server: Moc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["{port}", "bare"])
-def test_every_key_has_its_echo(server: MockProcess, target: str) -> None:
+def test_typing_reports_a_positive_echo_time(server: MockProcess, target: str) -> None:
     assert printed(observe(program("typing", target).words, server)) > 0

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.full  # every scenario is a program with a server
 
 @pytest.mark.parametrize("name", sampled(["listing", "bare_listing"], keep=1))
 @pytest.mark.parametrize("before", [0, 1])
-def test_programs_report_what_listing_costs(server: MockProcess, name: str, before: int) -> None:
+def test_programs_report_the_cpu_time_of_listing(
+    server: MockProcess, name: str, before: int
+) -> None:
     seen = observe(program(name, 60, before), server)
 
     assert 0 < printed(seen) <= seen.run.cpu * 1e3

@@ -10,7 +10,7 @@ from bench.scenarios.modes import arriving, asking, client, linear, pi
 from bench.trial import observe
 
 
-def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(
+def test_the_real_program_prints_the_response_of_the_mock_server(
     server: MockProcess,
 ) -> None:
     seen = observe(asking("text", "echo-20"), server)
@@ -26,7 +26,7 @@ def test_the_real_program_asks_the_mock_server_and_prints_what_it_says(
         ("bench/programs/modes/pi.sh", "PORT", "--model", "mock/echo-20", "-p", "hi"),
     ],
 )
-def test_the_first_request_is_reported_with_what_it_took(
+def test_the_cpu_and_wall_time_of_the_first_request_are_reported(
     command: tuple[str, ...], server: MockProcess
 ) -> None:
     cpu, wall = map(float, observe(arriving(*command).words, server).run.output.split())
@@ -35,7 +35,7 @@ def test_the_first_request_is_reported_with_what_it_took(
     assert wall > 0
 
 
-def test_the_floor_runs_every_tool_that_is_asked_for(server: MockProcess) -> None:
+def test_the_floor_program_runs_every_requested_tool_call(server: MockProcess) -> None:
     words = (sys.executable, "bench/floors/tool_calls.py", "{port}", "tools-3")
 
     assert len(observe(words, server).exchanges) == 4
@@ -58,7 +58,9 @@ def test_a_client_reports_times_and_memory(command: tuple[str, ...], server: Moc
 
 
 @pytest.mark.full
-def test_json_mode_reports_what_its_last_thousand_deltas_cost(server: MockProcess) -> None:
+def test_the_cpu_time_of_the_last_thousand_deltas_in_json_mode_is_reported(
+    server: MockProcess,
+) -> None:
     seen = observe(linear(2000).words, server)
 
     assert 0 < float(seen.run.output) <= seen.run.cpu * 1e3

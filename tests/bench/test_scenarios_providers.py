@@ -23,7 +23,7 @@ every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_every_program_of_a_row_exists(scenario: Scenario) -> None:
+def test_every_program_of_a_scenario_exists(scenario: Scenario) -> None:
     for command in (scenario.measured, scenario.floor):
         for words in (command.words, command.without):
             assert all((ROOT / word).is_file() for word in words if word.endswith(".py"))
@@ -42,7 +42,7 @@ def test_our_programs_read_every_answer(server: MockProcess, wire: Wire, program
 @pytest.mark.parametrize("wire", sampled(WIRES, keep=1), ids=lambda wire: wire.name)
 @pytest.mark.slow
 @pytest.mark.timing  # a vendor library takes seconds to import on a busy machine
-def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(
+def test_pi_and_the_sdk_read_the_same_response_and_report_the_first_delta(
     server: MockProcess, wire: Wire
 ) -> None:
     if not is_installed(wire.package):
@@ -56,7 +56,7 @@ def test_the_sdk_reads_the_same_answer_and_both_report_when_it_began(
         assert 0 < first_delta_ms(seen) <= cpu_ms(seen)
 
 
-def test_a_scenario_whose_package_is_missing_is_skipped_with_a_line(server: MockProcess) -> None:
+def test_a_scenario_whose_package_is_missing_is_reported_as_skipped(server: MockProcess) -> None:
     command = Command(words=("false",))
     scenario = Scenario(
         name="chat",

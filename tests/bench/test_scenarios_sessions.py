@@ -27,7 +27,9 @@ def test_opening_reports_its_time_and_memory(server: MockProcess, name: str) -> 
         pytest.param(program("context", 50), marks=pytest.mark.full),
     ],
 )
-def test_the_others_report_their_time(server: MockProcess, words: tuple[str, ...]) -> None:
+def test_the_other_session_programs_report_their_cpu_time(
+    server: MockProcess, words: tuple[str, ...]
+) -> None:
     seen = observe(words, server)
 
     assert 0 < printed(seen) <= seen.run.cpu * 1e3

@@ -33,13 +33,13 @@ def test_any_other_model_id_is_unknown(model: str) -> None:
         parse(model)
 
 
-def test_an_echo_has_as_many_deltas_as_asked_for() -> None:
+def test_an_echo_has_the_requested_number_of_deltas() -> None:
     result = answer(parse("echo-20000"), turn=1, results=0, offers=[])
 
     assert len(result.deltas) == 20_000
 
 
-def test_bash_is_called_wherever_it_stands_among_the_tools() -> None:
+def test_bash_is_preferred_among_the_offered_tools() -> None:
     offers = [Offer(name="read", schema={}), Offer(name="bash", schema={})]
 
     result = answer(parse("tools-1"), turn=1, results=0, offers=offers)
@@ -47,7 +47,7 @@ def test_bash_is_called_wherever_it_stands_among_the_tools() -> None:
     assert result == ToolCall(turn=1, name="bash", deltas=('{"comman', 'd":"echo', ' hi"}'))
 
 
-def test_another_tool_is_called_with_what_its_schema_requires() -> None:
+def test_another_tool_is_called_with_the_arguments_its_schema_requires() -> None:
     schema = {
         "properties": {
             "path": {"type": "string"},
@@ -74,14 +74,14 @@ def test_another_tool_is_called_with_what_its_schema_requires() -> None:
     }
 
 
-def test_without_a_tool_the_answer_is_a_text() -> None:
+def test_the_response_is_text_if_no_tool_is_offered() -> None:
     result = answer(parse("tools-1"), turn=1, results=0, offers=[])
 
     assert isinstance(result, Text)
     assert result.whole == "No tool was offered."
 
 
-def test_a_tool_without_a_name_is_no_offer() -> None:
+def test_a_tool_without_a_name_is_ignored() -> None:
     tools: list[Json] = [
         {"type": "web_search"},
         {"name": "bash"},

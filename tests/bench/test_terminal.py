@@ -30,7 +30,7 @@ def test_the_program_sees_a_terminal_of_the_given_size_as_its_own() -> None:
 
 
 def test_ctrl_c_interrupts_the_program_and_not_the_measurement() -> None:
-    # Not a sleep: a signal that comes just before it is only looked at when it has ended.
+    # Not a sleep: Python handles a signal that arrives just before it only after it has ended.
     program = "print('ready', flush=True)\nwhile True: pass"
 
     with terminal([sys.executable, "-c", program]) as screen:
@@ -43,7 +43,7 @@ def test_ctrl_c_interrupts_the_program_and_not_the_measurement() -> None:
     assert run.exit_code == -2
 
 
-def test_what_was_written_before_the_keys_is_not_taken_for_their_effect() -> None:
+def test_wait_for_ignores_output_written_before_the_last_keys() -> None:
     program = "print('ready', flush=True)\nwhile input(): print('ready', flush=True)"
 
     with terminal([sys.executable, "-c", program]) as screen:
@@ -55,7 +55,7 @@ def test_what_was_written_before_the_keys_is_not_taken_for_their_effect() -> Non
 
 
 @pytest.mark.parametrize("program", ["cat", "yes"])
-def test_a_pattern_that_does_not_come_in_time_is_reported(program: str) -> None:
+def test_a_pattern_that_does_not_appear_in_time_is_reported(program: str) -> None:
     with (
         terminal([program]) as screen,
         pytest.raises(CannotMeasure, match=r"b'never' did not appear within 0\.1 s"),
@@ -81,7 +81,7 @@ def test_a_program_that_ends_before_the_pattern_is_reported() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc has it")
-def test_what_a_program_uses_is_reported_while_it_runs() -> None:
+def test_the_cpu_time_of_a_running_program_is_reported() -> None:
     program = "while True: print(input() and sum(range(10_000_000)))"
     with terminal([sys.executable, "-c", program]) as screen:
         before = screen.cpu()

@@ -24,7 +24,7 @@ def _writes(letters: int) -> tuple[str, ...]:
 
 
 @pytest.mark.full
-def test_a_command_stands_beside_its_floor(server: MockProcess) -> None:
+def test_a_scenario_compares_a_command_with_its_floor(server: MockProcess) -> None:
     scenario = _scenario(Command(words=_writes(12)), Command(words=_writes(4)))
 
     result = run_scenario(scenario, server, repeat=3)
@@ -34,7 +34,7 @@ def test_a_command_stands_beside_its_floor(server: MockProcess) -> None:
     assert (figure.median, figure.best, figure.floor, figure.ratio) == (6, 6, 2, 3)
 
 
-def test_what_a_command_costs_without_the_work_is_subtracted(server: MockProcess) -> None:
+def test_the_baseline_cost_of_a_command_is_subtracted(server: MockProcess) -> None:
     measured = Command(words=_writes(12), without=_writes(2))
 
     result = run_scenario(_scenario(measured, Command(words=_writes(4))), server, repeat=1)
@@ -52,7 +52,7 @@ def test_no_round_begins_after_the_time_is_up(server: MockProcess) -> None:
     assert result.rounds == 3
 
 
-def test_a_command_that_fails_is_a_problem_and_not_a_figure(server: MockProcess) -> None:
+def test_a_failing_command_is_reported_as_a_problem(server: MockProcess) -> None:
     failing = Command(words=(sys.executable, "-c", "raise SystemExit('no model')"))
 
     result = run_scenario(_scenario(failing, Command(words=_writes(1))), server, repeat=1)
@@ -61,7 +61,7 @@ def test_a_command_that_fails_is_a_problem_and_not_a_figure(server: MockProcess)
     assert result.problem.endswith("ended with 1: no model")
 
 
-def test_a_program_without_a_request_has_no_time_of_one(server: MockProcess) -> None:
+def test_a_program_that_sends_no_request_is_reported_as_a_problem(server: MockProcess) -> None:
     metric = Metric(name="request", unit="ms", read=request_ms)
     silent = Command(words=_writes(1))
     scenario = Scenario(name="s", about="", measured=silent, floor=silent, metrics=(metric,))
@@ -69,7 +69,7 @@ def test_a_program_without_a_request_has_no_time_of_one(server: MockProcess) -> 
     assert run_scenario(scenario, server, repeat=1).problem == "the program sent no request"
 
 
-def test_a_bare_program_is_seen_by_the_mock_server(server: MockProcess) -> None:
+def test_the_requests_of_a_floor_program_are_logged_by_the_mock_server(server: MockProcess) -> None:
     words = (sys.executable, "bench/floors/deltas_stdlib.py", "{port}", "echo-3")
 
     seen = observe(words, server)

@@ -28,7 +28,7 @@ class ExtendedApp(AppFixture):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[AppFixture]:
-        """The application, with its session open and the extension reported that it has started."""
+        """Run the application; the session is open and the extension has started."""
         async with super().running():
             await self.until(lambda: self._has_begun)
             await self.quiet()

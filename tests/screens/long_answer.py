@@ -1,4 +1,4 @@
-"""An answer of numbered lines in all the shapes that answers have."""
+"""A long answer with numbered lists, tables and code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 NUMBER = re.compile(r"#(\d{4})")
-"""What is in every line of it once."""
+"""The number of a line; each number occurs once."""
 
 
 def long_answer(lines: int, *, first: int = 0) -> str:
-    """Lists, tables and code, with wide characters, some too wide for their line."""
+    """Return lists, tables and code with wide characters and lines that have to wrap."""
     return "\n".join(_lines(range(first, first + lines)))
 
 

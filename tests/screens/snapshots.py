@@ -1,4 +1,4 @@
-"""Screens kept as text beside this module; ``WRITE_SNAPSHOTS=1`` writes them anew."""
+"""Screens kept as text beside this module; ``WRITE_SNAPSHOTS=1`` rewrites them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LETTERS = {
 
 
 def check(name: str, shown: str) -> None:
-    """Compare a screen with what it looked like when a user last agreed."""
+    """Compare a screen with its approved snapshot."""
     path = FOLDER / f"{name}.txt"
     text = f"{shown}\n"
     if os.environ.get("WRITE_SNAPSHOTS"):
@@ -30,10 +30,10 @@ def check(name: str, shown: str) -> None:
 
 
 def styled(terminal: VirtualTerminal) -> str:
-    """The screen, of narrow letters, with ``{…}`` where the style changes.
+    """Return a screen without wide characters, with ``{…}`` where the style changes.
 
-    A number is a colour of the sixteen, ``#`` any other one, ``/`` stands before a background; the
-    letters are bold, dim, italic, underlined, reversed and struck.
+    A number is one of the sixteen colours, ``#`` any other colour, and ``/`` precedes a background.
+    The letters mean bold, dim, italic, underlined, reversed and struck through.
     """
     rows = enumerate(terminal.screen)
     return "\n".join(_styled(terminal, number, row) for number, row in rows).rstrip()

@@ -20,11 +20,11 @@ from tests.tui.pty_program import is_readable
 needs_pty = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are of POSIX")
 
 TOUR = ("--model", "demo/tour")
-"""What answers without a network."""
+"""A model that works without a network."""
 
 
 class TerminalUser:
-    """``typed`` are keys that were pressed before the program was there to read them."""
+    """Runs ``pi`` on a pseudo-terminal; ``typed`` are keys pressed before its start."""
 
     def __init__(
         self, cli: Program, *words: str, columns: int = 100, rows: int = 30, typed: str = ""
@@ -52,27 +52,27 @@ class TerminalUser:
 
     @property
     def screen(self) -> str:
-        """What is on the screen."""
+        """The visible rows."""
         return "\n".join(self.terminal.screen)
 
     @property
     def tape(self) -> str:
-        """All that can be read."""
+        """The scrollback and the visible rows."""
         return "\n".join(self.terminal.tape)
 
     @property
     def echoes(self) -> bool:
-        """Whether the terminal shows by itself what is typed: a program leaves it like that."""
+        """Whether the terminal echoes typed keys, as it does after the program has restored it."""
         import termios
 
         return bool(termios.tcgetattr(self._ours)[3] & termios.ECHO)
 
     def sees(self, text: str) -> None:
-        """Wait until a text can be read."""
+        """Wait until a text is in the scrollback or on the screen."""
         self.until(lambda: text in self.tape)
 
     def until(self, happened: Callable[[], bool]) -> None:
-        """Look at the screen until something has happened."""
+        """Read output until a condition holds."""
         end = time.monotonic() + TIMEOUT_SECONDS
         while not happened():
             assert self._looks(end - time.monotonic()), self.tape
@@ -87,38 +87,38 @@ class TerminalUser:
 
         self.terminal.resize(columns, rows)
         termios.tcsetwinsize(self._ours, (rows, columns))
-        # A terminal shows its foreground group; the program leads its own without having it.
+        # A terminal signals only its foreground process group; the program is in another one.
         self.program.send_signal(signal.SIGWINCH)
 
     def leaves(self) -> int:
-        """Press Ctrl+D and wait for the end; gives the exit code."""
+        """Press Ctrl+D and wait for the program to end. Returns the exit code."""
         self.types("\x04")
         return self.ends()
 
     def ends(self) -> int:
-        """Wait for the end; gives the exit code."""
+        """Wait for the program to end. Returns the exit code."""
         while self._looks(TIMEOUT_SECONDS):
             pass
         return self.program.wait(TIMEOUT_SECONDS)
 
     def close(self) -> None:
-        """End the program, however it is."""
+        """Kill the program if it still runs."""
         if self.program.poll() is None:
             self.program.kill()
         self.program.wait(TIMEOUT_SECONDS)
         os.close(self._ours)
 
     def _reply(self, data: bytes) -> None:
-        """What the terminal answers to the program's questions."""
+        """Send the terminal's replies to the program's queries."""
         os.write(self._ours, data)
 
     def _looks(self, seconds: float) -> bool:
-        """Take what the program has written; False if nothing came, or nothing more will."""
+        """Read output of the program. Returns False if there is none in time, or at its end."""
         if not is_readable(self._ours, seconds):
             return False
         try:
             data = os.read(self._ours, 65_536)
-        except OSError:  # how Linux says that no one has the other side open
+        except OSError:  # Linux raises this if the other side is closed
             return False
         self.terminal.write(self._decode(data))
         return bool(data)
@@ -132,7 +132,7 @@ def _ignore() -> None:
 def terminal_user(
     cli: Program, *words: str, columns: int = 100, rows: int = 30, typed: str = ""
 ) -> Iterator[TerminalUser]:
-    """A user who has started ``pi`` with these words."""
+    """Start ``pi`` with these arguments, and kill it at the end of the block."""
     user = TerminalUser(cli, *words, columns=columns, rows=rows, typed=typed)
     try:
         yield user

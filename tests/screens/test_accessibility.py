@@ -24,7 +24,7 @@ def reading(tmp_path: Path, *steps: object, **options: object) -> AppFixture:
     return app_fixture
 
 
-async def test_a_screen_reader_gets_plain_lines_and_nothing_twice(tmp_path: Path) -> None:
+async def test_screen_reader_mode_writes_plain_lines_and_no_text_twice(tmp_path: Path) -> None:
     app_fixture = reading(
         tmp_path, calls("bash", command="echo hello"), says("First part.\n\nSecond part.")
     )
@@ -42,7 +42,7 @@ async def test_a_screen_reader_gets_plain_lines_and_nothing_twice(tmp_path: Path
         assert tape.index("First part.") < tape.index("Second part.")
 
 
-async def test_a_screen_reader_follows_what_is_typed(tmp_path: Path) -> None:
+async def test_screen_reader_mode_shows_typed_text_without_cursor_movement(tmp_path: Path) -> None:
     app_fixture = reading(tmp_path)
     async with app_fixture.running():
         app_fixture.type("ac")
@@ -55,7 +55,7 @@ async def test_a_screen_reader_follows_what_is_typed(tmp_path: Path) -> None:
         assert not MOVES.search(app_fixture.written)
 
 
-async def test_a_screen_reader_hears_a_dialog_and_what_is_selected(tmp_path: Path) -> None:
+async def test_screen_reader_mode_writes_a_dialog_and_its_selected_item(tmp_path: Path) -> None:
     app_fixture = reading(tmp_path, says("One."), says("Two."))
     async with app_fixture.running():
         await app_fixture.asks("first prompt", "One.")
@@ -72,7 +72,7 @@ async def test_a_screen_reader_hears_a_dialog_and_what_is_selected(tmp_path: Pat
         assert not MOVES.search(app_fixture.written)
 
 
-async def test_work_is_named_once_and_not_counted(tmp_path: Path) -> None:
+async def test_screen_reader_mode_reports_activity_once_without_a_timer(tmp_path: Path) -> None:
     app_fixture = reading(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = app_fixture.gate()
     async with app_fixture.running():
@@ -86,7 +86,7 @@ async def test_work_is_named_once_and_not_counted(tmp_path: Path) -> None:
         await app_fixture.sees("Done.")
 
 
-async def test_nothing_moves_with_reduced_motion(tmp_path: Path) -> None:
+async def test_reduced_motion_disables_the_spinner(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Done."))
     app_fixture.fixture.write(".pi/agent/settings.json", '{"tui": {"reducedMotion": true}}')
     gate = app_fixture.gate()
@@ -107,7 +107,7 @@ async def test_nothing_moves_with_reduced_motion(tmp_path: Path) -> None:
     ("words", "variables"),
     sampled([(("--screen-reader",), {}), ((), {"PI_SCREEN_READER": "1"})], keep=1),
 )
-def test_an_option_or_a_variable_asks_for_plain_lines(
+def test_screen_reader_mode_is_enabled_by_an_option_or_a_variable(
     tmp_path: Path, words: tuple[str, ...], variables: dict[str, str]
 ) -> None:
     cli = Program.below(tmp_path, **variables)

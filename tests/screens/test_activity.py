@@ -11,7 +11,7 @@ from pi.testing import calls, says
 from tests.modes.interactive.app_fixture import AppFixture
 
 
-async def test_the_border_shows_what_is_done_and_for_how_long(tmp_path: Path) -> None:
+async def test_the_border_shows_the_activity_and_its_duration(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = app_fixture.gate()
     async with app_fixture.running():
@@ -35,7 +35,7 @@ async def test_a_retry_counts_down(tmp_path: Path) -> None:
         await app_fixture.sees("At last.")
 
 
-async def test_escape_gives_a_retry_up(tmp_path: Path) -> None:
+async def test_escape_cancels_a_retry(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
     async with app_fixture.running():
         app_fixture.send("go")
@@ -59,7 +59,7 @@ async def test_escape_ends_the_run_even_if_the_wait_is_just_over(tmp_path: Path)
         assert "Never." not in app_fixture.tape
 
 
-async def test_a_retry_that_is_given_up_gives_queued_messages_back(tmp_path: Path) -> None:
+async def test_cancelling_a_retry_returns_queued_messages_to_the_editor(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, ProviderUnavailable("overloaded"), says("Never."))
     async with app_fixture.running():
         app_fixture.send("go")
@@ -91,7 +91,7 @@ async def test_the_end_of_a_long_run_notifies_an_unfocused_window(
         assert ("\x07" in app_fixture.terminal.output) is leaves
 
 
-async def test_progress_is_shown_where_it_is_requested(tmp_path: Path) -> None:
+async def test_terminal_progress_is_shown_if_enabled(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Done."))
     app_fixture.fixture.write(
         ".pi/agent/settings.json", '{"terminal": {"showTerminalProgress": true}}'
@@ -103,7 +103,7 @@ async def test_progress_is_shown_where_it_is_requested(tmp_path: Path) -> None:
         assert "\x1b]9;4;3;0\x07" in app_fixture.terminal.output
 
 
-async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_again(
+async def test_exiting_during_a_run_ends_the_progress_and_resets_the_window_title(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"))
@@ -118,7 +118,7 @@ async def test_leaving_in_the_middle_ends_the_progress_and_names_the_window_agai
 
 
 @pytest.mark.behaviour("escape-stops-compaction")
-async def test_escape_stops_a_compaction_that_waits_before_it_asks_again(tmp_path: Path) -> None:
+async def test_escape_stops_a_compaction_that_waits_for_a_retry(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("a"), says("b"), ProviderUnavailable("overloaded"))
     async with app_fixture.running():
         assert app_fixture.session is not None

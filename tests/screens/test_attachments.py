@@ -24,7 +24,7 @@ def attaching(tmp_path: Path, *steps: Any, **options: Any) -> AppFixture:
 
 
 def sent(app_fixture: AppFixture) -> UserMessage:
-    """The last message of the user, as the model gets it."""
+    """Return the last message of the user, as it is sent to the model."""
     assert app_fixture.session is not None
     messages = app_fixture.session.info.messages()
     return [message for message in messages if isinstance(message, UserMessage)][-1]
@@ -87,7 +87,7 @@ async def test_directories_and_patterns_are_listed_and_images_are_seen(tmp_path:
         await app_fixture.sees('look at @src [2 lines] @src/m*n.py [1 line] and @"a b.png" [image]')
 
 
-async def test_what_is_too_large_or_no_text_is_reported_and_left_out(tmp_path: Path) -> None:
+async def test_large_and_binary_files_are_reported_and_not_attached(tmp_path: Path) -> None:
     app_fixture = attaching(tmp_path, says("So be it."), columns=120)
     app_fixture.fixture.write("project/big.log", "x" * (MAX_FILE_BYTES + 1))
     (app_fixture.fixture.cwd / "data.bin").write_bytes(b"\0\1\2")
@@ -98,7 +98,7 @@ async def test_what_is_too_large_or_no_text_is_reported_and_left_out(tmp_path: P
         await app_fixture.sees("@data.bin is not attached: it is not a text file.")
 
 
-async def test_a_queued_message_is_shown_and_taken_back_as_typed(tmp_path: Path) -> None:
+async def test_a_queued_message_is_shown_and_restored_as_typed(tmp_path: Path) -> None:
     app_fixture = attaching(tmp_path, calls("bash", command="cat gate"), says("Never said."))
     app_fixture.gate()
     async with app_fixture.running():

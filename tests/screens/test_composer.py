@@ -1,4 +1,4 @@
-"""What the user writes, and what is shown around it, as one sees it."""
+"""The editor, its suggestions and the rows around it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONG_PASTE = "\x1b[200~" + "\n".join(f"line {number}" for number in range(30)) +
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12)])
-async def test_queued_messages_stand_above_what_is_being_written(
+async def test_queued_messages_are_shown_above_the_editor(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
     app_fixture = AppFixture(
@@ -35,7 +35,7 @@ async def test_queued_messages_stand_above_what_is_being_written(
         check(f"queued-{columns}", app_fixture.screen)
 
 
-async def test_commands_are_offered_below_the_editor(tmp_path: Path) -> None:
+async def test_commands_are_suggested_below_the_editor(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, columns=60, rows=16)
     async with app_fixture.running():
         app_fixture.type("/")
@@ -44,7 +44,7 @@ async def test_commands_are_offered_below_the_editor(tmp_path: Path) -> None:
         check("commands-offered", app_fixture.screen)
 
 
-async def test_files_are_offered_behind_an_at_sign(tmp_path: Path) -> None:
+async def test_files_are_suggested_after_an_at_sign(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, columns=60, rows=16)
     for name in ("src/main.py", "src/mail.py", "with space/main.txt"):
         app_fixture.fixture.write(f"project/{name}", "")
@@ -81,7 +81,7 @@ async def test_a_long_text_shows_the_lines_around_the_cursor(tmp_path: Path) -> 
         check("long-draft", app_fixture.screen)
 
 
-async def test_a_retry_is_reported_in_the_border_and_what_is_written_stays(tmp_path: Path) -> None:
+async def test_a_retry_is_reported_in_the_border_and_the_draft_is_kept(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, ProviderUnavailable("overloaded"), says("At last."))
     async with app_fixture.running():
         app_fixture.send("go")

@@ -50,14 +50,14 @@ def working(tmp_path: Path, **options: int) -> AppFixture:
 
 
 @pytest.mark.parametrize("columns", [80, 40, 120])
-async def test_a_whole_turn_looks_like_this(tmp_path: Path, columns: int) -> None:
+async def test_a_whole_turn_matches_its_snapshot(tmp_path: Path, columns: int) -> None:
     app_fixture = working(tmp_path, columns=columns, rows=24 if columns == 80 else 40)
     async with app_fixture.running():
         await app_fixture.asks("Be polite", "Hello {name}")
         check(f"turn-{columns}", app_fixture.tape)
 
 
-async def test_everything_expanded_looks_like_this(tmp_path: Path) -> None:
+async def test_an_expanded_turn_matches_its_snapshot(tmp_path: Path) -> None:
     app_fixture = working(tmp_path)
     async with app_fixture.running():
         await app_fixture.asks("Be polite", "Hello {name}")
@@ -84,7 +84,7 @@ async def test_expanding_and_hiding_thoughts_redraws_old_blocks_too(tmp_path: Pa
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-async def test_thoughts_are_hidden_although_the_settings_cannot_be_written(tmp_path: Path) -> None:
+async def test_thoughts_are_hidden_even_if_the_settings_cannot_be_written(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, thinks("deep thought", Text(text="Yes.")))
     file = app_fixture.fixture.write(".pi/agent/settings.json", "{}")
     async with app_fixture.running():
@@ -104,7 +104,7 @@ async def test_a_failed_answer_is_reported_in_the_transcript(tmp_path: Path) -> 
         await app_fixture.sees("✗ The key is wrong.")
 
 
-async def test_text_of_the_model_cannot_command_the_terminal(tmp_path: Path) -> None:
+async def test_text_of_the_model_cannot_send_control_sequences(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("a\x1b]0;owned\x07b\x1b[2Jc"))
     async with app_fixture.running():
         app_fixture.send("hello")
@@ -112,7 +112,7 @@ async def test_text_of_the_model_cannot_command_the_terminal(tmp_path: Path) -> 
         assert app_fixture.terminal.title == "π - project"
 
 
-async def test_an_earlier_conversation_is_shown_again(tmp_path: Path) -> None:
+async def test_reloading_a_session_shows_the_same_conversation(tmp_path: Path) -> None:
     app_fixture = working(tmp_path)
     async with app_fixture.running():
         await app_fixture.asks("Be polite", "Hello {name}")
@@ -123,7 +123,7 @@ async def test_an_earlier_conversation_is_shown_again(tmp_path: Path) -> None:
         assert app_fixture.tape == before.replace("Thought for 1 s", "Thought")  # it is not stored
 
 
-async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path: Path) -> None:
+async def test_no_colours_are_written_on_terminals_without_colours(tmp_path: Path) -> None:
     answer = says("Fine, see `greet`.")
     app_fixture = AppFixture(tmp_path, answer, environ={"NO_COLOR": "1", "COLORTERM": ""})
     async with app_fixture.running():
@@ -132,7 +132,7 @@ async def test_the_transcript_is_the_same_on_terminals_without_colours(tmp_path:
     assert "48;" not in "".join(app_fixture.terminal.output)
 
 
-async def test_code_is_indented_as_the_user_likes_it(tmp_path: Path) -> None:
+async def test_the_indent_of_code_blocks_follows_the_setting(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("```\nprint(1)\n```"))
     app_fixture.fixture.write(".pi/agent/settings.json", '{"markdown": {"codeBlockIndent": "| "}}')
     async with app_fixture.running():

@@ -1,4 +1,4 @@
-"""What the dialogs of the built-in commands look like, and what commands report."""
+"""Dialogs of the built-in commands, and the output of commands."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DIALOGS = {
     "/login anthropic": "API key",
     "/bug": "A short description",
 }
-"""What opens each of them, and what is seen once all of it is there."""
+"""The command of each dialog, and a text that is visible once the dialog is complete."""
 
 
 def full_app(tmp_path: Path, *, columns: int = 80, rows: int = 24) -> FullApp:
-    """An application whose model has four things to say."""
+    """Return an application whose model gives four answers."""
     answers = ("It greets, politely.", "On the second line.", "## A summary", "In `greet.py`.")
     return FullApp(tmp_path, *map(says, answers), columns=columns, rows=rows)
 
@@ -43,19 +43,19 @@ async def talk(hosted: FullApp) -> None:
 
 
 def dialog(hosted: FullApp) -> str:
-    """The screen without the transcript above the dialog."""
+    """Return the screen without the transcript above the dialog."""
     return hosted.screen[hosted.screen.index("─" * hosted.terminal.size.columns) :]
 
 
 async def looks_like(hosted: FullApp, name: str, sign: str) -> None:
-    """Wait for a sign that all of a dialog is there, and compare it with a snapshot."""
+    """Wait until a dialog is complete, and compare it with a snapshot."""
     await hosted.sees(sign)
     await hosted.quiet()
     check(name, dialog(hosted))
 
 
 @pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (40, 12)], keep=1))
-async def test_dialogs_look_like_this(tmp_path: Path, columns: int, rows: int) -> None:
+async def test_dialogs_match_their_snapshots(tmp_path: Path, columns: int, rows: int) -> None:
     hosted, seen = full_app(tmp_path, columns=columns, rows=rows), []
     async with hosted.running():
         await talk(hosted)
@@ -91,7 +91,7 @@ async def test_settings_are_searched_and_changed_in_place(tmp_path: Path) -> Non
     assert stored["branchSummary"] == {"skipPrompt": True, "reserveTokens": 9000}
 
 
-async def test_a_branch_is_labelled_left_with_a_summary_and_found_again(tmp_path: Path) -> None:
+async def test_a_branch_can_be_labelled_left_with_a_summary_and_searched(tmp_path: Path) -> None:
     hosted = full_app(tmp_path)
     async with hosted.running():
         await talk(hosted)
@@ -137,7 +137,7 @@ async def test_sessions_are_renamed_and_deleted_in_their_list(tmp_path: Path) ->
         await hosted.loses("Greetings")
 
 
-async def test_a_theme_is_seen_while_it_is_selected_and_gone_if_it_is_not_chosen(
+async def test_a_selected_theme_is_previewed_and_reverted_on_cancel(
     tmp_path: Path,
 ) -> None:
     hosted = full_app(tmp_path)
@@ -164,7 +164,7 @@ def _title_colour(hosted: FullApp) -> object:
     return hosted.terminal.style(1, hosted.terminal.screen.index(" Theme"))["fg"]
 
 
-async def test_what_was_used_is_one_table(tmp_path: Path) -> None:
+async def test_usage_is_shown_as_a_table(tmp_path: Path) -> None:
     hosted = full_app(tmp_path)
     async with hosted.running():
         await talk(hosted)
@@ -174,7 +174,7 @@ async def test_what_was_used_is_one_table(tmp_path: Path) -> None:
         check("usage", hosted.screen[hosted.screen.index(" Usage") :])
 
 
-async def test_a_key_is_stored_unseen_and_forgotten_again(tmp_path: Path) -> None:
+async def test_an_api_key_is_masked_stored_and_removed_on_logout(tmp_path: Path) -> None:
     hosted = full_app(tmp_path)
     async with hosted.running():
         hosted.send("/login deepseek")

@@ -11,7 +11,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
+async def test_a_draft_is_restored_after_the_program_was_terminated(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     work = asyncio.ensure_future(App(app_fixture.start, app_fixture.terminal, strict=True).run())
     await app_fixture.until(lambda: app_fixture.commands is not None)
@@ -26,7 +26,7 @@ async def test_a_draft_survives_the_end_of_the_program(tmp_path: Path) -> None:
 
 
 async def _leave_a_draft(tmp_path: Path, text: str) -> None:
-    """A program that is ended while a text is in its editor."""
+    """Run the application and cancel it while its editor contains a text."""
     app_fixture = AppFixture(tmp_path)
     work = asyncio.ensure_future(App(app_fixture.start, app_fixture.terminal, strict=True).run())
     await app_fixture.until(lambda: app_fixture.commands is not None)
@@ -55,7 +55,7 @@ async def test_text_typed_during_the_start_is_not_appended_to_a_restored_draft(
         await app_fixture.sees("\na long thought\n")
 
 
-async def test_a_draft_that_was_seen_is_continued(tmp_path: Path) -> None:
+async def test_text_typed_after_a_restored_draft_was_visible_continues_it(tmp_path: Path) -> None:
     await _leave_a_draft(tmp_path, "a long thought")
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
@@ -65,7 +65,7 @@ async def test_a_draft_that_was_seen_is_continued(tmp_path: Path) -> None:
         await app_fixture.sees("\na long thought, continued\n")
 
 
-async def test_text_typed_before_the_draft_is_restored_stays_as_it_is(tmp_path: Path) -> None:
+async def test_text_typed_before_a_draft_is_restored_is_kept_unchanged(tmp_path: Path) -> None:
     await _leave_a_draft(tmp_path, "a long thought")
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.starting():
@@ -76,7 +76,7 @@ async def test_text_typed_before_the_draft_is_restored_stays_as_it_is(tmp_path: 
         await app_fixture.sees("\na long thought\n")
 
 
-async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
+async def test_a_draft_is_stored_while_typing_and_deleted_when_sent(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
@@ -97,7 +97,9 @@ async def test_a_draft_is_on_disk_while_it_is_written_and_gone_when_it_is_sent(
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_what_waits_to_be_delivered_survives_the_end_of_the_program(tmp_path: Path) -> None:
+async def test_queued_messages_are_restored_after_the_program_was_terminated(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Never said."))
     app_fixture.gate()
     work = asyncio.ensure_future(App(app_fixture.start, app_fixture.terminal, strict=True).run())
@@ -115,7 +117,7 @@ async def test_what_waits_to_be_delivered_survives_the_end_of_the_program(tmp_pa
 
 
 @pytest.mark.behaviour("vanished-terminal-ends-cleanly")
-async def test_a_draft_survives_the_end_of_the_terminal(tmp_path: Path) -> None:
+async def test_a_draft_is_restored_after_the_terminal_was_closed(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app = App(app_fixture.start, app_fixture.terminal, strict=True)
     work = asyncio.ensure_future(app.run())
@@ -128,7 +130,7 @@ async def test_a_draft_survives_the_end_of_the_terminal(tmp_path: Path) -> None:
         await again.sees("\na long thought\n")
 
 
-async def test_leaving_on_purpose_leaves_no_draft(tmp_path: Path) -> None:
+async def test_no_draft_is_restored_after_a_normal_exit(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("not wanted")

@@ -50,7 +50,7 @@ async def question(args, ctx):
         keep=3,
     ),
 )
-async def test_an_extension_asks_and_the_user_answers(
+async def test_an_extension_dialog_returns_the_answer_of_the_user(
     tmp_path: Path, kind: str, shown: str, keys: list[str], answer: str
 ) -> None:
     async with extended(tmp_path, ASKING).running() as app_fixture:
@@ -73,7 +73,7 @@ async def test_a_secret_is_not_shown(tmp_path: Path) -> None:
         await app_fixture.sees("Answer: None")
 
 
-async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
+async def test_a_dialog_closes_when_it_times_out(tmp_path: Path) -> None:
     async with extended(tmp_path, ASKING).running() as app_fixture:
         app_fixture.send("/ask late")
         await app_fixture.sees("You have a second.")
@@ -84,7 +84,7 @@ async def test_a_question_goes_when_its_time_is_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) -> None:
+async def test_the_draft_is_kept_while_a_dialog_is_open(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
     async def ask(event, ctx):
@@ -103,7 +103,7 @@ async def test_what_was_being_written_is_there_after_a_question(tmp_path: Path) 
         await app_fixture.sees("half a sentence")
 
 
-async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -> None:
+async def test_concurrent_dialogs_are_shown_one_after_the_other(tmp_path: Path) -> None:
     source = """
     @pi.command("both")
     async def both(args, ctx):
@@ -125,7 +125,7 @@ async def test_questions_at_once_are_asked_one_after_the_other(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("timed-out-dialogs-close")
-async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> None:
+async def test_aborting_the_agent_closes_its_dialogs(tmp_path: Path) -> None:
     source = """
     @pi.on("tool_call")
     async def ask(event, ctx):
@@ -141,7 +141,7 @@ async def test_stopping_the_agent_takes_its_questions_away(tmp_path: Path) -> No
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_another_session_leaves_the_questions_of_this_one(tmp_path: Path) -> None:
+async def test_starting_a_new_session_closes_the_open_dialog(tmp_path: Path) -> None:
     source = """
     @pi.command("ask")
     async def ask(args, ctx):
@@ -198,7 +198,7 @@ async def count(args, ctx):
 
 
 @pytest.mark.parametrize("args", ["", "overlay"])
-async def test_a_component_of_an_extension_takes_the_keys(tmp_path: Path, args: str) -> None:
+async def test_a_component_of_an_extension_receives_the_keys(tmp_path: Path, args: str) -> None:
     async with extended(tmp_path, COUNTER).running() as app_fixture:
         app_fixture.send(f"/count {args}")
         await app_fixture.sees("Count: 0")
@@ -212,7 +212,7 @@ async def test_a_component_of_an_extension_takes_the_keys(tmp_path: Path, args: 
         await app_fixture.sees("back")
 
 
-async def test_a_component_that_fails_is_taken_away_and_reported(tmp_path: Path) -> None:
+async def test_a_component_that_raises_is_removed_and_reported(tmp_path: Path) -> None:
     async with extended(tmp_path, COUNTER).running() as app_fixture:
         app_fixture.send("/count")
         await app_fixture.sees("Count: 0")
@@ -223,7 +223,7 @@ async def test_a_component_that_fails_is_taken_away_and_reported(tmp_path: Path)
         await app_fixture.sees("back")
 
 
-async def test_a_component_may_itself_ask_a_question(tmp_path: Path) -> None:
+async def test_a_component_can_open_a_dialog(tmp_path: Path) -> None:
     async with extended(tmp_path, COUNTER).running() as app_fixture:
         app_fixture.send("/count")
         await app_fixture.sees("Count: 0")
@@ -233,7 +233,9 @@ async def test_a_component_may_itself_ask_a_question(tmp_path: Path) -> None:
         await app_fixture.sees("Count: 100")
 
 
-async def test_the_change_of_a_call_is_shown_once_where_the_user_decides(tmp_path: Path) -> None:
+async def test_the_diff_of_a_tool_call_is_shown_once_in_the_permission_dialog(
+    tmp_path: Path,
+) -> None:
     asking = """
     @pi.on("tool_call")
     async def allow(event, ctx):

@@ -11,7 +11,7 @@ ENTER, ESCAPE, TAB, CTRL_P = "\r", "\x1b", "\t", "\x10"
 F5, F6 = "\x1b[15~", "\x1b[17~"
 
 
-async def test_an_extension_reads_and_writes_what_is_being_written(tmp_path: Path) -> None:
+async def test_an_extension_reads_and_writes_the_editor_text(tmp_path: Path) -> None:
     source = """
     async def shout(ctx):
         ctx.ui.set_editor_text(ctx.ui.get_editor_text().upper())
@@ -41,7 +41,9 @@ async def test_an_extension_reads_long_pastes_in_full(tmp_path: Path) -> None:
         await app_fixture.sees("20 lines\n")
 
 
-async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None:
+async def test_an_extension_shortcut_runs_its_handler_and_errors_are_reported(
+    tmp_path: Path,
+) -> None:
     source = """
     @pi.shortcut("f5", description="count")
     async def press(ctx):
@@ -58,7 +60,7 @@ async def test_a_key_of_an_extension_does_what_it_is_for(tmp_path: Path) -> None
         await app_fixture.sees("shortcut:f6: no such luck")
 
 
-async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_reported(
+async def test_a_shortcut_for_a_bound_or_unknown_key_is_rejected_and_reported(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -76,7 +78,7 @@ async def test_a_key_that_means_something_already_stays_as_it_is_and_that_is_rep
         assert "mine" not in app_fixture.screen
 
 
-async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
+async def test_suggestions_of_an_extension_are_shown_and_applied(tmp_path: Path) -> None:
     source = """
     class Tickets:
         trigger_characters = "#"
@@ -97,7 +99,7 @@ async def test_an_extension_completes_what_it_knows(tmp_path: Path) -> None:
         await app_fixture.sees("see #42")
 
 
-async def test_a_provider_that_fails_is_reported_and_asked_no_more(tmp_path: Path) -> None:
+async def test_a_completion_provider_that_raises_is_reported_once(tmp_path: Path) -> None:
     source = """
     class Broken:
         async def get_suggestions(self, lines, row, col, *, force):
@@ -126,7 +128,7 @@ async def test_arguments_of_a_command_are_completed(tmp_path: Path) -> None:
         await app_fixture.sees("/wake all")
 
 
-async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
+async def test_an_input_listener_can_consume_and_replace_keys(tmp_path: Path) -> None:
     source = """
     def listen(data):
         if data == "x":
@@ -152,7 +154,7 @@ async def test_an_extension_sees_every_key_first(tmp_path: Path) -> None:
         await app_fixture.sees("\nazx\n")
 
 
-async def test_a_listener_that_fails_hears_no_more(tmp_path: Path) -> None:
+async def test_an_input_listener_that_raises_is_removed_and_reported_once(tmp_path: Path) -> None:
     source = """
     def listen(data):
         raise ValueError("too loud")
@@ -198,7 +200,7 @@ pi.register_shortcut("f5", lambda ctx: loud("off", ctx))
 """
 
 
-async def test_an_editor_of_an_extension_takes_the_place_of_the_usual_one(tmp_path: Path) -> None:
+async def test_an_extension_can_replace_the_editor(tmp_path: Path) -> None:
     async with extended(tmp_path, EDITOR, says("An answer.")).running() as app_fixture:
         app_fixture.send("/loud")
         await app_fixture.sees("LOUD>")
@@ -213,7 +215,7 @@ async def test_an_editor_of_an_extension_takes_the_place_of_the_usual_one(tmp_pa
         await app_fixture.sees("\nkept\n")
 
 
-async def test_an_editor_that_fails_makes_room_for_the_usual_one(tmp_path: Path) -> None:
+async def test_an_extension_editor_that_raises_is_replaced_by_the_usual_one(tmp_path: Path) -> None:
     async with extended(tmp_path, EDITOR).running() as app_fixture:
         app_fixture.send("/loud")
         await app_fixture.sees("LOUD>")
@@ -222,7 +224,7 @@ async def test_an_editor_that_fails_makes_room_for_the_usual_one(tmp_path: Path)
         await app_fixture.sees("\nboom\n")
 
 
-async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
+async def test_an_invalid_editor_component_is_rejected(tmp_path: Path) -> None:
     source = """
     @pi.command("bad")
     async def bad(args, ctx):
@@ -236,7 +238,7 @@ async def test_what_is_no_editor_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_another_session_has_the_usual_editor_and_keys(tmp_path: Path) -> None:
+async def test_a_new_session_restores_the_usual_editor_and_keys(tmp_path: Path) -> None:
     source = (
         EDITOR
         + """
@@ -256,7 +258,7 @@ async def deaf(args, ctx):
         await app_fixture.sees("quite usual")
 
 
-async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: Path) -> None:
+async def test_text_with_a_registered_prefix_is_handled_by_the_input_mode(tmp_path: Path) -> None:
     source = """
     async def run(text, ctx):
         ctx.ui.notify(f"ran {text!r}")
@@ -274,7 +276,7 @@ async def test_a_text_with_a_prefix_goes_to_the_extension_that_has_it(tmp_path: 
         await app_fixture.loses("python")
 
 
-async def test_a_mode_that_fails_is_reported(tmp_path: Path) -> None:
+async def test_an_input_mode_that_raises_is_reported(tmp_path: Path) -> None:
     source = """
     async def run(text, ctx):
         raise ValueError("no kernel")

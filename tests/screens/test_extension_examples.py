@@ -25,19 +25,19 @@ async def test_deletions_are_confirmed(tmp_path: Path) -> None:
         await app_fixture.sees("✗ $ rm -r build")
 
 
-async def test_the_footer_shows_the_model_and_how_full_it_is(tmp_path: Path) -> None:
+async def test_the_footer_shows_the_model_and_the_context_usage(tmp_path: Path) -> None:
     async with extension_session(tmp_path, "custom_footer").running() as app_fixture:
         await app_fixture.sees("faux, 0 % full")
         assert "(faux) faux" not in app_fixture.screen
 
 
-async def test_a_note_stands_in_a_frame(tmp_path: Path) -> None:
+async def test_a_note_is_shown_in_a_frame(tmp_path: Path) -> None:
     async with extension_session(tmp_path, "message_renderer").running() as app_fixture:
         app_fixture.send("/note remember the milk")
         await app_fixture.sees(f"{'-' * 80}\nremember the milk\n{'-' * 80}")
 
 
-async def test_tasks_stand_above_the_editor(tmp_path: Path) -> None:
+async def test_tasks_are_shown_above_the_editor(tmp_path: Path) -> None:
     steps = (calls("todo", tasks=["write", "read"]), says("Noted."))
     async with extension_session(tmp_path, "todo", *steps).running() as app_fixture:
         app_fixture.send("plan it")

@@ -1,4 +1,4 @@
-"""What extensions ask and lay over the screen, as it looks on a usual and on a small one."""
+"""Dialogs and overlays of extensions on a usual and on a small screen."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (40, 12)])
-async def test_questions_of_extensions_look_like_this(
+async def test_extension_dialogs_match_their_snapshots(
     tmp_path: Path, columns: int, rows: int
 ) -> None:
     screens = []

@@ -47,7 +47,7 @@ pi.command("fresh")(lambda args, ctx: ctx.new_session())
 """
 
 
-async def test_everything_that_an_extension_shows_has_its_place(tmp_path: Path) -> None:
+async def test_rows_of_an_extension_match_their_snapshot(tmp_path: Path) -> None:
     async with extended(tmp_path, SHOWING, says("An answer."), rows=20).running() as app_fixture:
         app_fixture.send("hello")
         await app_fixture.sees("An answer.")
@@ -57,7 +57,7 @@ async def test_everything_that_an_extension_shows_has_its_place(tmp_path: Path) 
         assert "\x1b]0;my window\x07" in app_fixture.written
 
 
-async def test_what_is_taken_back_is_gone(tmp_path: Path) -> None:
+async def test_rows_removed_by_an_extension_disappear(tmp_path: Path) -> None:
     async with extended(tmp_path, SHOWING, rows=20).running() as app_fixture:
         await app_fixture.sees("line 4")
         app_fixture.send("/less")
@@ -67,7 +67,7 @@ async def test_what_is_taken_back_is_gone(tmp_path: Path) -> None:
         assert all(text in app_fixture.screen for text in ("a hint", "second", "line 4"))
 
 
-async def test_a_header_takes_the_place_of_what_is_reported_at_the_start(tmp_path: Path) -> None:
+async def test_an_extension_header_replaces_the_startup_lines(tmp_path: Path) -> None:
     app_fixture = extended(tmp_path, SHOWING, rows=20)
     app_fixture.lines = ("pi 1.0 · /help for commands",)
     async with app_fixture.running():
@@ -77,7 +77,7 @@ async def test_a_header_takes_the_place_of_what_is_reported_at_the_start(tmp_pat
         await app_fixture.sees("/help for commands")
 
 
-async def test_a_status_is_drawn_by_the_view_of_its_key(tmp_path: Path) -> None:
+async def test_a_status_is_rendered_by_the_view_registered_for_its_key(tmp_path: Path) -> None:
     source = """
     pi.add_view("status", "plan", lambda text, options, theme: f"[{text}]")
     pi.on("session_start", lambda event, ctx: ctx.ui.set_status("plan", "planning"))
@@ -86,7 +86,7 @@ async def test_a_status_is_drawn_by_the_view_of_its_key(tmp_path: Path) -> None:
         await app_fixture.sees("[planning]")
 
 
-async def test_a_line_below_the_footer_is_painted_alone(tmp_path: Path) -> None:
+async def test_a_changed_footer_line_repaints_only_itself(tmp_path: Path) -> None:
     async with extended(tmp_path, SHOWING, rows=20).running() as app_fixture:
         await app_fixture.sees("line 3")
         await app_fixture.quiet()
@@ -97,7 +97,7 @@ async def test_a_line_below_the_footer_is_painted_alone(tmp_path: Path) -> None:
         assert "write it" not in app_fixture.written[written:]
 
 
-async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None:
+async def test_extension_footer_lines_are_hidden_on_a_low_screen(tmp_path: Path) -> None:
     source = """
     class Line:
         def render(self, width):
@@ -117,7 +117,7 @@ async def test_a_low_screen_keeps_only_the_footer_itself(tmp_path: Path) -> None
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_another_session_begins_with_nothing_of_the_one_before(tmp_path: Path) -> None:
+async def test_a_new_session_removes_the_rows_of_extensions(tmp_path: Path) -> None:
     source = SHOWING.replace('@pi.on("session_start")', '@pi.command("show")').replace(
         "def show(event", "async def show(args"
     )
@@ -131,7 +131,7 @@ async def test_another_session_begins_with_nothing_of_the_one_before(tmp_path: P
         assert app_fixture.written.rindex("π - ") > app_fixture.written.rindex("my window")
 
 
-async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
+async def test_an_extension_can_replace_and_restore_the_footer(
     tmp_path: Path,
 ) -> None:
     source = """
@@ -160,7 +160,7 @@ async def test_a_footer_of_an_extension_stands_in_the_place_of_the_usual_one(
         assert "80 columns" not in app_fixture.screen
 
 
-async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path) -> None:
+async def test_a_component_whose_render_raises_is_reported_once(tmp_path: Path) -> None:
     source = """
     class Broken:
         def render(self, width):
@@ -180,7 +180,7 @@ async def test_a_component_that_cannot_be_drawn_is_reported_once(tmp_path: Path)
         assert app_fixture.screen.count("no rows") == 2  # the widget, and the line
 
 
-async def test_lines_of_a_widget_cannot_command_the_terminal(tmp_path: Path) -> None:
+async def test_widgets_and_statuses_cannot_send_control_sequences(tmp_path: Path) -> None:
     source = """
     @pi.on("session_start")
     def show(event, ctx):
@@ -193,7 +193,7 @@ async def test_lines_of_a_widget_cannot_command_the_terminal(tmp_path: Path) -> 
         assert "owned" not in app_fixture.written
 
 
-async def test_facts_are_reported_to_other_extensions(tmp_path: Path) -> None:
+async def test_facts_set_by_an_extension_can_be_read(tmp_path: Path) -> None:
     source = """
     pi.on("session_start", lambda event, ctx: ctx.ui.set_fact("sandbox", "strict"))
     pi.command("facts")(lambda args, ctx: ctx.ui.notify(f"Facts: {dict(ctx.ui.facts)}"))
@@ -203,7 +203,7 @@ async def test_facts_are_reported_to_other_extensions(tmp_path: Path) -> None:
         await app_fixture.sees("Facts: {'sandbox': 'strict'}")
 
 
-async def test_an_extension_says_how_work_is_shown(tmp_path: Path) -> None:
+async def test_an_extension_configures_the_working_indicator(tmp_path: Path) -> None:
     source = """
     @pi.on("session_start")
     def start(event, ctx):
@@ -226,7 +226,7 @@ async def test_an_extension_says_how_work_is_shown(tmp_path: Path) -> None:
         await app_fixture.sees("Done.")
 
 
-async def test_an_extension_folds_and_unfolds_and_names_hidden_thoughts(tmp_path: Path) -> None:
+async def test_an_extension_expands_tools_and_labels_hidden_thoughts(tmp_path: Path) -> None:
     source = """
     @pi.command("open")
     async def open(args, ctx):
@@ -267,7 +267,7 @@ async def test_an_extension_chooses_a_theme(tmp_path: Path) -> None:
         assert app_fixture.session.settings.values.theme == "light"
 
 
-async def test_the_whole_screen_has_the_same_places(tmp_path: Path) -> None:
+async def test_extension_rows_and_input_listeners_work_in_fullscreen_mode(tmp_path: Path) -> None:
     source = """
     class Line:
         def render(self, width):
@@ -285,11 +285,11 @@ async def test_the_whole_screen_has_the_same_places(tmp_path: Path) -> None:
     async with app_fixture.running():
         await app_fixture.until(lambda: app_fixture.screen.count("line 3") == 2)
         assert app_fixture.screen.rindex("a widget") < app_fixture.screen.rindex("line 3")
-        app_fixture.type("\x1b[5~")  # a key that scrolls is heard, too
+        app_fixture.type("\x1b[5~")  # listeners also receive keys that scroll
         await app_fixture.sees(r"heard '\x1b[5~'")
 
 
-async def test_why_a_strategy_did_not_compact_is_shown_with_why_no_summary_did(
+async def test_a_failed_compaction_shows_the_reasons_of_strategy_and_summary(
     tmp_path: Path,
 ) -> None:
     picky = """

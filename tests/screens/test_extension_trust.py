@@ -1,4 +1,4 @@
-"""Extensions that decide about trust before anything of the project is read."""
+"""Extensions that decide about trust before any file of the project is read."""
 
 from __future__ import annotations
 

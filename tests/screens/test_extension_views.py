@@ -58,7 +58,7 @@ async def test_an_extension_draws_its_messages_and_entries(tmp_path: Path) -> No
         check("extension-views", app_fixture.screen)
 
 
-async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path: Path) -> None:
+async def test_entries_of_an_extension_keep_their_position_after_a_reload(tmp_path: Path) -> None:
     steps = (says("First answer."), says("Second answer."))
     app_fixture = extended(tmp_path, NOTES, *steps, rows=40)
     async with app_fixture.running():
@@ -74,7 +74,9 @@ async def test_entries_of_an_extension_are_drawn_again_where_they_were(tmp_path:
         assert places == sorted(places)
 
 
-async def test_a_view_that_fails_is_reported_once_and_the_usual_one_draws(tmp_path: Path) -> None:
+async def test_a_view_that_raises_is_reported_once_and_the_default_view_is_used(
+    tmp_path: Path,
+) -> None:
     async with extended(tmp_path, NOTES, rows=40).running() as app_fixture:
         app_fixture.send("/note bad")
         await app_fixture.sees("cannot draw this")
@@ -108,7 +110,7 @@ async def test_an_extension_draws_its_tools(tmp_path: Path) -> None:
         await app_fixture.sees("done: four")
 
 
-async def test_a_tool_whose_view_fails_is_drawn_as_any_other(tmp_path: Path) -> None:
+async def test_a_tool_whose_view_raises_is_rendered_by_the_default_view(tmp_path: Path) -> None:
     steps = (calls("dice", sides=0), says("Done."))
     async with extended(tmp_path, TOOL, *steps, rows=40).running() as app_fixture:
         app_fixture.send("go")
@@ -142,7 +144,7 @@ async def test_a_view_is_imported_when_it_is_first_drawn(tmp_path: Path) -> None
         sys.modules.pop("late_views_of_a_story", None)
 
 
-async def test_an_extension_changes_markdown_before_it_is_drawn(tmp_path: Path) -> None:
+async def test_an_extension_transforms_markdown_before_it_is_rendered(tmp_path: Path) -> None:
     source = """
     def transform(text, about):
         assert about["available_width"] == 80
@@ -158,7 +160,7 @@ async def test_an_extension_changes_markdown_before_it_is_drawn(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("lines", [1, 100])
-async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
+async def test_markdown_is_transformed_again_when_the_answer_is_complete(
     tmp_path: Path, lines: int
 ) -> None:
     source = """
@@ -178,7 +180,7 @@ async def test_markdown_is_changed_once_more_when_the_answer_is_complete(
 
 
 @pytest.mark.behaviour("stale-handles-raise")
-async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path: Path) -> None:
+async def test_reloading_replaces_everything_that_the_extension_registered(tmp_path: Path) -> None:
     source = """
     pi.on("session_start", lambda event, ctx: ctx.ui.set_widget("w", ["the first version"]))
     pi.register_message_renderer("note", lambda message, options, theme: "first note")
@@ -206,7 +208,7 @@ async def test_reloading_brings_what_the_file_says_now_and_nothing_else(tmp_path
         assert "first" not in app_fixture.screen
 
 
-async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_path: Path) -> None:
+async def test_the_screen_shows_a_new_session_started_by_an_extension(tmp_path: Path) -> None:
     source = """
     @pi.command("fresh")
     async def fresh(args, ctx):
@@ -223,7 +225,7 @@ async def test_an_extension_begins_another_session_and_the_screen_follows(tmp_pa
 
 
 @pytest.mark.behaviour("extensions-load-once")
-async def test_what_is_said_when_a_session_starts_appears_once(tmp_path: Path) -> None:
+async def test_messages_and_notices_sent_at_session_start_appear_once(tmp_path: Path) -> None:
     source = """
     @pi.on("session_start")
     async def start(event, ctx):

@@ -41,7 +41,7 @@ async def test_the_transcript_scrolls_above_the_editor(tmp_path: Path) -> None:
         assert app_fixture.terminal.is_alternate
 
 
-async def test_who_says_something_sees_the_end_again(tmp_path: Path) -> None:
+async def test_sending_a_message_or_command_scrolls_to_the_end(tmp_path: Path) -> None:
     app_fixture = fullscreen(tmp_path)
     async with app_fixture.running():
         app_fixture.send("list")
@@ -54,7 +54,7 @@ async def test_who_says_something_sees_the_end_again(tmp_path: Path) -> None:
         await app_fixture.sees("Short.")
 
 
-async def test_a_search_goes_to_what_is_looked_for(tmp_path: Path) -> None:
+async def test_a_search_scrolls_to_the_match(tmp_path: Path) -> None:
     app_fixture = fullscreen(tmp_path)
     async with app_fixture.running():
         app_fixture.send("list")
@@ -68,7 +68,7 @@ async def test_a_search_goes_to_what_is_looked_for(tmp_path: Path) -> None:
         await app_fixture.loses("Search:")
 
 
-async def test_the_mouse_puts_the_caret_into_the_editor(tmp_path: Path) -> None:
+async def test_a_mouse_click_moves_the_caret_in_the_editor(tmp_path: Path) -> None:
     app_fixture = fullscreen(tmp_path)
     async with app_fixture.running():
         app_fixture.type("draft")
@@ -79,7 +79,7 @@ async def test_the_mouse_puts_the_caret_into_the_editor(tmp_path: Path) -> None:
         await app_fixture.sees("dr+aft")
 
 
-async def test_the_transcript_is_on_the_main_screen_afterwards(tmp_path: Path) -> None:
+async def test_the_transcript_is_printed_on_the_main_screen_at_exit(tmp_path: Path) -> None:
     app_fixture = fullscreen(tmp_path)
     async with app_fixture.running():
         app_fixture.send("list")
@@ -89,7 +89,9 @@ async def test_the_transcript_is_on_the_main_screen_afterwards(tmp_path: Path) -
     assert "item 59" in app_fixture.tape
 
 
-async def test_only_a_hint_is_left_for_who_wants_that(tmp_path: Path) -> None:
+async def test_the_transcript_is_not_printed_at_exit_with_the_resume_hint_setting(
+    tmp_path: Path,
+) -> None:
     app_fixture = fullscreen(tmp_path, fullscreenExitOutput="resume-hint")
     async with app_fixture.running():
         app_fixture.send("list")
@@ -97,7 +99,7 @@ async def test_only_a_hint_is_left_for_who_wants_that(tmp_path: Path) -> None:
     assert "item" not in app_fixture.tape
 
 
-async def test_a_reader_keeps_their_place_when_everything_is_unfolded(tmp_path: Path) -> None:
+async def test_the_visible_rows_are_unchanged_when_tool_output_is_expanded(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="seq 100 140"), says(LINES), rows=20)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"tuiMode": "fullscreen"}')
     async with app_fixture.running():

@@ -61,7 +61,7 @@ LINE = "is blocking in {}. Ctrl+C stops it."
         keep=1,
     ),
 )
-def test_ctrl_c_ends_a_handler_that_never_returns_and_the_session_goes_on(
+def test_ctrl_c_interrupts_a_handler_that_never_returns_and_the_session_continues(
     tmp_path: Path, text: str, function: str, key: str
 ) -> None:
     cli = Program.below(tmp_path)

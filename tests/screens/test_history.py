@@ -1,4 +1,4 @@
-"""What stays of a conversation in the scrollback: each block once, and as it ended."""
+"""The scrollback contains each block of a conversation once, in its final form."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.modes.interactive.app_fixture import AppFixture
 
 
 def low(tmp_path: Path, *steps: Step) -> AppFixture:
-    """The application in a window in which hardly a block fits."""
+    """Return an application in a window that is lower than most blocks."""
     return AppFixture(tmp_path, *steps, says("Done."), columns=60, rows=12)
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
+async def test_a_failed_edit_does_not_leave_its_replacement_text_in_the_transcript(
     tmp_path: Path,
 ) -> None:
     edits = [{"oldText": "preview\n" * 9, "newText": "other"}]
@@ -29,13 +29,13 @@ async def test_what_an_edit_was_going_to_replace_does_not_stay_when_it_failed(
     async with app_fixture.running():
         await app_fixture.asks("go", "Done.")
 
-        assert app_fixture.tape.count("preview") == EDIT_PREVIEW_ROWS  # what it was looking for
+        assert app_fixture.tape.count("preview") == EDIT_PREVIEW_ROWS  # the text to be replaced
         assert "other" not in app_fixture.tape
         assert [row for row in app_fixture.terminal.tape if " edit a.py" in row] == [" ✗ edit a.py"]
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-async def test_a_tall_call_goes_into_the_history_once_and_with_its_end(tmp_path: Path) -> None:
+async def test_a_tall_tool_call_is_committed_once_with_its_complete_output(tmp_path: Path) -> None:
     app_fixture = low(tmp_path, calls("bash", command="seq 101 140; cat gate"))
     gate = app_fixture.gate()
     async with app_fixture.running():
@@ -54,12 +54,12 @@ async def test_a_tall_call_goes_into_the_history_once_and_with_its_end(tmp_path:
 
 
 PANE = {"TMUX": "/tmp/tmux,1,0"}
-"""History cannot be rewritten there."""
+"""A multiplexer, in which history cannot be rewritten."""
 CTRL_O, CTRL_T = "\x0f", "\x14"
 
 
 def rows_below(app_fixture: AppFixture, text: str) -> list[str]:
-    """The rows that follow the last one with a text."""
+    """Return the rows after the last one that contains a text."""
     rows = app_fixture.tape.split("\n")
     last = max(number for number, row in enumerate(rows) if text in row)
     return rows[last + 1 :]
@@ -82,12 +82,12 @@ async def test_going_back_in_the_tree_shows_the_conversation_before_that_point(
 
         assert "one 29" in app_fixture.screen
         assert "two 29" not in app_fixture.screen
-        assert app_fixture.tape.count("two 29") == 1  # what was visible is in history
+        assert app_fixture.tape.count("two 29") == 1  # visible rows were moved into history
         assert rows_below(app_fixture, "── Another branch")[:2] == ["", " one 0"]
 
 
 @pytest.mark.parametrize("key", [CTRL_O, CTRL_T])
-async def test_expanding_in_a_multiplexer_begins_with_a_block_below_a_rule(
+async def test_expanding_in_a_multiplexer_repaints_below_a_rule_from_a_block_start(
     tmp_path: Path, key: str
 ) -> None:
     thought = Thinking(thinking="\n\n".join(f"thought {n}" for n in range(9)))

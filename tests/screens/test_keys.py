@@ -27,7 +27,7 @@ async def test_ctrl_c_clears_the_editor_and_leaves_when_pressed_twice(tmp_path: 
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_ctrl_c_in_an_empty_editor_shows_for_a_moment_that_another_one_exits(
+async def test_ctrl_c_in_an_empty_editor_shows_a_temporary_exit_hint(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path)
@@ -46,7 +46,7 @@ async def test_ctrl_c_in_an_empty_editor_shows_for_a_moment_that_another_one_exi
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_any_other_key_ends_the_hint_that_ctrl_c_exits(tmp_path: Path) -> None:
+async def test_any_other_key_removes_the_exit_hint(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type(CTRL_C)
@@ -80,7 +80,7 @@ async def test_ctrl_c_in_an_empty_editor_interrupts_the_run_and_then_exits(tmp_p
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_ctrl_c_after_an_interruption_clears_what_returned_to_the_editor(
+async def test_ctrl_c_after_an_interruption_clears_the_restored_messages(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Never said."))
@@ -94,13 +94,13 @@ async def test_ctrl_c_after_an_interruption_clears_what_returned_to_the_editor(
         app_fixture.type(CTRL_C)
         await app_fixture.sees("aborted")
         await app_fixture.until(lambda: "\nand be quick\n" in app_fixture.screen)
-        await app_fixture.loses("again to exit")  # it would clear what returned
+        await app_fixture.loses("again to exit")  # Ctrl+C would clear the restored message instead
         app_fixture.type(CTRL_C)
         await app_fixture.until(lambda: "\nand be quick\n" not in app_fixture.screen)
         assert not app_fixture.app.has_ended
 
 
-async def test_ctrl_c_clears_the_text_although_suggestions_are_open(tmp_path: Path) -> None:
+async def test_ctrl_c_clears_the_text_while_suggestions_are_open(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("/mo")
@@ -112,7 +112,7 @@ async def test_ctrl_c_clears_the_text_although_suggestions_are_open(tmp_path: Pa
         await app_fixture.until(lambda: "\nhello\n" in app_fixture.screen)
 
 
-async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
+async def test_text_cleared_by_ctrl_c_is_in_the_prompt_history(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("something")
@@ -123,7 +123,7 @@ async def test_what_ctrl_c_cleared_is_found_with_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("ctrl-d-deletes-forward")
-async def test_ctrl_d_deletes_forward_and_leaves_only_an_empty_editor(tmp_path: Path) -> None:
+async def test_ctrl_d_deletes_forward_and_exits_only_from_an_empty_editor(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("xy")
@@ -136,7 +136,9 @@ async def test_ctrl_d_deletes_forward_and_leaves_only_an_empty_editor(tmp_path: 
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_escape_stops_the_agent_and_gives_queued_messages_back(tmp_path: Path) -> None:
+async def test_escape_stops_the_agent_and_returns_queued_messages_to_the_editor(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Never said."))
     app_fixture.gate()
     async with app_fixture.running():
@@ -167,7 +169,9 @@ async def test_a_message_sent_while_the_agent_works_steers_it(tmp_path: Path) ->
         assert "Steering:" not in app_fixture.screen
 
 
-async def test_alt_enter_queues_a_follow_up_and_alt_up_takes_it_back(tmp_path: Path) -> None:
+async def test_alt_enter_queues_a_follow_up_and_alt_up_returns_it_to_the_editor(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="cat gate"), says("Done."))
     gate = app_fixture.gate()
     async with app_fixture.running():
@@ -183,7 +187,7 @@ async def test_alt_enter_queues_a_follow_up_and_alt_up_takes_it_back(tmp_path: P
         await app_fixture.sees("Done.")
 
 
-async def test_alt_enter_sends_what_nothing_has_to_wait_for_and_ends_notices(
+async def test_alt_enter_sends_the_message_immediately_if_the_agent_is_idle(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
@@ -215,7 +219,7 @@ async def test_escape_closes_suggestions_before_anything_else(tmp_path: Path) ->
         await app_fixture.until(lambda: "\n/\n" in app_fixture.screen)
 
 
-async def test_shift_tab_changes_how_much_the_model_thinks(tmp_path: Path) -> None:
+async def test_shift_tab_changes_the_thinking_level(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         await app_fixture.sees("faux • medium")
@@ -224,7 +228,7 @@ async def test_shift_tab_changes_how_much_the_model_thinks(tmp_path: Path) -> No
         await app_fixture.sees("Thinking: high")
 
 
-async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
+async def test_ctrl_p_reports_that_there_is_only_one_model(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         await app_fixture.sees("(faux) faux")
@@ -234,7 +238,7 @@ async def test_ctrl_p_without_another_model_reports_it(tmp_path: Path) -> None:
         )
 
 
-async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: Path) -> None:
+async def test_ctrl_z_suspends_and_the_screen_is_restored(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("a draft")
@@ -245,7 +249,7 @@ async def test_ctrl_z_gives_the_terminal_back_and_the_screen_returns(tmp_path: P
 
 
 @pytest.mark.behaviour("external-editor")
-async def test_the_external_editor_gets_the_terminal_whole_and_the_screen_comes_back(
+async def test_the_terminal_is_released_for_the_external_editor_and_restored_after_it(
     tmp_path: Path,
 ) -> None:
     script = tmp_path / "editor.py"
@@ -269,7 +273,7 @@ async def test_the_external_editor_gets_the_terminal_whole_and_the_screen_comes_
         assert restored.count("\x1b[?2004h") == 2
 
 
-async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
+async def test_an_external_editor_that_fails_leaves_the_text_unchanged(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"externalEditor": "false"}')
     async with app_fixture.running():
@@ -279,14 +283,14 @@ async def test_an_editor_that_fails_changes_nothing(tmp_path: Path) -> None:
         await app_fixture.sees("\nwritten here\n")
 
 
-async def test_a_terminal_that_vanishes_ends_the_application(tmp_path: Path) -> None:
+async def test_a_disconnected_terminal_ends_the_application(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.terminal.vanish()
         await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_a_key_draws_the_screen_again(tmp_path: Path) -> None:
+async def test_the_redraw_key_repaints_the_screen(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
     async with app_fixture.running():
         await app_fixture.asks("Are you there?", "Yes.")
@@ -297,7 +301,7 @@ async def test_a_key_draws_the_screen_again(tmp_path: Path) -> None:
         assert app_fixture.tape.count("Are you there?") == 1
 
 
-async def test_a_key_copies_the_prompt_or_the_last_one(tmp_path: Path) -> None:
+async def test_the_copy_key_copies_the_draft_or_the_last_prompt(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
     async with app_fixture.running():
         app_fixture.type(ALT_X)
@@ -312,7 +316,9 @@ async def test_a_key_copies_the_prompt_or_the_last_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("program", "marks"), [("vscode", 2), ("Apple_Terminal", 0)])
-async def test_terminals_can_jump_to_prompts(tmp_path: Path, program: str, marks: int) -> None:
+async def test_prompts_are_marked_for_terminals_that_support_prompt_marks(
+    tmp_path: Path, program: str, marks: int
+) -> None:
     environ = {"TERM_PROGRAM": program}
     app_fixture = AppFixture(tmp_path, says("Yes."), says("No."), environ=environ, rows=40)
     async with app_fixture.running():
@@ -322,5 +328,5 @@ async def test_terminals_can_jump_to_prompts(tmp_path: Path, program: str, marks
 
 
 def copied(text: str) -> str:
-    """Makes the terminal copy a text."""
+    """Return the start of the sequence that makes the terminal copy a text."""
     return f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}"

@@ -14,7 +14,7 @@ from tests.screens.terminal_user import needs_pty, terminal_user
 pytestmark = [pytest.mark.slow, needs_pty]
 
 
-def test_what_of_the_packages_is_used_is_chosen_on_the_screen(tmp_path: Path) -> None:
+def test_resources_of_packages_can_be_disabled_on_the_config_screen(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     package = make_package(tmp_path / "tips", "prompts/a.md prompts/b.md extensions/c.ts")
     settings = cli.write("settings.json", json.dumps({"packages": [str(package)]}))

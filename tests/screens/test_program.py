@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, needs_pty]
 
 
 @pytest.mark.behaviour("early-keys-are-kept")
-def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
+def test_a_line_typed_before_the_start_is_submitted(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, typed="!!echo $((40 + 2)) is it\r") as ada:
         ada.sees("   42 is it")
         assert ada.leaves() == 0
@@ -32,7 +32,7 @@ def test_what_was_typed_before_the_program_came_is_sent(tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.behaviour("early-keys-are-kept")
-def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Path) -> None:
+def test_an_incomplete_line_typed_before_the_start_is_in_the_editor(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, typed="half a thou") as ada:
         ada.sees("(demo) tour")
         ada.types("ght")
@@ -40,7 +40,9 @@ def test_half_a_line_typed_before_the_program_came_is_in_the_editor(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
-def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, rows: int) -> None:
+def test_every_part_of_a_conversation_is_shown_once_at_every_size(
+    tmp_path: Path, columns: int, rows: int
+) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, columns=columns, rows=rows) as ada:
         ada.sees("(demo) tour" if columns > 60 else "tour")
         ada.types("hello\r")
@@ -52,7 +54,7 @@ def test_a_conversation_reads_well_at_every_size(tmp_path: Path, columns: int, r
 
 
 @pytest.mark.full
-def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
+def test_the_tui_mode_option_enables_the_alternate_screen(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, "--tui-mode", "fullscreen") as ada:
         ada.sees("(demo) tour")
         assert ada.terminal.is_alternate
@@ -61,7 +63,7 @@ def test_the_whole_screen_is_taken_for_who_asks_for_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path) -> None:
+def test_the_tui_mode_option_wins_over_the_setting(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     cli.write("settings.json", '{"tuiMode": "fullscreen"}')
     with terminal_user(cli, *TOUR, "--tui-mode", "regular") as ada:
@@ -71,7 +73,7 @@ def test_the_command_line_wins_over_a_setting_of_the_whole_screen(tmp_path: Path
 
 
 @pytest.mark.full
-def test_a_resize_replays_everything_once(tmp_path: Path) -> None:
+def test_every_part_of_a_conversation_is_shown_once_after_a_resize(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, columns=80, rows=24) as ada:
         ada.sees("(demo) tour")
         ada.types("hello\r")
@@ -101,7 +103,7 @@ def test_a_draft_survives_when_the_program_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None:
+def test_processes_started_by_the_user_end_with_the_program(tmp_path: Path) -> None:
     cli = Program.below(tmp_path)
     with terminal_user(cli, *TOUR) as ada:
         ada.sees("(demo) tour")
@@ -111,7 +113,7 @@ def test_what_the_user_has_started_ends_with_the_program(tmp_path: Path) -> None
     until(lambda: not alive(number_in(cli.cwd / "pid")))
 
 
-async def test_what_the_agent_has_started_ends_with_the_program(tmp_path: Path) -> None:
+async def test_processes_started_by_the_agent_end_with_the_program(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("bash", command="sleep 1000 & echo $! > pid; wait"))
     pid = app_fixture.fixture.cwd / "pid"
     async with app_fixture.running():
@@ -125,13 +127,13 @@ def drafts(cli: Program) -> list[Path]:
 
 
 def number_in(path: Path) -> int:
-    """A number that a command has written; zero while it has not."""
+    """Return the number in a file; zero if it does not exist yet."""
     text = path.read_text().strip() if path.exists() else ""
     return int(text or 0)
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that no one shows of."""
+    """Wait until a condition holds that is not visible on the screen."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while not happened():
         assert time.monotonic() < end
@@ -139,11 +141,11 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 @pytest.mark.full
-def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
+def test_environment_variables_of_the_screen_take_effect(tmp_path: Path) -> None:
     written = tmp_path / "written"
     cli = Program.below(
         tmp_path,
-        KITTY_WINDOW_ID="1",  # synchronized output, and pictures as Kitty takes them
+        KITTY_WINDOW_ID="1",  # enables synchronized output and Kitty pictures
         PI_NO_SYNC_OUTPUT="please",
         PI_FORCE_IMAGE_PROTOCOL="iterm",
         PI_DEBUG_REDRAW="1",
@@ -176,7 +178,7 @@ def test_variables_of_the_screen_reach_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_budget_refuses_a_prompt_below_it_and_says_why_once(tmp_path: Path) -> None:
+def test_a_spent_budget_rejects_the_prompt_and_reports_the_reason_once(tmp_path: Path) -> None:
     with terminal_user(Program.below(tmp_path), *TOUR, rows=60) as ada:
         ada.sees("(demo) tour")
         ada.types("/timebox turns:1\r")

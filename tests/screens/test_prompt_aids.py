@@ -1,4 +1,4 @@
-"""The search in earlier prompts, the help, and what an empty editor shows."""
+"""The search in earlier prompts, the help, and the placeholder of an empty editor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CTRL_R, CTRL_C, ESCAPE, ENTER, DOWN = "\x12", "\x03", "\x1b", "\r", "\x1b[B"
 PLACEHOLDER = "Ask anything, @file, !command, / for commands"
 
 
-async def test_an_empty_editor_shows_what_can_be_typed(tmp_path: Path) -> None:
+async def test_an_empty_editor_shows_a_placeholder(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, columns=60, rows=12)
     async with app_fixture.running():
         await app_fixture.sees(PLACEHOLDER)
@@ -23,7 +23,7 @@ async def test_an_empty_editor_shows_what_can_be_typed(tmp_path: Path) -> None:
         await app_fixture.sees(PLACEHOLDER)
 
 
-async def test_a_command_of_the_user_is_labelled(tmp_path: Path) -> None:
+async def test_a_shell_command_is_labelled_in_the_border(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.type("!ls")
@@ -58,7 +58,7 @@ async def test_ctrl_r_searches_the_prompts_of_this_and_of_earlier_sessions(tmp_p
         assert "Search earlier" not in app_fixture.screen
 
 
-async def test_ctrl_r_begins_with_what_is_written_and_escape_leaves_it(tmp_path: Path) -> None:
+async def test_ctrl_r_searches_for_the_draft_and_escape_keeps_it(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Yes."))
     async with app_fixture.running():
         await app_fixture.asks("mend the engine", "Yes.")

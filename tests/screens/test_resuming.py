@@ -1,4 +1,4 @@
-"""A session that is opened again looks as it did when it was left."""
+"""A resumed session looks the same as before."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ TOOLS = Reply(
 async def conversation(
     tmp_path: Path, width: int, *steps: Step, expanded: bool, strategy: str = ""
 ) -> list[list[str]]:
-    """What there is to read after a prompt was answered, and after it was opened again."""
+    """Return the rows after a prompt was answered, and those after the session was resumed."""
     first = AppFixture(tmp_path, *steps, columns=width)
     first.fixture.write("project/a.txt", "one\r\ntwo\t日本\r\nthree\r\n")
     tapes = [await _played(first, "go", strategy, expanded=expanded)]
@@ -170,7 +170,7 @@ async def _played(
 
 @pytest.mark.parametrize("width", sampled([40, 80], keep=1))
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_looks_the_same_as_it_came_and_when_it_is_resumed(
+async def test_an_answer_looks_the_same_after_resuming(
     tmp_path: Path, name: str, width: int
 ) -> None:
     came, resumed = await conversation(tmp_path, width, ANSWERS[name], expanded=False)
@@ -180,16 +180,16 @@ async def test_an_answer_looks_the_same_as_it_came_and_when_it_is_resumed(
 
 
 @pytest.mark.parametrize("expanded", [False, True])
-async def test_tools_look_the_same_as_they_ran_and_when_they_are_resumed(
-    tmp_path: Path, *, expanded: bool
-) -> None:
+async def test_tool_calls_look_the_same_after_resuming(tmp_path: Path, *, expanded: bool) -> None:
     came, resumed = await conversation(tmp_path, 80, TOOLS, says("Done."), expanded=expanded)
 
     assert len(came) > 40
     assert resumed == came
 
 
-async def test_large_results_that_were_left_out_stay_above_the_divider(tmp_path: Path) -> None:
+async def test_large_results_removed_by_compaction_are_shown_above_the_divider(
+    tmp_path: Path,
+) -> None:
     wide = "output " * 20
     large = [call("bash", command=f"yes '{n} {wide}' | head -n 330") for n in range(6)]
     full = Reply(blocks=(Text(text="Done."),), usage=Usage(input=80_000, output=5))

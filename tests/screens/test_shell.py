@@ -12,7 +12,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 CTRL_O, CTRL_T, ESCAPE = "\x0f", "\x14", "\x1b"
 
 
-async def test_a_command_behind_an_exclamation_mark_runs_and_is_kept(tmp_path: Path) -> None:
+async def test_a_command_after_an_exclamation_mark_runs_and_is_stored(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         app_fixture.send("!echo hello; exit 2")
@@ -24,7 +24,7 @@ async def test_a_command_behind_an_exclamation_mark_runs_and_is_kept(tmp_path: P
         await app_fixture.until(lambda: "bashExecution" in kinds(session))
 
 
-async def test_the_border_shows_that_a_command_is_being_written(tmp_path: Path) -> None:
+async def test_the_border_changes_its_colour_while_a_command_is_typed(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         await app_fixture.sees("(faux) faux")
@@ -69,7 +69,7 @@ async def test_folding_does_not_clear_the_live_output_of_a_tool(tmp_path: Path) 
         await app_fixture.sees("   the rest")
 
 
-async def test_escape_ends_a_command_that_runs(tmp_path: Path) -> None:
+async def test_escape_cancels_a_running_command(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.gate()
     async with app_fixture.running():
@@ -94,7 +94,7 @@ async def test_a_command_runs_beside_the_agent(tmp_path: Path) -> None:
         await app_fixture.sees("Done.")
 
 
-async def test_colours_of_a_command_stay_on_the_screen_and_nowhere_else(tmp_path: Path) -> None:
+async def test_colours_of_a_command_are_shown_and_not_stored(tmp_path: Path) -> None:
     async with AppFixture(tmp_path).running() as app_fixture:
         app_fixture.send("!printf '\\033[31mred\\033[0m plain\\n'; exit 3")
         await app_fixture.sees("   exit 3")

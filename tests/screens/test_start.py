@@ -16,7 +16,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.snapshots import check
 
 
-async def test_the_first_frame_has_an_editor_before_the_session_is_there(tmp_path: Path) -> None:
+async def test_the_first_frame_shows_the_editor_before_the_session_is_open(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     opened = app_fixture.held_back()
     async with app_fixture.starting():
@@ -42,7 +42,7 @@ async def test_a_command_sent_while_the_session_opens_is_run_and_shown(tmp_path:
 
 
 @pytest.mark.behaviour("early-keys-are-kept")
-async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -> None:
+async def test_keys_typed_before_the_session_is_open_are_kept(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says("Hello to you."))
     opened = app_fixture.held_back()
     async with app_fixture.starting():
@@ -56,7 +56,7 @@ async def test_keys_typed_before_the_session_is_there_are_kept(tmp_path: Path) -
 
 
 @pytest.mark.behaviour("early-keys-are-kept")
-async def test_keys_of_a_message_do_not_answer_whether_a_project_is_trusted(
+async def test_the_trust_dialog_waits_until_the_user_stops_typing(
     tmp_path: Path,
 ) -> None:
     app_fixture = AppFixture(tmp_path, says("Hello to you."))
@@ -112,14 +112,14 @@ async def test_type_ahead_does_not_trust_a_project(tmp_path: Path) -> None:
     assert answers == [TrustChoice(trusted=True, directory=folder, remember=False)]
 
 
-async def test_what_was_loaded_is_reported_in_a_line(tmp_path: Path) -> None:
+async def test_loaded_resources_are_reported_in_a_line(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.lines = ("pi 1.0 · AGENTS.md · 2 skills",)
     async with app_fixture.running():
         await app_fixture.sees("pi 1.0 · AGENTS.md · 2 skills")
 
 
-async def test_a_quiet_start_shows_nothing(tmp_path: Path) -> None:
+async def test_a_quiet_start_hides_the_startup_lines(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"quietStartup": true}')
     app_fixture.lines = ("pi 1.0",)
@@ -149,7 +149,7 @@ async def test_a_session_that_cannot_be_opened_ends_the_application(tmp_path: Pa
             await app_fixture.until(lambda: app_fixture.app.has_ended)
 
 
-async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path) -> None:
+async def test_the_window_title_contains_the_folder_and_the_session_name(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         await app_fixture.until(lambda: app_fixture.terminal.title == "π - project")
@@ -159,7 +159,7 @@ async def test_the_window_is_named_by_the_folder_and_the_session(tmp_path: Path)
         await app_fixture.sees("~/project • Tidy up")
 
 
-async def test_the_end_shows_how_to_come_back(tmp_path: Path) -> None:
+async def test_the_exit_hint_shows_how_to_resume_the_session(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         pass
@@ -168,7 +168,7 @@ async def test_the_end_shows_how_to_come_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("keyboard-protocol-from-replies")
-async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path) -> None:
+async def test_the_keyboard_protocol_follows_the_replies_of_the_terminal(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, replies=False)
     async with app_fixture.running():
         written = "".join(app_fixture.terminal.output)
@@ -181,7 +181,7 @@ async def test_the_keyboard_is_spoken_to_as_the_terminal_answers(tmp_path: Path)
         assert app_fixture.screen.count("─" * 80) == 2
 
 
-async def test_a_welcome_that_fails_is_reported_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_failing_welcome_is_reported_and_the_session_continues(tmp_path: Path) -> None:
     async def welcome(ui: Ui) -> None:
         raise PiError("No one answers.", hint="Try again later.")
 

@@ -10,7 +10,7 @@ from tests.screens.long_answer import NUMBER, long_answer
 
 
 def reached(app_fixture: AppFixture, number: int) -> bool:
-    """Whether the answer on the screen has come so far."""
+    """Return whether the screen shows this line of the answer or a later one."""
     return any(int(found) >= number for found in NUMBER.findall(app_fixture.screen))
 
 
@@ -30,7 +30,9 @@ async def test_a_long_answer_is_in_the_history_exactly_once_and_in_order(tmp_pat
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
-async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_path: Path) -> None:
+async def test_a_resize_in_a_multiplexer_neither_loses_rows_nor_erases_the_scrollback(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(
         tmp_path, says(long_answer(3000)), columns=60, rows=20, environ={"TMUX": "/tmp/tmux,1,0"}
     )
@@ -40,7 +42,7 @@ async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_pa
         app_fixture.terminal.resize(50, 20)
         await app_fixture.sees("#2999")
         await app_fixture.rests()
-        # Rows that a resize moves into history are known for tmux, see test_tmux; others differ.
+        # Which rows a resize moves into history is known only for tmux (see test_tmux).
         seen = dict.fromkeys(NUMBER.findall(app_fixture.tape))
         assert list(seen) == [f"{number:04}" for number in range(3000)]
         assert "\x1b[3J" not in "".join(app_fixture.terminal.output)
@@ -48,7 +50,7 @@ async def test_in_a_multiplexer_a_resize_loses_nothing_and_clears_nothing(tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.behaviour("scrollback-is-never-erased")
-async def test_a_reader_who_scrolled_up_stays_where_they_are(tmp_path: Path) -> None:
+async def test_streaming_does_not_move_the_view_of_a_user_who_scrolled_up(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says(long_answer(600)), columns=60, rows=20)
     async with app_fixture.running():
         app_fixture.send("go")
@@ -80,7 +82,7 @@ async def test_a_big_diff_does_not_write_the_history_again(tmp_path: Path) -> No
         assert "\x1b[3J" not in "".join(app_fixture.terminal.output)
 
 
-async def test_what_goes_wrong_meanwhile_is_reported_below_the_answer(tmp_path: Path) -> None:
+async def test_an_error_during_streaming_is_reported_below_the_answer(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, says(long_answer(300)), columns=60, rows=20)
     async with app_fixture.running():
         app_fixture.send("go")

@@ -1,7 +1,7 @@
-"""One hostile string as every name that is shown: no terminal obeys anything in it.
+"""One hostile string is used as every name that is shown; no control sequence in it takes effect.
 
-The screen of these plays is strict: a row that a component should have sanitised raises. What
-cannot be told apart there, a style of a stranger, is looked for in what the terminal was sent.
+The screen is strict: a row that a component should have sanitised raises. Styles are allowed there,
+so hostile styles are searched for in the output that the terminal received.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from tests.stories.taint import HOSTILE, LOOT, offences
 
 CTRL_C, ESCAPE, DOWN, TAB = "\x03", "\x1b", "\x1b[B", "\t"
 PASTED = f"\x1b[200~{HOSTILE.replace(chr(27), '').replace(LOOT, '')}\x1b[201~"
-"""What a terminal lets through of a paste that has escapes in it."""
+"""The part of a pasted hostile string that a terminal passes on."""
 UNSTYLED = HOSTILE.replace("\x1b[5;31m", "").replace("\x9b5m", "")
-"""For the rows of extensions, which may have styles of their own."""
+"""For the rows of extensions, which may contain styles."""
 SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
-"""For a folder around the others: the folder of their sessions is called after all of them."""
+"""For the parent folder: the name of the session folder contains all folder names and must fit."""
 LEAVES = ("quit", "share")
-"""A command that ends the play, and one that asks GitHub."""
+"""A command that ends the program, and one that sends a request to GitHub."""
 REPLACES = ("new", "clone", "reload", "resume", "fork", "import", "compact")
-"""Commands after which another session or screen is shown; they come last."""
+"""Commands that replace the session or the screen; they are run last."""
 
 EXTENSION = f"""
 from pi.extension import *
@@ -98,7 +98,7 @@ class HostilePlay(FullApp):
 
     @staticmethod
     def write(path: Path, text: str) -> None:
-        """A file, with the folders that it is in."""
+        """Write a file and create its parent folders."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -108,14 +108,14 @@ class HostilePlay(FullApp):
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HostilePlay]:
-        """The application; afterwards the terminal was not made to do anything."""
+        """Run the application, and check that no hostile sequence reached the terminal."""
         async with super().running():
             yield self
         assert "nasty" in self.tape
         assert offences(self.written) == []
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each when all is painted; timers of suggestions are not waited for."""
+        """Press keys and wait for the frame after each, but not for suggestion timers."""
         for key in keys:
             self.type(key)
             for _ in range(5):
@@ -123,7 +123,7 @@ class HostilePlay(FullApp):
             await self.until(lambda: self.app._frame.tui.is_painted)
 
     def hostile_session(self) -> Path:
-        """A copy of the session, with a name and a label that no pi would have written."""
+        """Write a copy of the session with a hostile name and label."""
         assert self.session is not None
         file = self.session.entries.log.file
         assert file is not None
@@ -146,7 +146,9 @@ class HostilePlay(FullApp):
 
 @pytest.mark.behaviour("control-sequences-are-stripped")
 @pytest.mark.parametrize("mode", sampled(["regular", "fullscreen"], keep=1))
-async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
+async def test_hostile_text_in_transcript_and_footer_sends_no_control_sequences(
+    tmp_path: Path, mode: str
+) -> None:
     tools = ("read", "write", "edit", "grep", "find", "ls", HOSTILE)
     usual = {"path": HOSTILE, "pattern": HOSTILE, "content": HOSTILE, HOSTILE: HOSTILE}
     calls = [call(tool, **usual) for tool in tools]
@@ -166,7 +168,7 @@ async def test_transcript_and_footer(tmp_path: Path, mode: str) -> None:
         await hosted.press("\x0f", "\x14", "@", "e", ESCAPE, "/", "e", CTRL_C)
 
 
-async def test_the_question_of_trust(tmp_path: Path) -> None:
+async def test_hostile_names_in_the_trust_dialog_send_no_control_sequences(tmp_path: Path) -> None:
     hosted, answers = HostilePlay(tmp_path), list[TrustChoice | None]()
 
     async def ask(ui: Ui) -> None:
@@ -185,7 +187,9 @@ async def test_the_question_of_trust(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", sampled((5, 1), 1))
-async def test_every_command_and_its_dialog(tmp_path: Path, step: int) -> None:
+async def test_hostile_names_in_commands_and_dialogs_send_no_control_sequences(
+    tmp_path: Path, step: int
+) -> None:
     hosted = HostilePlay(tmp_path, *[says(HOSTILE)] * 20)
     names = [row.name for row in BUILT_IN if row.name not in (*LEAVES, *REPLACES)][::step]
     async with hosted.running():
@@ -201,7 +205,7 @@ async def test_every_command_and_its_dialog(tmp_path: Path, step: int) -> None:
             await hosted.rests()
 
 
-async def test_the_dialogs_of_extensions(tmp_path: Path) -> None:
+async def test_hostile_text_in_extension_dialogs_sends_no_control_sequences(tmp_path: Path) -> None:
     hosted = HostilePlay(tmp_path)
     async with hosted.running():
         hosted.send("/ask")

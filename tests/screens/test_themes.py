@@ -21,7 +21,7 @@ def write_theme(app_fixture: AppFixture, name: str, accent: str) -> Path:
     return app_fixture.fixture.write(f".pi/agent/themes/{name}.json", json.dumps(theme))
 
 
-async def test_a_theme_of_the_user_is_used_and_followed_when_it_changes(tmp_path: Path) -> None:
+async def test_a_user_theme_is_used_and_reloaded_when_its_file_changes(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "mine"}')
     path = write_theme(app_fixture, "mine", "#102030")
@@ -44,7 +44,7 @@ async def test_a_theme_that_does_not_exist_is_reported(tmp_path: Path) -> None:
         await app_fixture.sees('Unknown theme "nothing".')
 
 
-async def test_the_screen_follows_a_terminal_that_turns_light(tmp_path: Path) -> None:
+async def test_the_screen_follows_the_colour_scheme_of_the_terminal(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     async with app_fixture.running():
         await app_fixture.sees("(faux) faux")
@@ -65,7 +65,9 @@ POOR = {
 
 @pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("name", sorted(POOR))
-async def test_few_colours_or_none_are_enough(tmp_path: Path, name: str) -> None:
+async def test_the_screen_matches_its_snapshot_with_few_or_no_colours(
+    tmp_path: Path, name: str
+) -> None:
     steps = (
         Reply(
             blocks=(
@@ -99,7 +101,7 @@ async def test_the_theme_follows_the_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("toggles-redraw-everything")
-async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) -> None:
+async def test_the_transcript_is_redrawn_with_the_new_theme(tmp_path: Path) -> None:
     answers = (calls("bash", command="echo hi"), says("See `this`."))
     async with AppFixture(tmp_path, *answers).running() as app_fixture:
         await app_fixture.asks("Hello", "See this.")
@@ -114,7 +116,7 @@ async def test_what_was_said_before_is_drawn_in_the_new_colours(tmp_path: Path) 
         assert [old == new for old, new in zip(before, after, strict=True)] == [False] * 4
 
 
-async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_path: Path) -> None:
+async def test_a_project_theme_is_used_once_the_session_is_open(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "ours"}')
     path = write_theme(app_fixture, "ours", "#102030")
@@ -127,7 +129,7 @@ async def test_a_theme_of_the_project_is_found_once_the_session_is_there(tmp_pat
         assert "Unknown theme" not in app_fixture.tape
 
 
-async def test_a_theme_of_the_command_line_wins_until_another_is_chosen(tmp_path: Path) -> None:
+async def test_a_command_line_theme_wins_until_the_setting_changes(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "light"}')
     write_theme(app_fixture, "mine", "#102030")

@@ -1,4 +1,4 @@
-"""The real program in tmux, with the tour or a script in place of a model."""
+"""The real program in tmux, with the tour or a scripted model."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ pytestmark = [
 
 
 class OpenPane(Protocol):
-    """Opens a pane of a size; without a script the tour runs in it."""
+    """Opens a pane of a given size that runs a script, by default the tour."""
 
     def __call__(self, columns: int, rows: int, script: str = "") -> Pane: ...
 
 
 class Pane:
-    """A tmux server of our own with one window, in which a script runs."""
+    """A private tmux server with one window that runs a script."""
 
     def __init__(self, cli: Program, columns: int, rows: int, script: str) -> None:
         self._command = [str(TMUX), "-L", f"pi-{uuid.uuid4().hex}", "-f", os.devnull]
@@ -60,7 +60,7 @@ class Pane:
         return done.stdout
 
     def keys(self, *keys: str) -> None:
-        """Press keys, by the names that tmux has for them."""
+        """Press keys, given by their tmux names."""
         self.run("send-keys", *keys)
 
     @property
@@ -70,12 +70,12 @@ class Pane:
 
     @property
     def screen(self) -> str:
-        """What is on the screen."""
+        """The visible rows."""
         return self._rows()
 
     @property
     def history(self) -> str:
-        """What has left the screen, with lines that tmux has wrapped in one piece again."""
+        """The history, with wrapped lines joined."""
         return self._rows("-J", "-S", "-", "-E", "-1")
 
     def _rows(self, *which: str) -> str:
@@ -83,18 +83,18 @@ class Pane:
         return "\n".join(row.rstrip() for row in rows).rstrip("\n")
 
     def sees(self, text: str) -> None:
-        """Wait until a text is there."""
+        """Wait until a text is in history or on the screen."""
         self.until(lambda: text in self.tape)
 
     def until(self, happened: Callable[[], bool]) -> None:
-        """Wait until something has happened."""
+        """Wait until a condition holds."""
         end = time.monotonic() + SECONDS
         while not happened():
             assert time.monotonic() < end, self.tape
-            time.sleep(0.01)  # the program needs the processor, too
+            time.sleep(0.01)  # leaves processor time to the program
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size, and wait until the program has painted itself anew."""
+        """Change the size, and wait until the program has repainted the screen."""
         self.run("resize-window", "-x", str(columns), "-y", str(rows))
 
         def is_painted() -> bool:
@@ -104,7 +104,7 @@ class Pane:
         self.until(is_painted)
 
     def open_gate(self, path: Path) -> None:
-        """Let a command go on that reads a pipe."""
+        """Unblock a command that reads a pipe."""
         fd = -1
 
         def has_reader() -> bool:
@@ -121,7 +121,7 @@ class Pane:
 
 
 def module(*words: str) -> str:
-    """What a shell runs to start a module."""
+    """Return the shell command that runs a module."""
     return shlex.join([sys.executable, "-m", *words])
 
 
@@ -140,7 +140,7 @@ def open_pane(tmp_path: Path) -> Iterator[OpenPane]:
 
 
 @pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (120, 40), (40, 12)], keep=1))
-def test_a_conversation_reads_well_at_every_size(
+def test_every_part_of_a_conversation_is_shown_once_at_every_size(
     open_pane: OpenPane, columns: int, rows: int
 ) -> None:
     pane = open_pane(columns, rows)
@@ -157,13 +157,13 @@ def test_a_conversation_reads_well_at_every_size(
 
 
 @pytest.mark.full
-def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
+def test_a_resize_keeps_the_conversation_complete_and_in_order(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")
     pane.keys("hello", "Enter")
     pane.sees("That was the tour")
     pane.until(lambda: "esc to interrupt" not in pane.tape)
-    # Nothing is written meanwhile: tmux shows of another size only after it has made it.
+    # Nothing is written during the resize: tmux reports a new size only after applying it.
     pane.resize(60, 20)
 
     lines = ("▌ hello", "✓ $ pwd; ls | head", "And read it back.", "That was the tour")
@@ -172,7 +172,7 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
     assert places == sorted(places)
     assert pane.tape.count("▌ hello") == 1  # it was in history before
 
-    # Empty rows below the footer take the place that wrapped rows need, not the conversation.
+    # Wrapped rows take the space of the empty rows below the footer, not that of the conversation.
     for columns in (54, 48, 42):
         pane.resize(columns, 20)
         assert "ANTHROPIC_API_KEY" in pane.screen
@@ -182,12 +182,12 @@ def test_a_resize_loses_nothing(open_pane: OpenPane) -> None:
 
 @pytest.mark.full
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
+def test_the_editor_remains_visible_in_a_repeatedly_narrowed_window(
     open_pane: OpenPane,
 ) -> None:
     pane = open_pane(100, 24)
     pane.sees("(demo) tour")
-    # What stands below a short conversation is blank, and tmux keeps it: the top leaves the screen.
+    # tmux keeps the blank rows below a short conversation and scrolls the top off the screen.
     for columns in (80, 60, 50, 40):
         pane.resize(columns, 24)
         pane.keys("still here")
@@ -199,7 +199,7 @@ def test_the_editor_stays_in_a_window_that_gets_narrower_again_and_again(
 @pytest.mark.full
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize(("columns", "rows"), sampled([(50, 20), (60, 14)], keep=1))
-def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
+def test_a_resize_during_a_long_answer_does_not_change_history(
     open_pane: OpenPane, tmp_path: Path, columns: int, rows: int
 ) -> None:
     play = tmp_path / "play"
@@ -218,7 +218,7 @@ def test_a_resize_in_a_long_answer_keeps_history_as_it_was(
 
 
 @pytest.mark.full
-def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
+def test_a_terminated_program_restores_the_terminal(open_pane: OpenPane) -> None:
     pane = open_pane(80, 24)
     pane.sees("(demo) tour")
     pane.keys("a draft")
@@ -236,7 +236,9 @@ def test_a_killed_program_gives_the_terminal_back(open_pane: OpenPane) -> None:
 
 @pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
-def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane: OpenPane) -> None:
+def test_suspending_restores_the_terminal_and_resuming_redraws_the_screen(
+    open_pane: OpenPane,
+) -> None:
     pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")
     pane.sees("shell>")
     pane.keys(module("pi", *TOUR), "Enter")
@@ -256,7 +258,7 @@ def test_a_stopped_program_gives_the_terminal_back_and_takes_it_again(open_pane:
 @pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell that can stop jobs")
-def test_a_conversation_stays_visible_when_it_was_stopped_and_the_window_gets_narrower(
+def test_a_conversation_remains_visible_if_the_window_is_narrowed_after_a_suspend(
     open_pane: OpenPane,
 ) -> None:
     pane = open_pane(80, 24, "PS1='shell> ' bash --norc --noprofile -i")

@@ -1,4 +1,4 @@
-"""What the transcript shows beside a usual turn, each kind once."""
+"""Entries of the transcript that are not part of an ordinary turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile("\U0010eeee[\u0300-\u036f]*")
 """A cell in which kitty draws a part of a picture."""
 
 
-async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
+async def test_searches_and_other_tools_match_their_snapshots(tmp_path: Path) -> None:
     answer = Reply(
         blocks=(
             Thinking(thinking="Where is it?"),
@@ -41,7 +41,7 @@ async def test_searches_and_other_tools_look_like_this(tmp_path: Path) -> None:
         await check_folded_and_expanded(app_fixture, "searches", "a.py:1: def one():")
 
 
-async def test_commands_of_the_user_and_what_went_wrong_look_like_this(tmp_path: Path) -> None:
+async def test_user_commands_and_notices_match_their_snapshot(tmp_path: Path) -> None:
     cut = Reply(blocks=(Text(text="It begins with"),), stop_reason="length")
     async with AppFixture(tmp_path, cut, rows=40).running() as app_fixture:
         app_fixture.send("!seq 1 15; exit 2")
@@ -57,7 +57,7 @@ async def test_commands_of_the_user_and_what_went_wrong_look_like_this(tmp_path:
         check("commands-and-notices", app_fixture.screen)
 
 
-async def test_what_was_compacted_and_left_behind_is_divided_like_this(tmp_path: Path) -> None:
+async def test_dividers_of_compactions_and_branches_match_their_snapshots(tmp_path: Path) -> None:
     answers = ("One.", "Two.", "Tried *two*.", "Three.", "The *story* so far.", "Its end.")
     app_fixture = AppFixture(tmp_path, *map(says, answers), rows=30)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"compaction": {"keepRecentTokens": 1}}')
@@ -76,7 +76,7 @@ async def test_what_was_compacted_and_left_behind_is_divided_like_this(tmp_path:
         await check_folded_and_expanded(app_fixture, "dividers", "The story so far.")
 
 
-async def test_a_picture_is_shown_where_the_terminal_can_and_named_in_another_place(
+async def test_a_picture_is_shown_if_the_terminal_supports_it_and_described_otherwise(
     tmp_path: Path,
 ) -> None:
     shown, named = [
@@ -97,7 +97,7 @@ async def test_a_picture_is_shown_where_the_terminal_can_and_named_in_another_pl
     assert [app_fixture.written.count(data) for app_fixture in (shown, named)] == [1, 0]
 
 
-async def test_no_more_pictures_are_drawn_than_the_settings_say(tmp_path: Path) -> None:
+async def test_the_number_of_inline_images_is_limited_by_the_setting(tmp_path: Path) -> None:
     drawn = {}
     for limit in (0, 1, 2):
         answers = [calls("read", path="red.png"), calls("read", path="blue.png"), says("Seen.")]
@@ -118,7 +118,7 @@ async def test_no_more_pictures_are_drawn_than_the_settings_say(tmp_path: Path) 
 
 
 async def check_folded_and_expanded(app_fixture: AppFixture, name: str, unfolded: str) -> None:
-    """Compare the screen, and once more with everything expanded; ``unfolded`` is seen then."""
+    """Compare the screen, then the expanded screen, which contains ``unfolded``."""
     await app_fixture.quiet()
     check(name, app_fixture.screen)
     app_fixture.type(CTRL_O)
@@ -128,13 +128,13 @@ async def check_folded_and_expanded(app_fixture: AppFixture, name: str, unfolded
 
 
 def coloured(colour: str) -> bytes:
-    """A picture of 90 by 54 pixels: ten cells by three."""
+    """Return a picture of 90 by 54 pixels: ten by three cells."""
     output = BytesIO()
     Pillow.new("RGB", (90, 54), colour).save(output, "PNG")
     return output.getvalue()
 
 
-async def test_a_file_that_is_missing_is_reported_in_plain_words(tmp_path: Path) -> None:
+async def test_a_missing_file_is_reported_without_an_error_code(tmp_path: Path) -> None:
     app_fixture = AppFixture(tmp_path, calls("read", path="nope.txt"), says("Gone."), columns=200)
     async with app_fixture.running():
         await app_fixture.asks("go", "Gone.")

@@ -16,7 +16,7 @@ def vim(tmp_path: Path, *steps: object) -> AppFixture:
     return app_fixture
 
 
-async def test_the_mode_is_shown_and_keys_edit(tmp_path: Path) -> None:
+async def test_the_vim_mode_is_shown_and_vim_keys_edit_the_text(tmp_path: Path) -> None:
     app_fixture = vim(tmp_path, says("Yes."))
     async with app_fixture.running():
         await app_fixture.sees("── INSERT ─")

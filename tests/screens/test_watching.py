@@ -1,4 +1,4 @@
-"""Files that are looked at now and then: nothing that happens to them ends that."""
+"""Polling of files continues after every kind of error."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def theme(accent: str) -> str:
 
 
 @pytest.mark.behaviour("watchers-survive-errors")
-async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_path: Path) -> None:
+async def test_a_theme_file_that_was_broken_or_deleted_is_reloaded_when_valid_again(
+    tmp_path: Path,
+) -> None:
     app_fixture = AppFixture(tmp_path)
     app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "mine"}')
     path = app_fixture.fixture.write(".pi/agent/themes/mine.json", theme("#102030"))
@@ -80,7 +82,7 @@ async def test_a_theme_that_breaks_and_vanishes_is_followed_when_it_is_back(tmp_
 
 @pytest.mark.behaviour("watchers-survive-errors")
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-def test_a_process_without_free_descriptors_goes_on_and_looks_again(tmp_path: Path) -> None:
+def test_watchers_survive_a_lack_of_file_descriptors(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(theme("#102030"))
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")

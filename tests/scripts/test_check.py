@@ -60,7 +60,7 @@ def test_an_unsteady_test_is_noted_once_and_fails_the_next_time(
     assert "old::test is unsteady again" in capsys.readouterr().out
 
 
-def test_names_that_a_copy_of_the_checkout_has_noted_are_kept(tmp_path: Path) -> None:
+def test_unsteady_tests_recorded_in_a_copy_of_the_checkout_are_kept(tmp_path: Path) -> None:
     names, copy = tmp_path / "unsteady.txt", tmp_path / "copy.txt"
     names.write_text("# why\nold::test\n")
     copy.write_text("# why\nold::test\nnew::test\n")
@@ -96,7 +96,7 @@ def test_fine():
 """
 
 
-def test_each_unsteady_test_is_noted_also_when_another_one_fails_again(tmp_path: Path) -> None:
+def test_each_unsteady_test_is_recorded_even_if_another_one_fails_again(tmp_path: Path) -> None:
     names = tmp_path / "unsteady.txt"
     names.write_text("known\n")
     failed = {"passes": "timing", "known": "timing", "fails": "timing", "other": "plain"}
@@ -106,8 +106,8 @@ def test_each_unsteady_test_is_noted_also_when_another_one_fails_again(tmp_path:
 
 
 @pytest.mark.full
-def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) -> None:
-    """In a checkout of its own, with the real script and the real options of pytest."""
+def test_only_tests_marked_timing_are_rerun(root: Path, tmp_path: Path) -> None:
+    """Runs the real script with the real options of pytest in a separate checkout."""
     scripts = [f"scripts/{path.name}" for path in root.glob("scripts/*.py")]
     for name in (*scripts, "pyproject.toml", "tests/conftest.py", "tests/bounded.py"):
         put(tmp_path / name, (root / name).read_text())
@@ -136,7 +136,7 @@ def test_only_what_depends_on_timing_is_run_again(root: Path, tmp_path: Path) ->
 
 
 @pytest.mark.full
-def test_failures_are_written_with_the_way_they_are_marked_and_the_full_volume_is_left_out(
+def test_failures_are_written_with_their_kind_and_full_tests_are_deselected(
     root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "test_mixed.py").write_text(MIXED)
@@ -153,13 +153,13 @@ def test_failures_are_written_with_the_way_they_are_marked_and_the_full_volume_i
 
 
 @pytest.mark.full
-def test_the_full_volume_runs_when_asked_for(root: Path, tmp_path: Path) -> None:
+def test_full_tests_run_with_the_full_option(root: Path, tmp_path: Path) -> None:
     (tmp_path / "test_mixed.py").write_text(MIXED)
 
     assert "2 failed, 2 passed" in run_pytest(root, tmp_path, "--full")
 
 
-def test_marks_are_counted_and_an_unknown_behaviour_fails(
+def test_behaviour_marks_are_counted_and_an_unknown_one_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, tests = tmp_path / "behaviours.md", tmp_path / "tests"
@@ -178,7 +178,7 @@ def test_marks_are_counted_and_an_unknown_behaviour_fails(
     assert "test_b.py: 'one-thng' is not in behaviours.md" in capsys.readouterr().out
 
 
-def test_help_is_no_failure(root: Path) -> None:
+def test_help_exits_with_zero(root: Path) -> None:
     words = [sys.executable, "scripts/check.py", "--help"]
     ended = subprocess.run(words, cwd=root, text=True, capture_output=True, check=False)
 

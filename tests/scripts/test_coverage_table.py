@@ -14,7 +14,7 @@ def file(statements: int, covered: int, branches: int = 0, taken: int = 0) -> di
     }
 
 
-def test_lines_and_branches_count_together_by_layer_and_package() -> None:
+def test_coverage_combines_lines_and_branches_by_layer_and_package() -> None:
     rows = by_package(
         {
             "src/pi/ai/event_stream.py": file(10, 10),

@@ -13,14 +13,14 @@ def found(text: str, *, is_python: bool = False) -> list[str]:
 
 
 @pytest.mark.parametrize("word", sorted(WORDS))
-def test_a_word_counts_in_prose_and_in_identifiers(word: str) -> None:
+def test_a_word_is_found_in_prose_and_in_identifiers(word: str) -> None:
     assert found(f"If {word} asks.") == [word]
     assert found(f"_{word} find_{word}_first {word.upper()} Find{word.capitalize()}") == [word] * 4
     assert found(f"un{word} {word}x") == []
 
 
 @pytest.mark.parametrize("phrase", PHRASES)
-def test_a_phrase_counts_also_across_lines_and_with_underscores(phrase: str) -> None:
+def test_a_phrase_is_found_across_lines_and_with_underscores(phrase: str) -> None:
     first, second = phrase.split()
 
     assert found(f"It {phrase}.") == [phrase]
@@ -30,24 +30,24 @@ def test_a_phrase_counts_also_across_lines_and_with_underscores(phrase: str) -> 
 
 
 @pytest.mark.parametrize("name", sorted(NAMES | SOURCE_NAMES))
-def test_an_ordinary_word_counts_only_as_a_name(name: str) -> None:
+def test_an_ordinary_word_is_found_only_as_a_name(name: str) -> None:
     assert found(f"{name.capitalize()} is what a sentence can begin with; {name} too.") == []
     assert found(f"`{name.capitalize()}` has_{name} Make{name.capitalize()}") == [name] * 3
     assert found(f"{name} = 1  # {name}\nx = '{name}'", is_python=True) == [name]
 
 
-def test_a_difference_and_a_greeting_are_plain_english() -> None:
+def test_allowed_phrases_of_plain_english_are_not_reported() -> None:
     assert found("They tell the two apart; they are told apart. Hello, World!") == []
     assert found("They tell the model. Apart from that") == ["tell"]
 
 
-def test_a_match_knows_its_line_and_place() -> None:
+def test_a_match_has_its_line_and_columns() -> None:
     (match,) = find("one\ntwo told_three")
 
     assert (match.line, match.start, match.end) == (2, 8, 12)
 
 
-def test_sentences_that_name_tests_may_have_words_that_no_variable_has(tmp_path: Path) -> None:
+def test_names_of_tests_may_contain_words_forbidden_in_other_names(tmp_path: Path) -> None:
     for folder in ("src", "tests"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a.py").write_text("def test_the_user_is_asked() -> None: ...\n")
@@ -56,7 +56,7 @@ def test_sentences_that_name_tests_may_have_words_that_no_variable_has(tmp_path:
     assert dialect.find_in_checkout(tmp_path, "tests") == {}
 
 
-def test_only_what_is_inside_an_allowed_fragment_of_the_file_is_allowed(tmp_path: Path) -> None:
+def test_only_matches_inside_an_allowed_fragment_of_the_file_are_ignored(tmp_path: Path) -> None:
     for path in ("docs/a.md", "docs/b.md", "README.md", "scripts/dialect-allowed.txt"):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text('"told you", told\n')
@@ -71,7 +71,7 @@ def test_only_what_is_inside_an_allowed_fragment_of_the_file_is_allowed(tmp_path
     }
 
 
-def test_an_allowed_line_without_a_fragment_is_refused(tmp_path: Path) -> None:
+def test_an_allowed_line_without_a_fragment_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "allowed.txt").write_text("docs/a.md:\n")
 
     with pytest.raises(ValueError, match=r"allowed\.txt: 'docs/a\.md:' has not the form"):

@@ -75,7 +75,7 @@ def letters():
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A program of few files."""
+    """Write a small program."""
     for path, text in {
         "pi/__init__.py": "",
         "pi/cli/__init__.py": "",
@@ -101,7 +101,7 @@ def figures(root: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_figures_of_a_tree(root: Path, checkout: Path) -> None:
+def test_the_figures_of_a_source_tree_are_counted(root: Path, checkout: Path) -> None:
     (checkout / "README.md").write_text("In vain.\n")
     file = checkout / "figures.json"
 
@@ -126,7 +126,7 @@ def test_the_figures_of_a_tree(root: Path, checkout: Path) -> None:
     }
 
 
-def test_what_a_figure_consists_of_is_listed(root: Path, checkout: Path) -> None:
+def test_the_items_of_a_figure_are_listed(root: Path, checkout: Path) -> None:
     listed = figures(root, "--root", checkout, "--list", "delegating methods").stdout
 
     assert [line.split()[1] for line in listed.splitlines()] == ["Owner.name", "Owner.send"]
@@ -134,7 +134,7 @@ def test_what_a_figure_consists_of_is_listed(root: Path, checkout: Path) -> None
     assert (refused.returncode, refused.stderr[:28]) == (1, "figures: no figure 'speed'; ")
 
 
-def test_an_earlier_report_stands_beside_the_new_figures(root: Path, checkout: Path) -> None:
+def test_an_earlier_report_is_compared_with_the_new_figures(root: Path, checkout: Path) -> None:
     file = checkout / "figures.json"
     figures(root, "--root", checkout, "--json", file)
     (checkout / "src/pi/cli/unused.py").unlink()
@@ -148,13 +148,13 @@ def test_an_earlier_report_stands_beside_the_new_figures(root: Path, checkout: P
     assert (refused.returncode, "is not a file that --json wrote" in refused.stderr) == (1, True)
 
 
-def test_a_folder_without_the_program_is_refused(root: Path, tmp_path: Path) -> None:
+def test_a_folder_without_the_program_is_rejected(root: Path, tmp_path: Path) -> None:
     finished = figures(root, "--root", tmp_path)
 
     assert (finished.returncode, "has no src/pi" in finished.stderr) == (1, True)
 
 
-def test_calls_of_functions_are_counted_and_bodies_are_not(root: Path, checkout: Path) -> None:
+def test_function_calls_are_counted_and_module_bodies_are_not(root: Path, checkout: Path) -> None:
     counter, result = root / "scripts/call_counter.py", checkout / "result.json"
 
     finished = subprocess.run(
@@ -179,5 +179,5 @@ def test_every_scenario_runs_the_real_program(root: Path) -> None:
     assert list(found) == list(SCENARIOS)
     assert {name for name, ran in found.items() if len(ran.files) < 10 or not ran.crossing} == set()
     assert "cli/main.py" in found["-p hello"].files
-    # What runs between two marks is part of a run, not the start of the program.
+    # Only calls between two marks are counted, not those at the start of the program.
     assert "cli/main.py" not in {**found["key press"].files, **found["/compact"].files}

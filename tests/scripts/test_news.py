@@ -36,7 +36,7 @@ def test_fragments_become_a_section_above_the_earlier_ones(root: Path, tmp_path:
     assert [path.name for path in (tmp_path / "changes").iterdir()] == ["README.md"]
 
 
-def test_a_fragment_of_an_unknown_kind_is_refused_and_nothing_changes(
+def test_a_fragment_of_an_unknown_kind_is_rejected_and_nothing_changes(
     root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "changes").mkdir()

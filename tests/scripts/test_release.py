@@ -19,7 +19,7 @@ MODULE = '"""pi."""\n\n__version__ = "0.1.0"\n'
 
 
 def release(root: Path, checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the script in a checkout of its own."""
+    """Run the script in a separate checkout."""
     for name in ("scripts/release", "scripts/news"):
         put(checkout / name, (root / name).read_text(encoding="utf-8"))
     return subprocess.run(
@@ -32,7 +32,7 @@ def release(root: Path, checkout: Path, *arguments: str) -> subprocess.Completed
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    """A small package with the build configuration of this one."""
+    """Write a small package with the build configuration of pi."""
     checkout = tmp_path / "checkout"
     put(checkout / "src/pi/__init__.py", MODULE)
     put(checkout / "docs/README.md", "# Docs\n")
@@ -44,7 +44,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.full
-def test_one_command_writes_version_news_tag_message_and_wheel(root: Path, checkout: Path) -> None:
+def test_release_writes_version_changelog_tag_message_and_wheel(root: Path, checkout: Path) -> None:
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 
     assert finished.returncode == 0, finished.stderr
@@ -70,7 +70,7 @@ def test_one_command_writes_version_news_tag_message_and_wheel(root: Path, check
         (["0.1.0"], "release: CHANGELOG.md has 0.1.0 already, but changes/ has news."),
     ],
 )
-def test_a_release_that_cannot_be_changes_nothing(
+def test_a_rejected_release_changes_nothing(
     root: Path, checkout: Path, arguments: list[str], message: str
 ) -> None:
     finished = release(root, checkout, *arguments)
@@ -88,7 +88,7 @@ def test_the_changelog_has_a_section_for_this_version(root: Path) -> None:
 
 
 def dependencies(name: str) -> Iterator[Distribution]:
-    """The installed distributions that ``name`` needs here, without optional ones."""
+    """Yield the installed distributions that ``name`` requires, without optional ones."""
     for text in distribution(name).requires or ():
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
@@ -111,7 +111,7 @@ def pack(installed: Distribution, wheelhouse: Path) -> None:
                 continue
             is_script = file.parts[0] == ".."
             if is_script and file.name in {each.name for each in installed.entry_points}:
-                continue  # pip writes it anew
+                continue  # pip rewrites it
             inside = f"{stem}.data/scripts/{file.name}" if is_script else file.as_posix()
             wheel.write(source, inside)
             record.append(f"{inside},,")
@@ -142,7 +142,7 @@ def test_the_wheel_works_in_an_empty_environment_without_an_index(
             timeout=100,
         )
 
-    copy = tmp_path / "source"  # a build writes beside its sources
+    copy = tmp_path / "source"  # a build writes into its source folder
     copy.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(root / name, copy / name)

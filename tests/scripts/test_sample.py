@@ -31,7 +31,7 @@ def commit(folder: Path) -> None:
     git(folder, "commit", "-q", "-m", "change")
 
 
-def test_tests_that_import_what_is_changed_run_whole(checkout: Path) -> None:
+def test_tests_that_import_a_changed_module_are_selected(checkout: Path) -> None:
     put(checkout / "src/pi/base/clock.py", "A = 2\n")
 
     assert choose(checkout) == Sample(
@@ -41,7 +41,7 @@ def test_tests_that_import_what_is_changed_run_whole(checkout: Path) -> None:
     assert set(choose(checkout).others) <= {"tests/base/test_files.py"}
 
 
-def test_without_a_pending_change_the_last_commit_counts(checkout: Path) -> None:
+def test_the_last_commit_is_used_if_there_is_no_pending_change(checkout: Path) -> None:
     put(checkout / "tests/base/test_files.py", "from pi.base.files import B# again\n")
     commit(checkout)
 

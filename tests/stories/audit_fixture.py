@@ -1,4 +1,4 @@
-"""A place to run pi in under audit: a user, a model on this machine, and a hostile project."""
+"""Runs pi under audit, with a local model and a hostile project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUDITED = Path(__file__).with_name("audited.py")
 
 @dataclass
 class Outcome:
-    """What came of one run."""
+    """The output and the recorded events of one run."""
 
     stdout: str
     stderr: str
@@ -30,9 +30,9 @@ class Outcome:
 
 
 class AuditFixture:
-    """A user without a project of their own, a model on this machine, and a hostile project.
+    """A user, a local model, and a hostile project.
 
-    ``empty``: the folder of the project is there, and nothing in it.
+    ``empty``: the folder of the project exists, but it contains no files.
     """
 
     def __init__(self, tmp_path: Path, model: LoopbackModel, *, empty: bool = False) -> None:
@@ -58,7 +58,7 @@ class AuditFixture:
         return {**keep, **git, "HOME": str(self.home), "PI_SKIP_VERSION_CHECK": "1"}
 
     def command(self, mode: str, prompt: str, *, approve: bool) -> list[str]:
-        """How to run pi under audit in that mode."""
+        """Return the command that runs pi under audit in a mode."""
         audited = [sys.executable, str(AUDITED), str(self.log)]
         if mode == "sdk":
             return [*audited, "sdk-trusted" if approve else "sdk", prompt]
@@ -71,13 +71,13 @@ class AuditFixture:
         return [*audited, "cli", "--mode", "rpc", *words]
 
     def open(self, mode: str, *, approve: bool = False, prompt: str = "/evil") -> Outcome:
-        """Say something in the project, and look at what that did."""
+        """Send a prompt in the project. Returns the outcome."""
         command = self.command(mode, prompt, approve=approve)
         stdout, stderr = self.run(command, rpc_prompt=prompt if mode == "rpc" else None)
         return self.audited(stdout, stderr)
 
     def audited(self, stdout: str = "", stderr: str = "") -> Outcome:
-        """What the last run did in the project."""
+        """Return the events of the last run that concern the project."""
         outcome = Outcome(stdout=stdout, stderr=stderr)
         root = self.project.root
         for kind, what in map(json.loads, self.log.read_text().splitlines()):
@@ -94,7 +94,7 @@ class AuditFixture:
         return outcome
 
     def run(self, command: list[str], *, rpc_prompt: str | None = None) -> tuple[str, str]:
-        """What a program says in the project; a client of RPC hangs up when the agent is done."""
+        """Run a program in the project, with ``rpc_prompt`` over RPC. Returns its output."""
         child = subprocess.Popen(
             command,
             cwd=self.project.cwd,
@@ -123,5 +123,5 @@ class AuditFixture:
 
     @property
     def loot(self) -> list[str]:
-        """What ran and should not have."""
+        """Names of hostile code that was executed."""
         return sorted(path.name for path in self.project.loot.iterdir())

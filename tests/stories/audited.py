@@ -1,6 +1,6 @@
-"""Runs pi and writes down what it opens, lists, starts and imports: a line of JSON for each.
+"""Runs pi and logs what it opens, lists, starts and imports as lines of JSON.
 
-Every line is in the log before pi goes on, so that a test can look at it at any moment.
+Every line is written before pi continues, so that a test can read the log at any time.
 
 usage: python audited.py LOG cli ARGUMENTS…   the pi command
        python audited.py LOG sdk PROMPT       a session of ``pi.sdk`` that trusts nothing
@@ -21,7 +21,7 @@ log = -1
 
 
 def hook(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note what matters; paths as they are from the directory that the process is in."""
+    """Log relevant events, with absolute paths."""
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
         note("open", str(Path(os.fsdecode(arguments[0])).absolute()))
     elif event in LISTS and isinstance(arguments[0], str | bytes | os.PathLike):
@@ -33,17 +33,17 @@ def hook(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def note(kind: str, what: str) -> None:
-    """Write one line; ``os.write`` is no event itself."""
+    """Write one line. ``os.write`` raises no audit event."""
     os.write(log, json.dumps([kind, what]).encode() + b"\n")
 
 
 def complain(text: str) -> None:
-    """Print what pi reports to its caller."""
+    """Print a problem that pi reports to its caller."""
     sys.stderr.write(f"{text}\n")
 
 
 def main() -> int:
-    """Do as the command line says, with the hook in place."""
+    """Install the hook and run the requested command."""
     global log
     path, kind, *words = sys.argv[1:]
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)

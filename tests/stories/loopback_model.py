@@ -1,4 +1,4 @@
-"""A model on this machine that keeps what it was asked and says what a test wants."""
+"""A local model server that records its requests and sends scripted responses."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 
 class LoopbackModel:
-    """Serves chat completions; ``requests`` are the bodies, ``url`` is its address."""
+    """Serves chat completions; ``requests`` are the request bodies, ``url`` is the address."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
         self.command = ""
-        """Asked for with the bash tool, once, before the answer."""
+        """A command that the first response runs with the bash tool."""
         self.calls: list[dict[str, Any]] = []
-        """Arguments of further calls of the bash tool, one in each answer until none is left."""
+        """Arguments of further bash calls, one per response."""
         self.tools: list[tuple[str, dict[str, Any]]] = []
-        """Calls of any tool, with their arguments, one in each answer until none is left."""
+        """Calls of any tool with their arguments, one per response."""
         self.listed: list[str] = []
-        """Ids of the models that it lists."""
+        """Ids of the listed models."""
         self.url = ""
 
     def answer(self, body: str) -> list[dict[str, Any]]:
-        """The chunks of the next answer."""
+        """Return the chunks of the next response."""
         self.requests.append(body)
         if self.command and '"role":"tool"' not in body.replace(" ", ""):
             return _bash({"command": self.command})
@@ -58,7 +58,7 @@ def _chunk(delta: dict[str, Any], end: str | None = None) -> dict[str, Any]:
 
 @contextmanager
 def loopback_model() -> Iterator[LoopbackModel]:
-    """One that is there for as long as the block lasts."""
+    """Run a model server during the block."""
     model = LoopbackModel()
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,7 +83,7 @@ def loopback_model() -> Iterator[LoopbackModel]:
             self.wfile.write(data)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Quietly."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True

@@ -1,6 +1,6 @@
-"""One hostile string, and how to see that a terminal was made to obey it.
+"""One hostile string, and the detection of its control sequences in output.
 
-Whatever has a name can be called that: a folder, a branch, a model of a server, a session.
+It is used as a name of folders, branches, models and sessions.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _OWN_ESCAPES = {"\x1b7", "\x1b8"}
 
 
 def offences(written: str) -> list[str]:
-    """What of something that was written to a terminal is not pi's own doing."""
+    """Return the control sequences in terminal output that pi itself does not write."""
     return list(_offences(written))
 
 
 def offences_in_text(printed: str) -> list[str]:
-    """What of something that was printed is more than text, lines and tabs."""
+    """Return everything in printed output that is not text, line ends or tabs."""
     return [*_offences(printed), *re.findall(r".{0,40}[\x1b\r].{0,40}", printed)]
 
 
@@ -58,7 +58,7 @@ def _is_own(found: re.Match[str]) -> bool:
 
 
 def _blinks(parameters: str) -> bool:
-    """Whether 5 stands there by itself, and not as a part of a colour."""
+    """Return whether parameter 5 (blink) is present, and not as a part of a colour."""
     codes = iter(parameters.split(";"))
     for code in codes:
         if code in ("38", "48", "58"):

@@ -37,7 +37,7 @@ async def read_note(name: str) -> str:
 
 
 def transcript(agent: Agent) -> list[str]:
-    """The conversation, one line per message."""
+    """Return the conversation, one line per message."""
     lines = []
     for message in agent.state.messages:
         match message:
@@ -55,7 +55,7 @@ def names(events: Sequence[AgentEvent]) -> list[str]:
 
 
 # FR-02
-async def test_an_agent_works_until_nothing_is_left_to_do() -> None:
+async def test_an_agent_runs_until_there_are_no_tool_calls_and_follow_ups() -> None:
     stream = ScriptedStream(
         Reply(
             blocks=(
@@ -173,7 +173,7 @@ async def test_a_hook_blocks_a_call_and_the_model_gets_an_error_result() -> None
 
 
 # FR-06
-async def test_a_person_steers_while_the_agent_works() -> None:
+async def test_a_steering_message_is_delivered_while_the_agent_works() -> None:
     @tool
     async def dig() -> str:
         """Dig a hole."""
@@ -195,7 +195,7 @@ async def test_a_person_steers_while_the_agent_works() -> None:
 
 
 # FR-07
-async def test_an_abort_reaches_the_stream() -> None:
+async def test_an_abort_cancels_the_stream() -> None:
     cancelled = asyncio.Event()
 
     def endless(model: Model, context: Context, options: StreamOptions) -> EventStream:
@@ -221,7 +221,7 @@ async def test_an_abort_reaches_the_stream() -> None:
 
 
 # FR-07
-async def test_an_abort_reaches_the_tools_that_run() -> None:
+async def test_an_abort_cancels_the_running_tools() -> None:
     begun: list[str] = []
     cleaned_up: list[str] = []
 
@@ -247,7 +247,7 @@ async def test_an_abort_reaches_the_tools_that_run() -> None:
 
 
 # NFR-01
-async def test_a_second_prompt_does_not_get_in_between() -> None:
+async def test_a_second_prompt_during_a_run_is_rejected() -> None:
     agent = Agent(ScriptedStream(says("one"), says("two")), model=FAUX_MODEL)
 
     first, second = await asyncio.gather(
@@ -261,7 +261,7 @@ async def test_a_second_prompt_does_not_get_in_between() -> None:
 
 # NFR-02
 @pytest.mark.parametrize("aborted", [False, True])
-async def test_a_run_that_breaks_ends_with_an_answer_that_says_why(aborted: bool) -> None:
+async def test_a_run_that_raises_ends_with_an_error_message(aborted: bool) -> None:
     def broken(model: Model, context: Context, options: StreamOptions) -> Any:
         if aborted:
             agent.abort()

@@ -1,4 +1,4 @@
-"""Repositories that were prepared for another agent: nothing is read before trust, all after it."""
+"""Repositories with files of other agents: no file is read before trust, all are after it."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def fill(kit: AuditFixture, files: dict[str, str]) -> None:
         for name in LAYOUTS
     ],
 )
-def test_a_prepared_repository_works_after_trust_and_is_not_read_before(
+def test_files_of_other_agents_are_used_after_trust_and_not_read_before(
     kit: AuditFixture, name: str
 ) -> None:
     files, prompt, sent, present, absent = LAYOUTS[name]
@@ -167,7 +167,7 @@ def test_a_prepared_repository_works_after_trust_and_is_not_read_before(
     assert {text for text in present if text not in trusted} == set()
     assert {text for text in absent if text in trusted} == set()
     assert sent in trusted
-    # The notice names what is used, and only that.
+    # The notice lists exactly the files that are used.
     noticed = before.stderr.partition("not read: ")[2].partition(". Use --approve")[0].split(", ")
     root = kit.project.root.resolve()
     named = {str(Path(path).relative_to(root)) for path in noticed}
@@ -191,7 +191,7 @@ def test_variables_of_claude_code_reach_commands_except_those_that_choose_progra
 
 
 @pytest.mark.full
-def test_a_source_that_is_switched_off_is_neither_named_nor_read(kit: AuditFixture) -> None:
+def test_a_disabled_source_is_neither_reported_nor_read(kit: AuditFixture) -> None:
     files = {name: text for name, text in CLAUDE.items() if name != "CLAUDE.md"}
     fill(kit, {**files, **GEMINI})
     put(kit.agent_dir / "config.yml", "sources:\n  claude: false\n")
@@ -206,7 +206,7 @@ def test_a_source_that_is_switched_off_is_neither_named_nor_read(kit: AuditFixtu
 
 
 @pytest.mark.full
-def test_files_of_the_user_are_off_until_they_are_accepted(kit: AuditFixture) -> None:
+def test_user_files_of_other_agents_are_not_used_until_accepted(kit: AuditFixture) -> None:
     put(kit.home / ".claude/CLAUDE.md", "MY-OWN-WORDS")
     put(kit.home / ".claude/skills/mine/SKILL.md", skill("mine"))
 
@@ -258,7 +258,7 @@ def test_overlays_of_the_command_line_and_the_environment_are_read(kit: AuditFix
 
 
 @pytest.mark.full
-def test_tool_files_of_other_agents_are_used_if_they_were_written_for_pi(kit: AuditFixture) -> None:
+def test_tool_files_of_other_agents_are_used_only_if_written_for_pi(kit: AuditFixture) -> None:
     tool = '@tool\ndef shout(text: str) -> str:\n    """Shout."""\n    return text.upper()\n'
     put(kit.project.cwd / ".claude/tools/shout.py", f"from pi.extension import tool\n\n{tool}")
     put(kit.project.cwd / ".claude/tools/script.py", f"open({str(kit.home / 'ran')!r}, 'w')")
@@ -270,7 +270,7 @@ def test_tool_files_of_other_agents_are_used_if_they_were_written_for_pi(kit: Au
     assert not (kit.home / "ran").exists()
 
 
-def test_over_rpc_the_client_is_asked_beside_its_commands(kit: AuditFixture) -> None:
+def test_the_rpc_client_is_asked_about_user_files_of_other_agents(kit: AuditFixture) -> None:
     put(kit.home / ".claude/skills/mine/SKILL.md", skill("mine"))
     with Client(kit) as client:
         before = client.ask("get_commands")["commands"]
@@ -285,7 +285,7 @@ def test_over_rpc_the_client_is_asked_beside_its_commands(kit: AuditFixture) -> 
 
 
 @pytest.mark.full
-def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture) -> None:
+def test_shell_commands_in_a_project_command_run_only_after_consent(kit: AuditFixture) -> None:
     path = kit.project.root / ".claude/commands/pr.md"
     put(path, "State: !`echo from-$1 in; false`\n\n!`echo two`\nFor $ARGUMENTS")
     trust = kit.agent_dir / "trust.json"
@@ -311,7 +311,7 @@ def test_shell_commands_in_a_command_run_after_consent_to_them(kit: AuditFixture
 
 
 @pytest.mark.full
-def test_shell_commands_in_own_commands_run_without_a_question(kit: AuditFixture) -> None:
+def test_shell_commands_in_user_commands_run_without_a_question(kit: AuditFixture) -> None:
     put(kit.agent_dir / "commands/now.md", "It is !`echo noon`.")
     kit.open("print", prompt="/now")
 

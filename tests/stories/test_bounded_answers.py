@@ -1,4 +1,4 @@
-"""What a hostile model server can make of pi's memory, measured on the real program."""
+"""The memory of the real program is bounded with a hostile model server."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MB = 1024 * 1024
 
 
 def chunk(delta: dict[str, Any], end: str | None = None) -> bytes:
-    """One event of a chat completion."""
+    """Return one event of a chat completion."""
     choice = {"index": 0, "delta": delta, "finish_reason": end}
     return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
 
 
 def arguments(text: str, name: str | None = None) -> bytes:
-    """A piece of the arguments of one tool call."""
+    """Return a part of the arguments of a tool call."""
     head = {"id": "c1", "type": "function"} if name else {}
     function = {"name": name, "arguments": text} if name else {"arguments": text}
     return chunk({"tool_calls": [{"index": 0, **head, "function": function}]})
@@ -51,7 +51,7 @@ def endless_arguments() -> Iterator[bytes]:
 
 @contextmanager
 def hostile_server(body: Callable[[], Iterator[bytes]], coding: str = "") -> Iterator[list[str]]:
-    """A server whose every answer is ``body``; yields its address and every path asked for."""
+    """Run a server whose every response is ``body``. Yields its address and the requested paths."""
     paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -69,10 +69,10 @@ def hostile_server(body: Callable[[], Iterator[bytes]], coding: str = "") -> Ite
                     self.wfile.write(packer.compress(piece) if coding else piece)
                 self.wfile.write(packer.flush() if coding else b"")
             except OSError:
-                pass  # pi has hung up, as it should
+                pass  # pi has closed the connection, as it should
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Quietly."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
@@ -87,7 +87,7 @@ def hostile_server(body: Callable[[], Iterator[bytes]], coding: str = "") -> Ite
 
 
 def prompted(tmp_path: Path, url: str) -> Report:
-    """What ``pi -p`` makes of that server."""
+    """Run ``pi -p`` with that server."""
     home_with_model(tmp_path / "home", url)
     environment = plain_environment(tmp_path / "home")
     return run_bounded(["-p", "--model", "mine/m", "hi"], tmp_path, cwd=tmp_path, env=environment)
@@ -104,7 +104,7 @@ def prompted(tmp_path: Path, url: str) -> Report:
         keep=1,
     ),
 )
-def test_an_endless_answer_ends_with_one_message_and_is_not_asked_for_again(
+def test_an_endless_response_ends_with_one_error_and_is_not_retried(
     tmp_path: Path, body: Callable[[], Iterator[bytes]], coding: str, limit: str
 ) -> None:
     with hostile_server(body, coding) as paths:

@@ -1,4 +1,4 @@
-"""Endless files, pipes, patterns and programs: the real program, with little memory."""
+"""Endless files, pipes, patterns and programs, with the real program and little memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def endless(path: Path) -> None:
 
 
 class BoundedFilesFixture:
-    """A user with a local model, in a foreign project."""
+    """A user with a local model in an untrusted project."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
         self.model = model
@@ -53,10 +53,10 @@ class BoundedFilesFixture:
         self.project = tmp_path / "project"
         self.project.mkdir()
         self.programs = tmp_path / "bin"
-        """Before all others on PATH."""
+        """The first folder of PATH."""
 
     def prompt(self, *words: str) -> Report:
-        """Say hello in print mode."""
+        """Send a prompt in print mode."""
         return self.run("-p", "--model", "mine/m", "--tools", "read,find,grep", *words, "hello")
 
     def run(self, *words: str, stdin: str = "") -> Report:
@@ -70,11 +70,11 @@ class BoundedFilesFixture:
 
     @property
     def report(self) -> Path:
-        """Where a child on a terminal writes what it used."""
+        """The file to which a child on a terminal writes its resource usage."""
         return self._folder / "report.json"
 
     def tool_result(self) -> str:
-        """What the last request says that a tool has answered."""
+        """Return the tool result in the last request."""
         messages = json.loads(self.model.requests[-1])["messages"]
         content = next(each["content"] for each in reversed(messages) if each["role"] == "tool")
         return content if isinstance(content, str) else "".join(part["text"] for part in content)
@@ -92,7 +92,7 @@ def make(request: pytest.FixtureRequest) -> Callable[[Path], None]:
     return found
 
 
-def test_own_files_that_never_end_are_named_and_left_out(
+def test_endless_user_files_are_reported_and_skipped(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
     named = ["settings.json", "SYSTEM.md", "AGENTS.md", "prompts/a.md", "skills/a/SKILL.md"]
@@ -109,7 +109,7 @@ def test_own_files_that_never_end_are_named_and_left_out(
 
 
 @pytest.mark.parametrize("name", sampled(["models.json", "auth.json", "trust.json"], keep=1))
-def test_a_file_that_pi_cannot_do_without_is_named_in_one_line(
+def test_an_endless_required_file_is_reported_in_one_line(
     kit: BoundedFilesFixture, make: Callable[[Path], None], name: str
 ) -> None:
     make(kit.agent_dir / name)
@@ -121,7 +121,7 @@ def test_a_file_that_pi_cannot_do_without_is_named_in_one_line(
     assert len(report.stderr.splitlines()) == 1
 
 
-def test_a_project_of_files_that_never_end_is_opened(
+def test_a_project_with_endless_files_is_opened(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
     named = [".pi/settings.json", ".pi/SYSTEM.md", "AGENTS.md", ".env", ".pi/prompts/a.md"]
@@ -136,7 +136,7 @@ def test_a_project_of_files_that_never_end_is_opened(
 
 
 @pytest.mark.full
-def test_files_that_are_huge_are_named_and_not_held_in_memory(
+def test_huge_files_are_reported_and_not_loaded_into_memory(
     kit: BoundedFilesFixture, tmp_path: Path
 ) -> None:
     session, extension = tmp_path / "huge.jsonl", kit.agent_dir / "extensions/huge.py"
@@ -167,7 +167,7 @@ def test_a_session_with_a_huge_hole_is_listed(kit: BoundedFilesFixture) -> None:
 
 @pytest.mark.timing
 @pytest.mark.parametrize("last", sampled(["custom_message", "message"], 1))
-def test_a_session_with_a_huge_entry_goes_on_without_it(
+def test_a_session_with_a_huge_entry_continues_without_it(
     kit: BoundedFilesFixture, last: str
 ) -> None:
     kit.prompt("--name", "large")
@@ -206,7 +206,7 @@ def test_a_session_with_a_huge_entry_goes_on_without_it(
 
 
 @pytest.mark.full
-def test_rules_without_end_stop_no_search(kit: BoundedFilesFixture) -> None:
+def test_an_endless_gitignore_does_not_stop_a_search(kit: BoundedFilesFixture) -> None:
     (kit.project / ".git").mkdir()
     endless(kit.project / ".gitignore")
     put(kit.project / "f", "a needle")
@@ -219,7 +219,7 @@ def test_rules_without_end_stop_no_search(kit: BoundedFilesFixture) -> None:
     assert kit.tool_result() == ".gitignore\nf"
 
 
-def test_a_session_file_that_never_ends_is_no_session(
+def test_an_endless_session_file_is_rejected(
     kit: BoundedFilesFixture, make: Callable[[Path], None], tmp_path: Path
 ) -> None:
     make(tmp_path / "s.jsonl")
@@ -231,7 +231,7 @@ def test_a_session_file_that_never_ends_is_no_session(
 
 
 @pytest.mark.full
-def test_patterns_that_would_freeze_are_matched(kit: BoundedFilesFixture) -> None:
+def test_pathological_glob_patterns_are_matched_in_bounded_time(kit: BoundedFilesFixture) -> None:
     put(kit.project / LONG_NAME, "x")
     put(kit.project / "package" / LONG_NAME, "x")
     put(kit.project / ".gitignore", f"{FREEZING}\n**/**/{FREEZING}\n" * 50)
@@ -259,7 +259,7 @@ def test_patterns_that_would_freeze_are_matched(kit: BoundedFilesFixture) -> Non
     sampled([OLD_FD, "exit 3", "kill -SEGV $$", "exec yes"], keep=2),
     ids=["8.6", "fails", "crash", "flood"],
 )
-def test_files_are_found_whatever_fd_does(kit: BoundedFilesFixture, program: str) -> None:
+def test_files_are_found_if_fd_is_old_or_fails(kit: BoundedFilesFixture, program: str) -> None:
     stand_in(kit.programs / "fd", program)
     put(kit.project / "folder/a.py", "")
     kit.model.tools = [("find", {"pattern": "*.py"})]
@@ -281,7 +281,7 @@ def test_at_completes_files_with_fd_8_6_outside_of_a_repository(kit: BoundedFile
 
 
 @pytest.mark.parametrize("make", sampled([pipe, endless], keep=1), ids=["pipes", "endless"])
-def test_the_screen_comes_up_although_the_head_of_git_never_ends(
+def test_the_screen_starts_if_git_head_is_endless(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
     make(kit.project / ".git/HEAD")
@@ -305,7 +305,7 @@ def test_the_screen_comes_up_although_the_head_of_git_never_ends(
     ),
     ids=["fails", "crash", "flood", "old"],
 )
-def test_lines_are_found_whatever_ripgrep_does(kit: BoundedFilesFixture, program: str) -> None:
+def test_lines_are_found_if_ripgrep_fails(kit: BoundedFilesFixture, program: str) -> None:
     stand_in(kit.programs / "rg", program)
     put(kit.project / "folder/a.py", "needle\n")
     kit.model.tools = [("grep", {"pattern": "needle"}), ("find", {"pattern": "*.py"})]
@@ -320,7 +320,7 @@ def test_folders_that_link_to_each_other_are_searched_once(kit: BoundedFilesFixt
     skills = kit.project / ".pi/skills"
     for number in range(12):
         (skills / f"f{number}").mkdir(parents=True)
-        for other in range(12):  # in every order: 12 × 11 × 10 × … ways
+        for other in range(12):  # 12 × 11 × 10 × … possible paths
             (skills / f"f{number}/l{other}").symlink_to(f"../f{other}")
     put(skills / "f11/good/SKILL.md", "---\nname: good\ndescription: d\n---\n")
 

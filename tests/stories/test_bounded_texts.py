@@ -1,4 +1,4 @@
-"""Texts of models, servers and files that an expression could look at again and again."""
+"""Texts of models, servers and files that could cause quadratic or exponential matching."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pi.tui.text.ansi import strip_sequences
 
 MANY = 200_000
 SECONDS = 2.0
-"""CPU time; what is right takes a hundredth of it, and looking again and again takes minutes."""
+"""Limit of CPU time: linear processing takes a hundredth of it, quadratic processing minutes."""
 
 
 def relaxed(text: str) -> None:
@@ -58,7 +58,9 @@ def relaxed(text: str) -> None:
         (lambda text: fnmatchcase(text, "*a" * 30 + "b"), "a" * MANY),
     ],
 )
-def test_no_text_is_looked_at_again_and_again(work: Callable[[str], object], text: str) -> None:
+def test_hostile_texts_are_processed_in_linear_time(
+    work: Callable[[str], object], text: str
+) -> None:
     begin = time.thread_time()
 
     work(text)

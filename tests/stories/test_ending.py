@@ -1,4 +1,4 @@
-"""What becomes of programs that pi has started when pi ends, is ended, or is killed."""
+"""Programs started by pi when pi exits, is terminated or is killed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def use_key(cli: Program, model: LoopbackModel, key: str) -> None:
 
 
 def noted(folder: Path, name: str) -> int:
-    """The process id that a program has written down; 0 if none."""
+    """Return the process id that a program has written to a file; 0 if there is none."""
     try:
         return int((folder / name).read_text())
     except (OSError, ValueError):
@@ -69,7 +69,7 @@ def noted(folder: Path, name: str) -> int:
 
 
 @pytest.mark.full
-def test_nothing_is_left_of_any_program_when_pi_is_killed(
+def test_all_started_programs_end_when_pi_is_killed_except_detached_ones(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     cli.write("extensions/busy.py", EXTENSION.format(folder=tmp_path))
@@ -102,7 +102,7 @@ def test_nothing_is_left_of_any_program_when_pi_is_killed(
     assert ('"go"' in texts, str(tmp_path / "tool") in texts) == (True, True)
 
 
-def test_a_command_for_a_key_ends_when_pi_is_killed(
+def test_an_api_key_command_ends_when_pi_is_killed(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     use_key(cli, model, f"!echo $$ > {tmp_path}/key; exec sleep 600")
@@ -116,7 +116,7 @@ def test_a_command_for_a_key_ends_when_pi_is_killed(
 
 
 @pytest.mark.full
-def test_daemons_end_with_pi_and_what_an_extension_keeps_is_listed(
+def test_daemons_end_with_pi_and_detached_programs_are_listed(
     cli: Program, model: LoopbackModel, tmp_path: Path
 ) -> None:
     cli.write("extensions/busy.py", EXTENSION.format(folder=tmp_path))
@@ -137,7 +137,7 @@ def test_daemons_end_with_pi_and_what_an_extension_keeps_is_listed(
         os.kill(detached, signal.SIGKILL)
 
 
-def test_a_run_without_commands_starts_no_other_process(cli: Program, tmp_path: Path) -> None:
+def test_a_run_without_commands_starts_no_process(cli: Program, tmp_path: Path) -> None:
     hook = tmp_path / "sitecustomize.py"
     hook.write_text(
         "import os, sys\n"

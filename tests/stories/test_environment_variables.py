@@ -1,4 +1,4 @@
-"""Variables that decide how providers are asked: what arrives at the server, byte for byte."""
+"""Environment variables that change requests to providers, checked at the server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def ask(
     environ: Mapping[str, str],
     options: StreamOptions | None = None,
 ) -> AssistantMessage:
-    """What a bundled model answers that is served by ``server``, which refuses everything."""
+    """Send a request of a bundled model to ``server``, which rejects it. Returns the answer."""
     provider, _, model_id = name.partition("/")
     document = json.dumps({"providers": {provider: {"baseUrl": server.url}}})
     models = create_models(
@@ -71,7 +71,7 @@ async def headers_for(folder: Path, name: str, environ: Mapping[str, str]) -> di
 async def printed(
     folder: Path, providers: object, environ: Mapping[str, str], *words: str
 ) -> tuple[int, str, str]:
-    """Exit code, output and errors of ``pi -p`` with these providers in ``models.json``."""
+    """Return exit code, output and errors of ``pi -p`` with these providers in ``models.json``."""
     (folder / "models.json").write_text(json.dumps({"providers": providers}))
     (folder / "w").mkdir(exist_ok=True)
     process = await asyncio.create_subprocess_exec(
@@ -97,7 +97,7 @@ async def printed(
 BEDROCK = "amazon-bedrock/us.anthropic.claude-opus-4-6-v1"
 
 
-async def test_a_proxy_that_authenticates_itself_is_asked_without_credentials(
+async def test_bedrock_requests_with_skip_auth_are_signed_without_real_credentials(
     tmp_path: Path,
 ) -> None:
     headers = await headers_for(tmp_path, BEDROCK, {"AWS_BEDROCK_SKIP_AUTH": "1"})
@@ -110,7 +110,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
 ) -> None:
     pytest.importorskip("botocore", reason="not installed; not tested: roles of AWS")
     (tmp_path / "token").write_text("token-of-the-pod")
-    environ = {  # of a .env file: the process does not have them
+    environ = {  # from a .env file: they are not in the environment of the process
         "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "token"),
         "AWS_ROLE_ARN": ROLE,
         "AWS_REGION": "eu-west-1",
@@ -120,7 +120,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
         headers = await headers_for(tmp_path, BEDROCK, environ)
         again = await headers_for(tmp_path, BEDROCK, environ)
 
-    [(_, _, _, body)] = sts.asked  # the second request uses what the first has got
+    [(_, _, _, body)] = sts.asked  # the second request uses the credentials of the first
     assert b"Action=AssumeRoleWithWebIdentity" in body
     assert b"WebIdentityToken=token-of-the-pod" in body
     assert b"RoleSessionName=pi" in body
@@ -137,7 +137,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
         (False, f"AWS gave no credentials for the role {ROLE}: "),
     ],
 )
-async def test_a_role_that_cannot_be_assumed_says_why(
+async def test_a_role_that_cannot_be_assumed_is_reported_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_botocore: bool, message: str
 ) -> None:
     if without_botocore:
@@ -155,7 +155,7 @@ async def test_a_role_that_cannot_be_assumed_says_why(
 # Google ------------------------------------------------------------------------------------------
 
 
-async def test_a_file_of_google_that_does_not_exist_is_named_with_its_variable(
+async def test_a_missing_google_credentials_file_is_reported_with_its_variable(
     tmp_path: Path,
 ) -> None:
     missing = str(tmp_path / "adc.json")
@@ -177,7 +177,7 @@ async def test_a_file_of_google_that_does_not_exist_is_named_with_its_variable(
 # Keys and tokens ---------------------------------------------------------------------------------
 
 
-async def test_a_token_of_a_grok_plan_comes_before_a_key(tmp_path: Path) -> None:
+async def test_the_token_of_a_grok_plan_is_preferred_over_an_api_key(tmp_path: Path) -> None:
     environ = {"XAI_OAUTH_TOKEN": "token", "XAI_API_KEY": "key"}
 
     assert [
@@ -186,7 +186,7 @@ async def test_a_token_of_a_grok_plan_comes_before_a_key(tmp_path: Path) -> None
     ] == ["Bearer token", "Bearer key"]
 
 
-async def test_a_complete_address_of_the_cloudflare_gateway_needs_its_key_only(
+async def test_a_complete_cloudflare_gateway_url_needs_only_the_gateway_key(
     tmp_path: Path,
 ) -> None:
     environ = {"CLOUDFLARE_AI_GATEWAY_API_KEY": "of-the-gateway", "CLOUDFLARE_API_KEY": "other"}
@@ -207,7 +207,7 @@ async def test_a_complete_address_of_the_cloudflare_gateway_needs_its_key_only(
         ({"PI_NO_INTERLEAVED_THINKING": "0"}, True, 4096),
     ],
 )
-async def test_older_models_of_anthropic_think_before_the_answer_only_for_who_wants_that(
+async def test_interleaved_thinking_of_older_anthropic_models_can_be_disabled(
     tmp_path: Path, environ: dict[str, str], beta: bool, tokens: int
 ) -> None:
     options = StreamOptions(reasoning="low", max_tokens=4096)
@@ -231,7 +231,7 @@ async def test_older_models_of_anthropic_think_before_the_answer_only_for_who_wa
         ({"PI_OPENAI_STATEFUL": "1"}, [(True, None, 1), (True, "resp_1", 1)]),
     ],
 )
-async def test_a_session_whose_responses_are_stored_sends_only_what_is_new(
+async def test_only_new_messages_are_sent_if_openai_responses_are_stored(
     tmp_path: Path, environ: dict[str, str], sent: list[tuple[bool, str | None, int]]
 ) -> None:
     events = says("fine", "resp_1")
@@ -277,11 +277,13 @@ async def test_requests_to_chatgpt_are_logged_if_requested(tmp_path: Path) -> No
     assert "asking gpt-5.5 over HTTP: 1 items" in (tmp_path / "pi.log").read_text()
 
 
-# Providers that are asked for their models --------------------------------------------------------
+# Providers with a list of models --------------------------------------------------------
 
 
 @pytest.mark.full
-def test_a_provider_that_is_asked_for_its_models_answers_or_says_why_not(tmp_path: Path) -> None:
+def test_models_of_a_listing_provider_are_used_and_a_failed_listing_is_reported(
+    tmp_path: Path,
+) -> None:
     chunks = (
         {"id": "1", "choices": [{"index": 0, "delta": {"content": "here"}, "finish_reason": None}]},
         {"id": "1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},

@@ -1,4 +1,4 @@
-"""A server that listens where pi looks for models answers only after the user has chosen it."""
+"""A discovered local model server is used only after the user has chosen it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def model() -> Iterator[LoopbackModel]:
 
 @pytest.fixture
 def cli(tmp_path: Path, model: LoopbackModel) -> Program:
-    """A user without any key."""
+    """A user without API keys."""
     return Program.below(tmp_path, VLLM_BASE_URL=model.url)
 
 
 def rpc(cli: Program, *requests: dict[str, Any]) -> list[Any]:
-    """The responses, in the order of the requests."""
+    """Return the responses in the order of the requests."""
     ended = cli.run("--mode", "rpc", piped="".join(f"{json.dumps(each)}\n" for each in requests))
     reported = [json.loads(line) for line in ended.out.splitlines()]
     answers = {each["command"]: each for each in reported if each["type"] == "response"}
@@ -44,7 +44,7 @@ def rpc(cli: Program, *requests: dict[str, Any]) -> list[Any]:
 
 
 def change_owner(cli: Program) -> None:
-    """Have another user be the owner at the time of the choice."""
+    """Store another user as the owner at the time of the choice."""
     path = cli.agent_dir / CHOSEN
     kept = json.loads(path.read_text())
     kept["servers"][0]["owner"] = {"uid": os.getuid() + 1, "user": "eve", "process": "vllm"}
@@ -52,14 +52,16 @@ def change_owner(cli: Program) -> None:
 
 
 def refused(ended: Ended) -> str:
-    """The line about the server, of which there is one."""
+    """Return the one line about the server."""
     assert (ended.code, ended.out) == (1, "")
     (line,) = [line for line in ended.err.splitlines() if "The server of vllm" in line]
     return line
 
 
 @pytest.mark.full
-def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: LoopbackModel) -> None:
+def test_a_discovered_server_that_was_not_chosen_gets_no_requests(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.command = "touch ran"
     printed = cli.run("-p", "hello")
     available, prompted = rpc(
@@ -78,7 +80,7 @@ def test_a_server_that_was_only_found_gets_no_requests(cli: Program, model: Loop
     assert (model.requests, (cli.cwd / "ran").exists()) == ([], False)
 
 
-def test_it_is_offered_with_its_owner(cli: Program) -> None:
+def test_a_discovered_server_is_listed_with_its_owner(cli: Program) -> None:
     listed = cli.run("models").out
     missed = cli.run("-p", "--model", "first", "hello")
 
@@ -103,7 +105,7 @@ def test_it_is_offered_with_its_owner(cli: Program) -> None:
     ),
     ids=["model", "provider", "default", "scope"],
 )
-def test_naming_it_is_choosing_it_and_the_choice_holds(
+def test_naming_a_model_of_a_server_chooses_it_for_later_runs(
     cli: Program, model: LoopbackModel, words: tuple[str, ...], settings: str
 ) -> None:
     cli.write("settings.json", settings)
@@ -119,7 +121,7 @@ def test_naming_it_is_choosing_it_and_the_choice_holds(
 
 
 @pytest.mark.full
-def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
+def test_an_rpc_client_can_choose_a_discovered_server(cli: Program, model: LoopbackModel) -> None:
     (chosen,) = rpc(cli, {"type": "set_model", "provider": "vllm", "modelId": "first"})
     (available,) = rpc(cli, {"type": "get_available_models"})
 
@@ -129,7 +131,7 @@ def test_over_rpc_a_client_names_it(cli: Program, model: LoopbackModel) -> None:
 
 
 @pytest.mark.full
-def test_another_owner_is_not_asked_until_it_is_chosen_again(
+def test_a_server_with_another_owner_gets_no_requests_until_chosen_again(
     cli: Program, model: LoopbackModel
 ) -> None:
     assert cli.run("-p", "--model", "vllm/first", "hello").code == 0
@@ -165,7 +167,9 @@ def test_the_owner_is_looked_up_for_every_request(cli: Program, model: LoopbackM
     assert "belonged to" in ended.err and "54321" in ended.err
 
 
-def test_what_models_json_names_needs_no_other_choice(cli: Program, model: LoopbackModel) -> None:
+def test_a_server_configured_in_models_json_needs_no_choice(
+    cli: Program, model: LoopbackModel
+) -> None:
     own = {"providers": {"vllm": {"baseUrl": model.url}}}
     cli.write("models.json", json.dumps(own))
 
@@ -173,7 +177,9 @@ def test_what_models_json_names_needs_no_other_choice(cli: Program, model: Loopb
     assert not (cli.agent_dir / CHOSEN).exists()
 
 
-def test_nothing_to_use_is_an_error(cli: Program, model: LoopbackModel) -> None:
+def test_choosing_an_unknown_or_missing_server_is_an_error(
+    cli: Program, model: LoopbackModel
+) -> None:
     model.listed = []
 
     ended, unknown = cli.run("models", "use", "vllm"), cli.run("models", "use", "mine")

@@ -1,4 +1,4 @@
-"""Extensions that are broken, rude or stuck, and the program that goes on with its work."""
+"""The program continues despite extensions that are broken, noisy or stuck."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOSTILE = {
     "no_function": "WORDS = 3",
     "not_text": "\x00\x01",
 }
-"""What cannot be loaded."""
+"""Extensions that cannot be loaded."""
 RUDE = """\
 import os, subprocess, sys
 print("noise of an import")
@@ -76,7 +76,7 @@ def cli(tmp_path: Path) -> Iterator[Program]:
         yield program
 
 
-def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
+def test_an_rpc_client_is_served_despite_hostile_extensions(cli: Program) -> None:
     for name, code in HOSTILE.items():
         cli.write(f"extensions/{name}.py", code)
     cli.write("extensions/rude.py", RUDE)
@@ -93,20 +93,20 @@ def test_a_client_of_rpc_is_served_in_the_middle_of_them(cli: Program) -> None:
         child.stdin.flush()
         reported = []
         for line in child.stdout:
-            reported.append(json.loads(line))  # every line is a record, whatever others print
+            reported.append(json.loads(line))  # every line is a record, even if extensions print
             if reported[-1]["type"] == "agent_settled":
                 break
         child.stdin.close()
         reported += map(
             json.loads, child.stdout
-        )  # not by its descriptor: lines have been read ahead
+        )  # not via the descriptor: lines are already buffered
         complaints = child.stderr.read()
         child.wait(TIMEOUT_SECONDS)
 
     assert child.returncode == 0
     answers = {each["id"]: each for each in reported if each["type"] == "response"}
     assert [answers[id]["success"] for id in ("1", "2", "3")] == [True, True, True]
-    assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled ones come behind
+    assert answers["1"]["data"]["commands"][0]["name"] == "leave"  # bundled commands follow
     failed = {each["event"] for each in reported if each["type"] == "extension_error"}
     assert failed == {"command", "agent_start", "turn_end"}
     report = complaints.decode()
@@ -131,7 +131,7 @@ def extension(pi):
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", sampled(["text", "json"], keep=1))
-def test_an_extension_that_cancels_every_task_ends_nothing(cli: Program, mode: str) -> None:
+def test_an_extension_that_cancels_every_task_does_not_end_the_run(cli: Program, mode: str) -> None:
     cli.write("extensions/cancels.py", CANCELS)
 
     ended = cli.run("-p", "--mode", mode, "--model", "mock/echo-3", "hello")
@@ -190,7 +190,7 @@ def test_callbacks_of_an_extension_neither_cancel_tasks_nor_stop_the_loop(cli: P
 
 
 @pytest.mark.full
-def test_a_main_task_that_an_extension_cancels_by_force_ends_with_one_clear_error(
+def test_a_main_task_cancelled_forcibly_by_an_extension_ends_with_one_error(
     cli: Program,
 ) -> None:
     cancel = "[asyncio.Task.cancel(task) for task in asyncio.all_tasks()]"
@@ -241,7 +241,9 @@ CONTINUES = ("; pi goes on.", "Extension error (")
 
 
 @pytest.mark.parametrize("code", sampled(EXITS.values(), keep=2), ids=EXITS)
-def test_an_extension_that_exits_in_the_loop_ends_nothing(cli: Program, code: str) -> None:
+def test_an_extension_that_exits_in_the_event_loop_does_not_end_the_run(
+    cli: Program, code: str
+) -> None:
     cli.write("extensions/exits.py", EXITING.replace("{code}", code))
 
     ended = cli.run("-p", "--model", "mock/echo-3", "hello")
@@ -296,7 +298,7 @@ def test_an_extension_that_closes_coroutines_of_pi_does_not_end_rpc(
 
 
 @pytest.mark.full
-def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Program) -> None:
+def test_forcibly_closed_coroutines_end_pi_with_one_error(cli: Program) -> None:
     closing = "[asyncio.Task.get_coro(task).close()]"
     force = f"try: {closing}\n                except RuntimeError: pass"
     cli.write("extensions/closes.py", CLOSES.replace("{code}", force))
@@ -312,7 +314,7 @@ def test_coroutines_that_are_closed_by_force_end_pi_with_one_clear_error(cli: Pr
 
 @pytest.mark.full
 @pytest.mark.parametrize("end", sampled(["close()", "throw(SystemExit(4))"], keep=1))
-def test_coroutines_that_the_garbage_collector_lists_are_closed_and_pi_does_not_hang(
+def test_pi_exits_with_an_error_if_coroutines_are_closed_via_the_garbage_collector(
     cli: Program, end: str
 ) -> None:
     cli.write(
@@ -341,7 +343,7 @@ def extension(pi):
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_a_task_that_cannot_be_cancelled_does_not_keep_pi_from_ending(cli: Program) -> None:
+def test_a_task_that_ignores_cancellation_does_not_prevent_exit(cli: Program) -> None:
     stubborn = """\
 import asyncio
 
@@ -368,7 +370,7 @@ TASKS = []
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_ctrl_c_ends_a_handler_that_never_returns(cli: Program) -> None:
+def test_ctrl_c_ends_pi_if_a_handler_never_returns(cli: Program) -> None:
     cli.write("extensions/stuck.py", STUCK)
     with cli.start("-p", "--model", "mock/echo-3", "hello", stdin=subprocess.DEVNULL) as child:
         try:

@@ -1,4 +1,4 @@
-"""The two commands of a newcomer, on a fresh copy of the checkout."""
+"""``./pi`` and ``./test`` in a fresh copy of the checkout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pi
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    """A copy of what ./pi needs, in a folder with a space in its name."""
+    """Copy the files that ./pi needs into a folder with a space in its name."""
     copy = tmp_path / "my checkout"
     copy.mkdir()
     files = ("pi", "test", "pyproject.toml", "constraints.txt")
@@ -28,7 +28,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 
 
 def environment(tmp_path: Path, **changes: str) -> dict[str, str]:
-    """What a fresh login shell has: an empty home, PATH, and how to reach the package index."""
+    """Return the environment of a fresh login shell, including access to the package index."""
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     kept = {
@@ -54,7 +54,7 @@ def program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
-@pytest.mark.full  # every run of CI in a new clone is a first run, too
+@pytest.mark.full  # every CI run in a new clone is also a first run
 @pytest.mark.timeout(240)
 def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
@@ -68,14 +68,14 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     assert first.stderr == "pi: installing into .venv (once; needs the package index)…\n"
     assert (second.returncode, second.stdout, second.stderr) == (0, f"{pi.__version__}\n", "")
 
-    # Dependencies changed: it is brought up to date by itself.
+    # Changed dependencies are installed automatically.
     with (checkout / "constraints.txt").open("a") as constraints:
         constraints.write("# newer\n")
     third = run([checkout / "pi", "--version"], tmp_path, env)
     assert (third.returncode, third.stdout) == (0, f"{pi.__version__}\n"), third.stderr
     assert "installing" in third.stderr
 
-    # Interrupted half-way: what is there cannot be trusted, so it starts over.
+    # An interrupted install cannot be trusted, so it starts over.
     for mark in checkout.glob(".venv/ready-*"):
         mark.unlink()
     shutil.rmtree(checkout / ".venv" / "lib")
@@ -83,7 +83,7 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     assert (fourth.returncode, fourth.stdout) == (0, f"{pi.__version__}\n"), fourth.stderr
 
 
-def test_an_interrupted_install_is_said_in_one_line_and_started_over(
+def test_an_interrupted_install_is_reported_in_one_line_and_not_marked_complete(
     checkout: Path, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"
@@ -111,7 +111,9 @@ def test_an_interrupted_install_is_said_in_one_line_and_started_over(
 
 
 @pytest.mark.full
-def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path: Path) -> None:
+def test_the_launcher_falls_back_to_the_next_installer_after_a_failure(
+    checkout: Path, tmp_path: Path
+) -> None:
     tools = tmp_path / "tools"
     program(tools, "uv", 'echo "uv: no such index" >&2; exit 2')
     env = environment(tmp_path)
@@ -125,7 +127,7 @@ def test_an_installer_that_fails_gives_way_to_the_next(checkout: Path, tmp_path:
 
 @pytest.mark.full
 @pytest.mark.slow
-def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Path) -> None:
+def test_a_missing_package_index_is_reported_in_one_line(checkout: Path, tmp_path: Path) -> None:
     env = environment(
         tmp_path,
         PIP_NO_INDEX="1",
@@ -145,7 +147,7 @@ def test_without_an_index_one_line_says_what_to_do(checkout: Path, tmp_path: Pat
     )
 
 
-def test_a_missing_python_is_said_in_one_line_with_what_to_do(
+def test_a_missing_python_is_reported_in_one_line_with_a_hint(
     checkout: Path, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"
@@ -163,9 +165,7 @@ def test_a_missing_python_is_said_in_one_line_with_what_to_do(
     )
 
 
-def test_a_folder_that_cannot_be_written_is_said_in_one_line(
-    checkout: Path, tmp_path: Path
-) -> None:
+def test_an_unwritable_lock_file_is_reported_in_one_line(checkout: Path, tmp_path: Path) -> None:
     (checkout / ".venv.lock").mkdir()  # works for root too, unlike a read-only folder
 
     finished = run([checkout / "test"], tmp_path, environment(tmp_path))

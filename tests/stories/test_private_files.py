@@ -1,4 +1,4 @@
-"""What pi keeps in its agent directory is for its owner alone, whatever the umask says."""
+"""Files of the agent directory are accessible only to their owner, with any umask."""
 
 from __future__ import annotations
 

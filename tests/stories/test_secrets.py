@@ -1,6 +1,6 @@
-"""Secrets that configuration names: no command sees them, and no export contains them.
+"""Configured secrets reach neither commands nor exports.
 
-The list is derived from the provider tables, so that a new row is covered as soon as it is there.
+The list is derived from the provider tables, so that new rows are covered automatically.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ VARIABLES = sorted(
     | {*ambient.SECRET_VARIABLES, *anthropic_gateway.SECRET_VARIABLES}
 )
 OWN_VARIABLES = ("MY_KEY", "MY_TEAM", "MY_MODEL_HEADER", "MY_OVERRIDE", "MY_STORED", "MY_DOTENV")
-"""Named by models.json and auth.json only."""
+"""Variables named only in models.json and auth.json."""
 PAGES = ("html", "md", "txt", "jsonl")
 TIMEOUT_SECONDS = 60.0
 
 
 def value_of(variable: str) -> str:
-    """What the variable holds; nothing else contains it."""
+    """Return the unique value of a variable."""
     secret = f"value-of-{variable.lower().replace('_', '-')}-4711"
     if variable == anthropic_gateway.CUSTOM_HEADERS:
         return f"X-Gateway: {secret}"
@@ -53,14 +53,14 @@ def value_of(variable: str) -> str:
 
 
 def needle(variable: str) -> str:
-    """The part of the value that must be nowhere."""
+    """Return the part of the value that must not appear anywhere."""
     found = re.search(r"value-of-[a-z0-9-]+-4711", value_of(variable))
     assert found is not None
     return found[0]
 
 
 def models_json(url: str) -> dict[str, Any]:
-    """A provider that answers, with a secret in every place that may hold one."""
+    """Return a working provider with a secret in every place that may contain one."""
     own = {
         "baseUrl": url,
         "apiKey": "$MY_KEY",
@@ -113,7 +113,7 @@ NO_SECRETS = ("my-own-client", "eu-north-4711")
 
 
 class SecretsFixture:
-    """A user whose every variable and file holds a secret, and a model on this machine."""
+    """A user with secrets in all variables and files, and a local model."""
 
     def __init__(self, tmp_path: Path, model: LoopbackModel) -> None:
         self.model = model
@@ -142,7 +142,7 @@ class SecretsFixture:
         return {**given, **copies, **keep, **own, "HARMLESS": "seen"}
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What a command of pi prints."""
+        """Run a command of pi."""
         return subprocess.run(
             [sys.executable, "-m", "pi", *words],
             cwd=self.project,
@@ -167,7 +167,7 @@ def kit(tmp_path: Path) -> Iterator[SecretsFixture]:
 
 
 async def when_written(path: Path) -> str:
-    """The content of a file that a command moves into place."""
+    """Wait for a file that a command writes. Returns its content."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not path.exists():  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
@@ -179,7 +179,7 @@ def found_in(text: str) -> list[str]:
 
 
 @pytest.mark.full
-async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
+async def test_no_configured_secret_reaches_commands_or_exports(
     kit: SecretsFixture,
 ) -> None:
     shown = "env > {0}.new && mv {0}.new {0}"
@@ -189,7 +189,7 @@ async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
     ]
     started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
-        # The conversation holds everything, so that exports have something to redact.
+        # The conversation contains all secrets, so that exports have to redact them.
         await client.prompt_and_wait(" ".join((*NEEDLES, *NO_SECRETS)))
         await client.bash(shown.format("user.txt"))
         environments = {
@@ -215,7 +215,7 @@ async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
         "user": [],
     }
     assert all("HARMLESS=seen" in text for text in environments.values())
-    # What a command printed is known to the process that ran it, and to no other.
+    # The output of a key command is known only to the process that ran it.
     printed = {f"later.{kind}": ["COMMAND-4711"] for kind in PAGES}
     assert {name: found_in(text) for name, text in exported.items()} == {
         name: printed.get(name, []) for name in exported
@@ -225,7 +225,9 @@ async def test_no_command_and_no_export_contains_a_secret_of_the_configuration(
     )
 
 
-async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: SecretsFixture) -> None:
+async def test_secrets_added_to_models_json_during_a_session_are_withheld_immediately(
+    kit: SecretsFixture,
+) -> None:
     kit.write("models.json", {"providers": {}})
     started = RpcClient.started(cwd=kit.project, env=kit.environ)
     async with started as client:
@@ -237,12 +239,12 @@ async def test_a_file_that_changes_while_a_session_runs_counts_at_once(kit: Secr
 
     assert needle("MY_KEY") in before.output
     assert found_in(changed.output) == []
-    # A key that was removed from the file is still a key.
+    # A key that was removed from the file is still withheld.
     assert found_in(after.output) == []
 
 
 @pytest.mark.full
-async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> None:
+async def test_the_allow_setting_passes_named_variables_to_commands(kit: SecretsFixture) -> None:
     kit.write("settings.json", {"shell": {"env": {"allow": ["AWS_*", "MY_KEY"]}}})
     started = RpcClient.started("--model", "mine/m", cwd=kit.project, env=kit.environ)
     async with started as client:
@@ -252,7 +254,7 @@ async def test_the_setting_lets_named_variables_through(kit: SecretsFixture) -> 
     assert set(found_in(seen.output)) == allowed | {needle("MY_KEY")}
 
 
-async def test_a_profile_does_not_bring_secrets_back(kit: SecretsFixture) -> None:
+async def test_secrets_exported_by_a_shell_profile_are_withheld(kit: SecretsFixture) -> None:
     kit.write("settings.json", {"shell": {"login": True}, "shellCommandPrefix": "export MY_TEAM=b"})
     lines = [f"export {name}=value-of-profile-4711" for name in ("MY_KEY", *VARIABLES)]
     (kit.home / ".bash_profile").write_text("\n".join([*lines, "export PROFILE=read"]))
@@ -279,7 +281,7 @@ async def test_credentials_of_extensions_that_are_not_loaded_reach_no_command(
 
 
 @pytest.mark.full
-def test_doctor_names_credentials_of_extensions_that_are_withheld(kit: SecretsFixture) -> None:
+def test_doctor_lists_withheld_credentials_of_extensions(kit: SecretsFixture) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pi", "doctor"],
         cwd=kit.project,
@@ -325,14 +327,14 @@ async def test_no_report_dump_or_crash_log_contains_a_secret(tmp_path: Path) -> 
     }
 
 
-def test_doctor_names_what_is_withheld_and_shows_no_value(kit: SecretsFixture) -> None:
+def test_doctor_lists_withheld_variables_without_their_values(kit: SecretsFixture) -> None:
     done = kit.run("doctor")
 
     assert [name for name in (*VARIABLES, *OWN_VARIABLES) if name not in done.stdout] == []
     assert found_in(done.stdout + done.stderr) == []
 
 
-def test_every_variable_of_the_source_that_sounds_like_a_secret_is_in_the_list(root: Path) -> None:
+def test_every_variable_in_the_source_named_like_a_secret_is_withheld(root: Path) -> None:
     sounds = re.compile(
         r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|HEADERS)(?:_ID)?)["']"""
     )
@@ -354,4 +356,4 @@ def test_every_variable_of_the_source_that_sounds_like_a_secret_is_in_the_list(r
         "GITHUB_ENTERPRISE_TOKEN",
     }
     assert sorted(named - of_tables().names - of_batteries - not_of_providers) == []
-    assert {"OPENAI_API_KEY", "AWS_SESSION_TOKEN"} <= named  # the pattern does find some
+    assert {"OPENAI_API_KEY", "AWS_SESSION_TOKEN"} <= named  # the pattern finds variables

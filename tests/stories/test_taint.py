@@ -1,6 +1,6 @@
-"""One hostile string as every name and every argument, over every command: text comes out.
+"""One hostile string is used as every name and argument of every command; the output is text.
 
-The lists of commands and options are the program's own, so that a new one is covered.
+Commands and options are taken from the program, so that new ones are covered.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.stories.taint import HOSTILE, LOOT, offences, offences_in_text
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server that forks needs Linux")
 
 RAW_MODE = b"\x1b[?2004h"
-"""What the screen writes when it takes keys."""
+"""Written by the screen when it starts to read keys."""
 SHORT = f"evil\x1b[5;31m\x1b]0;{LOOT}\x07"
 SESSION = "0190aaaa-0000-7000-8000-000000000000"
 MANIFEST = """# /// pi
@@ -43,12 +43,12 @@ def extension(pi):
 
 @dataclass(frozen=True)
 class Place:
-    """Folders and an environment in which everything is called ``HOSTILE``."""
+    """Folders and an environment in which every name is ``HOSTILE``."""
 
     cli: Program
 
     def run(self, *words: str, terminal: bool = False, **environ: str) -> str:
-        """Everything that ``pi`` writes, to a pipe or to a terminal."""
+        """Run ``pi``. Returns everything that it writes to a pipe or a terminal."""
         ours, theirs = pty.openpty() if terminal else os.pipe()
         stdin = os.dup(theirs) if terminal else os.open(os.devnull, os.O_RDONLY)
         variables = {**self.cli.variables, **environ}
@@ -56,7 +56,7 @@ class Place:
         os.close(stdin)
         os.close(theirs)
         if terminal:
-            os.write(ours, b"\n\x04")  # whatever is asked
+            os.write(ours, b"\n\x04")  # answers any question
         written = _read(ours, terminal=terminal)
         child.wait()
         os.close(ours)
@@ -141,7 +141,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def of_commands() -> Iterator[tuple[str, ...]]:
-    """Every form of every command."""
+    """Yield every form of every command."""
     for command in COMMANDS:
         for form in command.forms:
             yield from _filled(form.usage)
@@ -159,7 +159,7 @@ def of_commands() -> Iterator[tuple[str, ...]]:
 
 
 def of_options() -> Iterator[tuple[str, ...]]:
-    """Every option of every command, those of a session with a value, and unknown ones."""
+    """Yield every option of every command, and unknown options."""
     for command in COMMANDS:
         for flag in command.flags:
             yield (command.name, flag.name, *([] if flag.kind == "switch" else [HOSTILE]))
@@ -175,7 +175,7 @@ def of_options() -> Iterator[tuple[str, ...]]:
 
 
 def _filled(usage: str) -> Iterator[tuple[str, ...]]:
-    """The words of a form, with the hostile string where something is to be filled in."""
+    """Yield the words of a form with the hostile string as every argument."""
     choices: list[list[str]] = [[]]
     for word in usage.split():
         if word == "<id>":
@@ -185,13 +185,13 @@ def _filled(usage: str) -> Iterator[tuple[str, ...]]:
         else:
             fillings = word.split("|")
         choices = [[*words, filling] for words in choices for filling in fillings]
-    # The embedded model is not fetched, the session is needed by others, and a server never ends.
+    # Excluded: downloading the embedded model, deleting the session, and servers that never end.
     left_out = (["pull"], ["delete", SESSION], ["serve"])
     yield from (tuple(words) for words in choices if words[1:] not in left_out)
 
 
 def printed(place: Place, lines: Iterable[tuple[str, ...]], *, terminal: bool) -> int:
-    """Run all of them, each of which prints text; how many printed the name."""
+    """Run all command lines and check their output. Returns how many printed the name."""
     look = offences if terminal else offences_in_text
     bad, shown = {}, 0
     for words in dict.fromkeys(lines):
@@ -205,14 +205,16 @@ def printed(place: Place, lines: Iterable[tuple[str, ...]], *, terminal: bool) -
 
 @pytest.mark.parametrize("terminal", sampled([True, False], 1), ids=["terminal", "pipe"])
 @pytest.mark.parametrize("step", sampled((3, 1), 1))
-def test_no_command_prints_more_than_text(place: Place, step: int, *, terminal: bool) -> None:
+def test_no_command_prints_control_sequences_of_hostile_names(
+    place: Place, step: int, *, terminal: bool
+) -> None:
     lines = list(dict.fromkeys(of_commands()))[::step]
 
     assert printed(place, lines, terminal=terminal) > 20 // step
 
 
 @pytest.mark.parametrize("step", sampled((4, 1), 1))
-def test_no_option_prints_more_than_text(place: Place, step: int) -> None:
+def test_no_option_prints_control_sequences_of_hostile_values(place: Place, step: int) -> None:
     lines = list(dict.fromkeys(of_options()))[::step]
 
     assert printed(place, lines, terminal=False) > 30 // step
@@ -228,14 +230,14 @@ def test_no_option_prints_more_than_text(place: Place, step: int) -> None:
         keep=2,
     ),
 )
-def test_no_variable_is_repeated_as_more_than_text(place: Place, name: str) -> None:
+def test_no_environment_variable_is_printed_with_control_sequences(place: Place, name: str) -> None:
     for words in (("doctor",), ("--mode", HOSTILE), ("-p", "hi")):
         written = place.run(*words, terminal=False, **{name: HOSTILE})
 
         assert offences_in_text(written) == []
 
 
-def test_a_server_that_is_found_can_call_its_models_anything(place: Place) -> None:
+def test_hostile_model_names_of_a_server_are_printed_sanitised(place: Place) -> None:
     with _server({"data": [{"id": HOSTILE, "owned_by": HOSTILE}]}) as port:
         found = {"VLLM_BASE_URL": f"http://127.0.0.1:{port}/v1", "PI_OFFLINE": ""}
         for words in (("models",), ("doctor",), ("--list-models", "evil")):
@@ -245,7 +247,7 @@ def test_a_server_that_is_found_can_call_its_models_anything(place: Place) -> No
             assert offences(written) == []
 
 
-def test_an_answer_is_text_on_a_terminal_and_exact_in_a_pipe(place: Place) -> None:
+def test_an_answer_is_sanitised_on_a_terminal_and_exact_in_a_pipe(place: Place) -> None:
     choice = {"index": 0, "delta": {"content": HOSTILE}, "finish_reason": "stop"}
     with _server({"choices": [choice]}, is_stream=True) as port:
         provider = {
@@ -267,7 +269,7 @@ def test_an_answer_is_text_on_a_terminal_and_exact_in_a_pipe(place: Place) -> No
     assert offences(shown) == []
 
 
-def test_the_program_itself_prints_text(place: Place) -> None:
+def test_the_real_program_prints_hostile_names_sanitised(place: Place) -> None:
     ended = place.cli.run("doctor")
 
     assert "nasty" in ended.out
@@ -276,7 +278,7 @@ def test_the_program_itself_prints_text(place: Place) -> None:
 
 @contextmanager
 def _server(answer: object, *, is_stream: bool = False) -> Iterator[int]:
-    """The port of a server on this machine that always answers that."""
+    """Run a local server that always sends this response. Yields its port."""
     body, kind = json.dumps(answer).encode(), "application/json"
     if is_stream:
         body, kind = b"data: " + body + b"\n\ndata: [DONE]\n\n", "text/event-stream"
@@ -294,7 +296,7 @@ def _server(answer: object, *, is_stream: bool = False) -> Iterator[int]:
             self.do_GET()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The program as a person sees it, in a real terminal."""
+"""The program in a real terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Screen(Protocol):
 
 @pytest.fixture
 def screen(program: Callable[[str, str], str], tmp_path: Path) -> Iterator[Screen]:
-    """Runs a command in tmux and gives the rows it shows once ``until`` has appeared."""
+    """Runs a command in tmux. Returns the visible rows once ``until`` has appeared."""
     tmux = [program("tmux", "the program in a real terminal"), "-S", str(tmp_path / "socket")]
 
     def run(*words: str) -> str:
@@ -52,7 +52,7 @@ def test_an_error_is_shown_as_two_lines_and_no_traceback(screen: Screen) -> None
     assert rows == ["Error: Unknown option: --nonsense", "See `pi --help`."]
 
 
-def test_an_exit_in_a_callback_of_an_extension_is_one_notice_and_the_screen_stays(
+def test_an_exit_in_an_extension_callback_is_reported_and_the_screen_remains(
     screen: Screen, tmp_path: Path
 ) -> None:
     extension = tmp_path / "exits.py"

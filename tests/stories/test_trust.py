@@ -1,4 +1,4 @@
-"""Trust before bytes: a hostile project is opened in every mode, and everything is written down."""
+"""A hostile project is opened in every mode under audit; nothing is read before trust."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_programs_of_the_project_do_not_run_through_a_relative_path(
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(
+def test_nothing_is_read_or_run_before_the_trust_dialog_is_answered_or_after_a_refusal(
     kit: AuditFixture,
 ) -> None:
     audited = [sys.executable, str(AUDITED), str(kit.log), "cli", "--model", "mine/m"]
@@ -103,7 +103,7 @@ def test_on_a_screen_nothing_is_read_or_run_before_the_answer_and_after_a_no(
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
-def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
+def test_skipped_files_are_reported_once_with_the_option_to_allow_them(
     kit: AuditFixture, mode: str
 ) -> None:
     lines = [line for line in kit.open(mode).stderr.splitlines() if "Not trusted" in line]
@@ -116,7 +116,7 @@ def test_what_was_skipped_is_named_once_with_the_way_to_allow_it(
 
 
 @pytest.mark.parametrize("mode", sampled(MODES, keep=1))
-def test_with_approval_all_of_it_is_used(kit: AuditFixture, mode: str) -> None:
+def test_all_project_files_are_used_with_approval(kit: AuditFixture, mode: str) -> None:
     kit.model.command = "true"
     outcome = kit.open(mode, approve=True)
 
@@ -127,7 +127,7 @@ def test_with_approval_all_of_it_is_used(kit: AuditFixture, mode: str) -> None:
 
 
 @pytest.mark.full
-def test_commands_in_an_untrusted_project_are_run_as_if_it_said_nothing(kit: AuditFixture) -> None:
+def test_commands_in_an_untrusted_project_ignore_its_settings(kit: AuditFixture) -> None:
     kit.model.command = "true"
     outcome = kit.open("print")
 
@@ -140,7 +140,9 @@ def test_commands_in_an_untrusted_project_are_run_as_if_it_said_nothing(kit: Aud
 @pytest.mark.parametrize(
     "words", sampled(["--version", "--help", "--list-models", "doctor", "sessions"], keep=2)
 )
-def test_whatever_else_pi_does_in_such_a_place_is_harmless(kit: AuditFixture, words: str) -> None:
+def test_other_commands_neither_read_nor_run_anything_in_an_untrusted_project(
+    kit: AuditFixture, words: str
+) -> None:
     kit.run([sys.executable, str(AUDITED), str(kit.log), "cli", *words.split()])
     outcome = kit.audited()
 
@@ -150,7 +152,7 @@ def test_whatever_else_pi_does_in_such_a_place_is_harmless(kit: AuditFixture, wo
 
 @pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-def test_the_home_folder_is_no_project(kit: AuditFixture) -> None:
+def test_the_home_folder_is_not_treated_as_a_project(kit: AuditFixture) -> None:
     (kit.home / ".env").write_text("COLOUR=green")
     skill = kit.home / ".agents/skills/mine/SKILL.md"
     skill.parent.mkdir(parents=True)
@@ -165,7 +167,7 @@ def test_the_home_folder_is_no_project(kit: AuditFixture) -> None:
 
 
 @pytest.mark.behaviour("child-environment-is-clean")
-def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(kit: AuditFixture) -> None:
+def test_commands_inherit_neither_dotenv_variables_nor_git_variables(kit: AuditFixture) -> None:
     kit.model.command = 'echo "evil=[$EVIL$BASH_ENV] git=[$GIT_DIR$GIT_WORK_TREE] path=[$PATH]"'
     (kit.project.cwd / ".pi/settings.json").write_text("{}")
     outcome = kit.open("json", approve=True)
@@ -176,7 +178,9 @@ def test_commands_see_neither_what_only_a_dotenv_file_says_nor_our_git(kit: Audi
 
 
 @pytest.mark.full
-def test_a_decision_that_was_stored_counts_for_what_lies_below(kit: AuditFixture) -> None:
+def test_a_stored_trust_decision_applies_to_the_folder_and_not_to_its_parent(
+    kit: AuditFixture,
+) -> None:
     trust = kit.agent_dir / "trust.json"
     trust.write_text(json.dumps({str(kit.project.cwd): True, str(kit.project.root): False}))
     outcome = kit.open("print")
@@ -186,7 +190,7 @@ def test_a_decision_that_was_stored_counts_for_what_lies_below(kit: AuditFixture
     assert str(kit.project.root / "CLAUDE.md") in outcome.stderr
 
 
-def test_a_link_does_not_lead_around_the_decision(kit: AuditFixture) -> None:
+def test_a_symbolic_link_does_not_bypass_the_trust_decision(kit: AuditFixture) -> None:
     real = kit.project.root
     link = real.parent / "looks-mine"
     link.symlink_to(real)
@@ -200,7 +204,7 @@ def test_a_link_does_not_lead_around_the_decision(kit: AuditFixture) -> None:
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", sampled(MODES, 1))
-def test_the_kernel_saw_nothing_else(
+def test_strace_sees_no_forbidden_access_to_an_untrusted_project(
     kit: AuditFixture, mode: str, program: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     strace = program("strace", "what the kernel saw of an untrusted project")
@@ -223,7 +227,7 @@ def test_the_kernel_saw_nothing_else(
 
 
 def _files_of(trace: Path, project: HostileProject) -> tuple[set[str], list[str]]:
-    """Files of the project that were opened, and every program that was started."""
+    """Return the opened files of the project, and the started programs."""
     files, programs = set(), []
     call = re.compile(r'(?P<name>\w+)\((?:AT_FDCWD(?:<[^>]*>)?, )?"(?P<path>[^"]*)"(?P<rest>.*)')
     for line in trace.read_text(errors="replace").splitlines():
@@ -238,7 +242,7 @@ def _files_of(trace: Path, project: HostileProject) -> tuple[set[str], list[str]
 
 
 @pytest.mark.full
-async def test_programs_of_our_own_import_nothing_from_where_they_are_started(
+async def test_internal_programs_import_nothing_from_the_working_directory(
     kit: AuditFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(kit.project.cwd)

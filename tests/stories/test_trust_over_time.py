@@ -1,7 +1,7 @@
-"""Trust over time: pi starts in an empty folder, and then everything that needs trust appears.
+"""pi starts in an empty folder, and files that need trust are added later.
 
-Whatever reads the project again must have it decided first. The audit hook of Python sees every
-file that is opened, every folder that is listed, every import and every program that is started.
+Trust must be decided before the project is read again. The audit hook of Python sees every opened
+file, every listed folder, every import and every started program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.stories.loopback_model import loopback_model
 TIMEOUT_SECONDS = 60.0
 ESCAPE = b"\x1b"
 PAUSE = 0.9
-"""Seconds without a key after which a question takes them: see ``typing_pause.py``."""
+"""Seconds without a key after which a dialog accepts keys: see ``typing_pause.py``."""
 MAY_BE_READ = {".git/HEAD", ".git/reftable/tables.list"}
 AGENT_NAMES = {
     name.partition("/")[0]
@@ -52,7 +52,7 @@ def extension(pi):
 
 
 class Client:
-    """Another program that has pi work in the project, over RPC."""
+    """An RPC client of pi in the project."""
 
     def __init__(self, kit: AuditFixture, *flags: str) -> None:
         words = [sys.executable, str(AUDITED), str(kit.log), "cli", "--mode", "rpc"]
@@ -84,27 +84,27 @@ class Client:
         assert kind is not None or child.returncode == 0, self.stderr
 
     def ask(self, command: str, **fields: Any) -> Any:
-        """What pi answers to a command; it must succeed."""
+        """Send a command, which must succeed. Returns its data."""
         self._send({"type": command, "id": command, **fields})
         answer = self._await(lambda line: line.get("type") == "response")
         assert answer["success"], answer
         return answer.get("data")
 
     def prompt(self, text: str, *, answer: str | None = None) -> None:
-        """Prompt, answer a question of pi if there is to be one, and wait until the agent ends."""
+        """Send a prompt, answer a dialog if an answer is given, and wait until the agent ends."""
         self._send({"type": "prompt", "message": text})
         if answer is not None:
             self.answer(self.question(), answer)
         self._await(lambda line: line.get("type") == "agent_settled")
 
     def question(self) -> dict[str, Any]:
-        """The first question of pi; its answer is sent with ``answer``."""
+        """Wait for the first dialog and return it; ``answer`` sends its answer."""
         if not self._questions:
             self._await(lambda line: line.get("method") == "select")
         return self._questions.pop(0)
 
     def answer(self, question: dict[str, Any], value: str) -> None:
-        """Answer a question."""
+        """Answer a dialog."""
         self._send({"type": "extension_ui_response", "id": question["id"], "value": value})
 
     def _send(self, request: dict[str, Any]) -> None:
@@ -130,14 +130,14 @@ def kit(tmp_path: Path) -> Iterator[AuditFixture]:
 
 
 def touched(kit: AuditFixture) -> set[str]:
-    """What of the project was opened, listed, imported or started that needs trust first."""
+    """Return what was opened, listed, imported or started and needs trust."""
     outcome = kit.audited()
     listed = {name for name in outcome.listed if GATED_NAMES & set(Path(name).parts)}
     return (outcome.opened - MAY_BE_READ) | listed | {*outcome.imported, *outcome.started}
 
 
 def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
-    """Clone, fork, resume, reload if the user has an extension for that, and begin anew."""
+    """Clone, fork, resume, reload if the user has an extension for it, and start a new session."""
     first = client.ask("get_state")["sessionFile"]
     client.ask("clone")
     [message] = client.ask("get_fork_messages")["messages"]
@@ -153,7 +153,9 @@ def replace_session_in_every_way(client: Client, *, extended: bool) -> None:
 @pytest.mark.parametrize(
     "extended", sampled([False, True], keep=1), ids=["alone", "with an extension"]
 )
-def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, extended: bool) -> None:
+def test_files_added_during_an_rpc_session_are_neither_read_nor_run(
+    kit: AuditFixture, extended: bool
+) -> None:
     if extended:
         put(kit.agent_dir / "extensions/mine.py", OWN_EXTENSION)
     with Client(kit) as client:
@@ -169,7 +171,7 @@ def test_over_rpc_nothing_that_came_later_is_read_or_run(kit: AuditFixture, exte
     assert str(kit.project.cwd / ".pi/extensions") in notices[0]
 
 
-def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
+def test_files_added_later_are_reported_once_as_not_trusted(kit: AuditFixture) -> None:
     put(kit.project.cwd / "AGENTS.md", INJECTION)
     with Client(kit) as client:
         client.prompt("hello")
@@ -184,7 +186,9 @@ def test_what_comes_still_later_is_named_as_well(kit: AuditFixture) -> None:
 
 
 @pytest.mark.parametrize("how", sampled(["flag", "stored"], keep=1))
-def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture, how: str) -> None:
+def test_an_earlier_trust_decision_applies_to_files_added_later(
+    kit: AuditFixture, how: str
+) -> None:
     if how == "stored":
         trust = json.dumps({str(kit.project.cwd): True})
         (kit.agent_dir / "trust.json").write_text(trust)
@@ -198,24 +202,24 @@ def test_a_decision_that_there_was_holds_for_what_comes_later(kit: AuditFixture,
 
 
 class Screen:
-    """A user at a terminal, who looks at the log whenever pi asks."""
+    """A user at a terminal; the audit log is checked at every trust dialog."""
 
     def __init__(self, kit: AuditFixture, seen: Terminal) -> None:
         self._kit = kit
         self.terminal = seen
 
     def press(self, keys: bytes, *, until: bytes) -> None:
-        """Press keys, and wait for what comes of it."""
+        """Press keys, and wait for the expected output."""
         self.terminal.send(keys)
         self.terminal.wait_for(until, within=TIMEOUT_SECONDS)
 
     def sees_question(self, keys: bytes) -> None:
-        """Have pi do something that needs the project: it must ask, and wait for the answer."""
+        """Press keys, wait for the trust dialog, and check that nothing was read."""
         self.press(keys, until=rb"Do not trust \(this session only\)")
         assert touched(self._kit) == set()
 
     def answer(self, keys: bytes, *, until: bytes) -> None:
-        """Choose after a pause: keys in the middle of typing are not taken for an answer."""
+        """Answer after a pause: keys typed without a pause are not accepted as an answer."""
         self.terminal.watch(PAUSE)
         self.press(keys, until=until)
 
@@ -223,7 +227,7 @@ class Screen:
 @pytest.mark.full
 @pytest.mark.behaviour("trust-uses-canonical-paths")
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture) -> None:
+def test_the_user_is_asked_before_files_added_during_a_session_are_read(kit: AuditFixture) -> None:
     audited = [sys.executable, str(AUDITED), str(kit.log), "cli", "--model", "mine/m"]
     environ = {**kit.environ, "TERM": "xterm-256color"}
     with terminal(audited, cwd=kit.project.cwd, env=environ) as seen:
@@ -233,12 +237,12 @@ def test_on_a_screen_the_user_is_asked_before_anything_is_read(kit: AuditFixture
         kit.project.arrive()
         screen.sees_question(b"/new\r")
         screen.answer(ESCAPE, until=rb"New session started")
-        screen.sees_question(b"/reload\r")  # the question is still open
+        screen.sees_question(b"/reload\r")  # the decision is still pending
         screen.answer(ESCAPE, until=rb"[Rr]eloaded")
         screen.press(b"/resume\r", until=rb"hello")
         screen.sees_question(b"\r")
         assert kit.loot == []
-        screen.answer(b"\r", until=rb"All is well\.")  # trust, and the session is shown
+        screen.answer(b"\r", until=rb"All is well\.")  # trusts the project; the session is shown
         screen.press(b"/evil\r", until=rb"All is well\.")
         screen.press(b"/quit\r", until=rb"To resume")
         ended = seen.finish(within=TIMEOUT_SECONDS)

@@ -6,7 +6,7 @@ from pi.base.clock import Clock
 from pi.testing import FakeClock
 
 
-async def test_sleepers_wake_in_the_order_in_which_they_are_due() -> None:
+async def test_sleepers_wake_in_the_order_of_their_deadlines() -> None:
     clock = FakeClock()
     woken: list[tuple[str, float]] = []
 
@@ -24,7 +24,7 @@ async def test_sleepers_wake_in_the_order_in_which_they_are_due() -> None:
     assert woken == [("early", 1.0), ("late", 3.0), ("never", 99.0)]
 
 
-async def test_a_sleeper_may_sleep_again_while_time_passes() -> None:
+async def test_a_sleeper_can_sleep_again_during_one_advance() -> None:
     clock = FakeClock()
     ticks: list[float] = []
 
@@ -55,7 +55,7 @@ async def test_a_cancelled_sleeper_is_not_woken() -> None:
     assert clock.sleeping == 0
 
 
-async def test_wall_time_and_monotonic_time_move_together() -> None:
+async def test_sleeping_zero_seconds_advances_neither_wall_nor_monotonic_time() -> None:
     clock: Clock = FakeClock(now_ms=1000)
 
     await clock.sleep(0)

@@ -1,4 +1,4 @@
-"""A session for tests of others."""
+"""Sessions for tests of other projects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from pi.testing import calls, make_session, says
 
 
-async def test_a_session_answers_from_its_script_and_works_in_its_folder(tmp_path: Path) -> None:
+async def test_a_test_session_plays_its_script_and_writes_into_its_project_folder(
+    tmp_path: Path,
+) -> None:
     steps = (calls("write", path="a.txt", content="hi"), says("Written."))
     session = await make_session(tmp_path, *steps, thinking="low")
     await session.prompts.prompt("write it")

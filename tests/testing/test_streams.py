@@ -10,7 +10,7 @@ from pi.testing.fakes import ScriptedStream
 HELLO = Context(messages=(UserMessage(content="hello"),))
 
 
-async def test_steps_are_played_in_order_and_what_was_asked_is_kept() -> None:
+async def test_scripted_steps_are_played_in_order_and_requests_are_recorded() -> None:
     stream = ScriptedStream(says("one"))
     stream.add(says("two"))
     other = replace(FAUX_MODEL, id="other")

@@ -28,7 +28,7 @@ def test_rows_that_scroll_out_are_history() -> None:
     assert terminal.tape == ["a", "", "b", "c"]
 
 
-def test_a_reader_may_scroll() -> None:
+def test_the_view_can_be_scrolled() -> None:
     terminal = VirtualTerminal(10, 2)
     terminal.write("a\r\nb\r\nc\r\nd")
 
@@ -38,7 +38,7 @@ def test_a_reader_may_scroll() -> None:
     assert terminal.view == ["c", "d"]
 
 
-def test_the_cursor_the_title_the_modes_and_the_styles_are_seen() -> None:
+def test_cursor_title_modes_and_styles_are_reported() -> None:
     terminal = VirtualTerminal(10, 2)
 
     terminal.write("\x1b]2;name\x07\x1b[?25l\x1b[?2004h\x1b[1mab")
@@ -49,7 +49,7 @@ def test_the_cursor_the_title_the_modes_and_the_styles_are_seen() -> None:
     assert terminal.is_alternate
 
 
-def test_queries_are_answered_as_a_real_terminal_does() -> None:
+def test_queries_are_answered_like_a_real_terminal() -> None:
     terminal = VirtualTerminal()
     received = listening(terminal)
 
@@ -58,7 +58,7 @@ def test_queries_are_answered_as_a_real_terminal_does() -> None:
     assert received == ["\x1b[?62;22c", "\x1b[?2026;2$y"]
 
 
-def test_a_test_may_give_the_answers_itself() -> None:
+def test_queries_are_not_answered_if_replies_are_disabled() -> None:
     terminal = VirtualTerminal(replies=False)
     received = listening(terminal)
 
@@ -68,7 +68,7 @@ def test_a_test_may_give_the_answers_itself() -> None:
     assert received == ["typed"]
 
 
-def test_the_window_can_be_resized_closed_and_left() -> None:
+def test_resizing_suspending_and_closing_the_window_are_reported() -> None:
     terminal = VirtualTerminal(10, 2)
     received = listening(terminal)
 
@@ -83,7 +83,7 @@ def test_the_window_can_be_resized_closed_and_left() -> None:
     assert len(received) == 3
 
 
-def test_wide_characters_and_graphemes_are_measured_as_people_see_them() -> None:
+def test_wide_characters_and_graphemes_have_their_visible_width() -> None:
     terminal = VirtualTerminal(20, 1)
 
     terminal.write("日本👍❤️🇩🇪")

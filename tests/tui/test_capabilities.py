@@ -24,7 +24,7 @@ from pi.tui.terminal import Brand, Capabilities, ImageProtocol, detect, is_multi
         ({"TERM": "xterm-256color"}, "unknown", None, False),
     ],
 )
-def test_a_terminal_is_known_by_its_environment(
+def test_a_terminal_is_detected_by_its_environment(
     env: dict[str, str], brand: Brand, images: ImageProtocol | None, links: bool
 ) -> None:
     found = detect(env)
@@ -52,7 +52,9 @@ def test_a_terminal_is_known_by_its_environment(
         ({"PI_TRUE_COLOR": "1"}, ColourDepth.TRUE),
     ],
 )
-def test_the_depth_of_colours(env: dict[str, str], colours: ColourDepth) -> None:
+def test_the_colour_depth_is_detected_by_the_environment(
+    env: dict[str, str], colours: ColourDepth
+) -> None:
     assert detect(env).colours is colours
 
 
@@ -68,13 +70,13 @@ def test_the_depth_of_colours(env: dict[str, str], colours: ColourDepth) -> None
         {"TERM": "screen.xterm-256color"},
     ],
 )
-def test_multiplexers_are_known_by_pane_variables_and_by_term(env: dict[str, str]) -> None:
+def test_multiplexers_are_detected_by_pane_variables_and_term(env: dict[str, str]) -> None:
     assert is_multiplexer(env)
     assert not is_multiplexer({"TERM": "xterm-256color", "TMUX": ""})
 
 
 @pytest.mark.behaviour("inline-images")
-def test_inside_a_multiplexer_there_are_no_pictures_and_links() -> None:
+def test_pictures_and_hyperlinks_are_disabled_inside_a_multiplexer() -> None:
     found = detect({"KITTY_WINDOW_ID": "1", "TMUX": "x"})
 
     assert (found.multiplexer, found.images, found.hyperlinks) == (True, None, False)
@@ -106,7 +108,7 @@ def test_synchronized_output_follows_the_user_then_the_terminal(
     assert (found.synchronized, found.synchronized_is_fixed) == (on, fixed)
 
 
-def test_the_user_decides_about_pictures_links_and_notifications() -> None:
+def test_environment_variables_override_pictures_links_and_notifications() -> None:
     assert detect({"PI_FORCE_IMAGE_PROTOCOL": "sixel"}).images == "sixel"
     assert detect({"PI_FORCE_IMAGE_PROTOCOL": "iterm"}).images == "iterm2"
     assert detect({"PI_IMAGE_PROTOCOL": "off", "KITTY_WINDOW_ID": "1"}).images is None
@@ -116,7 +118,7 @@ def test_the_user_decides_about_pictures_links_and_notifications() -> None:
 
 
 @pytest.mark.behaviour("key-formats-decode")
-def test_an_unknown_terminal_over_ssh_keeps_its_keys() -> None:
+def test_modify_other_keys_is_off_for_an_unknown_terminal_over_ssh() -> None:
     assert not detect({"SSH_TTY": "/dev/pts/1", "TERM": "vt220"}).modify_other_keys
     assert detect({"SSH_TTY": "/dev/pts/1", "TERM": "xterm-256color"}).modify_other_keys
     assert detect({"TERM": "vt220"}).modify_other_keys

@@ -46,7 +46,7 @@ class ClipboardFixture:
         ),
     ],
 )
-async def test_the_program_that_reaches_the_clipboard_is_run(
+async def test_the_clipboard_program_of_the_platform_is_run(
     system: str, env: Mapping[str, str], command: list[str]
 ) -> None:
     kit = ClipboardFixture("pbcopy", "wl-copy", "xclip", "tmux")
@@ -59,7 +59,7 @@ async def test_the_program_that_reaches_the_clipboard_is_run(
 
 @pytest.mark.behaviour("copy-reports-truth")
 @pytest.mark.parametrize(("system", "env"), [("linux", {"WSL_DISTRO_NAME": "D"}), ("win32", {})])
-async def test_windows_gets_utf_16(system: str, env: Mapping[str, str]) -> None:
+async def test_text_is_sent_to_clip_exe_as_utf_16(system: str, env: Mapping[str, str]) -> None:
     kit = ClipboardFixture("clip.exe")
 
     assert await kit.clipboard(env, system).copy("hé") == Copied(by="clip.exe", confirmed=True)
@@ -98,7 +98,7 @@ async def test_text_beyond_the_osc52_limit_is_not_sent() -> None:
     assert kit.written == []
 
 
-async def test_screen_gets_the_sequence_in_pieces() -> None:
+async def test_the_osc52_sequence_is_split_for_gnu_screen() -> None:
     kit = ClipboardFixture()
     await kit.clipboard({"STY": "1.x"}).copy("x" * 100)
     (written,) = kit.written
@@ -108,13 +108,15 @@ async def test_screen_gets_the_sequence_in_pieces() -> None:
     assert max(map(len, pieces)) == 76
 
 
-def test_the_sequence_carries_any_text() -> None:
+def test_the_osc52_sequence_encodes_any_text() -> None:
     payload = osc52("日\n\x1b").removeprefix("\x1b]52;c;").removesuffix("\x07")
 
     assert base64.b64decode(payload).decode() == "日\n\x1b"
 
 
-async def test_programs_are_run_for_real(tmp_path: Path) -> None:
+async def test_the_runner_passes_the_input_and_returns_whether_the_program_succeeded(
+    tmp_path: Path,
+) -> None:
     run = runner({"PATH": "/bin:/usr/bin"}, tmp_path)
 
     assert await run(["sh", "-c", "cat > copied"], b"text")
@@ -123,7 +125,7 @@ async def test_programs_are_run_for_real(tmp_path: Path) -> None:
     assert not await run([str(tmp_path / "missing")], b"")
 
 
-async def test_programs_see_the_desktop_and_no_keys(tmp_path: Path) -> None:
+async def test_clipboard_programs_inherit_display_variables_but_no_secrets(tmp_path: Path) -> None:
     run = runner({"PATH": "/bin:/usr/bin", "DISPLAY": ":0", "MY_KEY": "key"}, tmp_path)
 
     assert await run(["sh", "-c", "env > seen"], b"")

@@ -23,7 +23,7 @@ def test_the_environment_may_set_the_scheme(value: str, scheme: Scheme | None) -
     assert scheme_from_environment({"COLORFGBG": value}) == scheme
 
 
-def test_the_better_source_wins() -> None:
+def test_a_reported_scheme_wins_over_the_background_and_the_environment() -> None:
     appearance = ColourSchemeState({"COLORFGBG": "0;15"})
     seen = [appearance.scheme]
 

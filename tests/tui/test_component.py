@@ -16,7 +16,7 @@ def test_component_protocols_are_checked_by_members() -> None:
     assert (isinstance(rows, Focusable), isinstance(rows, Interactive)) == (False, False)
 
 
-def test_key_releases_are_delivered_on_request() -> None:
+def test_a_component_can_request_key_releases() -> None:
     class Piano(Field):
         wants_key_release = True
 

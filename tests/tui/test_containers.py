@@ -9,7 +9,7 @@ from pi.tui.containers import Container
 from tests.tui.parts import Live, Rows
 
 
-def test_children_stand_one_below_the_other() -> None:
+def test_children_are_rendered_one_below_the_other() -> None:
     container = Container(Rows("a", "b"), Container(Rows("c")), Rows())
 
     assert container.render(10) == ["a", "b", "c"]
@@ -49,7 +49,7 @@ def test_children_can_be_added_and_removed() -> None:
 
 
 @pytest.mark.behaviour("input-before-painting")
-def test_only_the_part_that_asked_is_drawn() -> None:
+def test_render_parts_draws_only_the_requested_component() -> None:
     history, spinner = Rows("long"), Rows("|")
     container = Container(history, Container(Rows("status"), spinner))
     container.render(10)
@@ -60,7 +60,7 @@ def test_only_the_part_that_asked_is_drawn() -> None:
     assert (rows, history.drawn) == (["long", "status", "/"], 1)
 
 
-def test_at_another_width_everything_is_drawn() -> None:
+def test_render_parts_draws_every_component_at_another_width() -> None:
     history, spinner = Rows("long"), Rows("|")
     container = Container(history, spinner)
     container.render(10)
@@ -71,7 +71,7 @@ def test_at_another_width_everything_is_drawn() -> None:
 
 
 @pytest.mark.behaviour("topmost-open-block-limits")
-def test_the_first_live_region_is_that_of_the_container() -> None:
+def test_the_live_region_of_a_container_is_that_of_its_first_live_child() -> None:
     container = Container(
         Rows("a", "b"), Live("c", "d", "e", start=1, safe=2), Live("f", start=0, safe=1)
     )
@@ -87,7 +87,7 @@ def test_without_live_regions_there_is_no_boundary() -> None:
     assert (container.live_region_start, container.commit_safe_end) == (None, None)
 
 
-def test_invalidating_reaches_every_child() -> None:
+def test_invalidate_is_passed_on_to_every_child() -> None:
     inner = Rows("a")
     container = Container(Container(inner), Rows())
 
@@ -97,7 +97,7 @@ def test_invalidating_reaches_every_child() -> None:
 
 
 @given(st.data())
-def test_whatever_changes_the_rows_are_those_of_the_children(data: st.DataObject) -> None:
+def test_the_rows_are_those_of_the_children_after_any_change(data: st.DataObject) -> None:
     children = [Rows(str(number)) for number in range(4)]
     container = Container(*children)
     for step in range(data.draw(st.integers(1, 8))):
@@ -117,7 +117,7 @@ def test_whatever_changes_the_rows_are_those_of_the_children(data: st.DataObject
         assert rows == [row for part in container.children for row in part.render(10)]
 
 
-def test_a_container_knows_which_child_is_on_a_row() -> None:
+def test_areas_at_returns_the_child_on_a_row() -> None:
     first, empty, second = Rows("a", "b"), Rows(), Rows("c")
     container = Container(first, empty, second)
     container.render(10)
@@ -130,7 +130,7 @@ def test_a_container_knows_which_child_is_on_a_row() -> None:
     ]
 
 
-def test_a_container_knows_where_the_children_begin_that_stay_in_the_window() -> None:
+def test_staying_start_is_the_first_row_that_stays_in_the_window() -> None:
     class Staying(Rows):
         stays_in_window = True
 

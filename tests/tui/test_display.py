@@ -45,7 +45,7 @@ def test_rows_that_stay_in_the_window_never_become_history() -> None:
 
 
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_a_resize_replays_outside_of_panes_and_never_inside() -> None:
+def test_a_resize_repaints_everything_outside_a_pane_and_the_window_inside() -> None:
     outside, inside = (RegularDisplay(SIZE, in_pane=pane) for pane in (False, True))
 
     assert outside.resize(Size(columns=9, rows=9)) is Repaint.EVERYTHING
@@ -65,7 +65,7 @@ def test_new_content_in_a_pane_includes_a_single_changed_history_row() -> None:
     assert ("New session" in written, display.ledger) == (True, Ledger())  # the whole block
 
 
-def test_after_a_pause_only_the_window_is_painted() -> None:
+def test_only_the_window_is_painted_after_a_resume() -> None:
     display = RegularDisplay(SIZE, in_pane=False)
     display.root.add_child(Rows(*numbered(20)))
     painted(display)
@@ -77,7 +77,7 @@ def test_after_a_pause_only_the_window_is_painted() -> None:
     assert (repaint, "row 14" in written, "row 15" in written) == (Repaint.WINDOW, False, True)
 
 
-def test_the_mouse_belongs_to_the_terminal() -> None:
+def test_the_regular_display_does_not_handle_the_mouse() -> None:
     display = RegularDisplay(SIZE, in_pane=False)
 
     report = MouseReport(action="press", button="left", x=0, y=0)

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from pi.tui.stacks import Flex, share
 
 
-def test_what_is_left_goes_to_those_that_grow() -> None:
+def test_remaining_space_is_shared_by_grow_factor() -> None:
     assert share(10, [Flex(), Flex(grow=1), Flex(grow=3)], [2, 0, 0]) == [2, 2, 6]
 
 
-def test_what_is_missing_is_taken_in_proportion() -> None:
+def test_missing_space_is_taken_by_shrink_factor_and_size() -> None:
     assert share(10, [Flex(), Flex(shrink=0), Flex(shrink=2)], [8, 2, 4]) == [6, 2, 2]
 
 
-def test_limits_are_kept() -> None:
+def test_minimum_and_maximum_sizes_are_respected() -> None:
     entries = [Flex(grow=1, max_size=3), Flex(grow=1), Flex(min_size=4)]
 
     assert share(20, entries, [0, 0, 0]) == [3, 13, 4]
@@ -35,7 +35,7 @@ flexes = st.builds(
 
 
 @given(st.integers(0, 200), st.lists(st.tuples(flexes, st.integers(0, 60)), max_size=6))
-def test_sizes_keep_their_limits_and_fill_the_length_if_anything_may(
+def test_sizes_respect_their_limits_and_fill_the_length_if_an_entry_can_grow(
     length: int, entries: list[tuple[Flex, int]]
 ) -> None:
     flexible = [flex for flex, _ in entries]

@@ -4,7 +4,7 @@ from pi.tui.overlays import FocusState
 from tests.tui.parts import Field, Rows
 
 
-def test_only_one_has_the_focus() -> None:
+def test_only_one_component_has_the_focus() -> None:
     focus, first, second = FocusState(), Field(), Field()
 
     focus.set(first)

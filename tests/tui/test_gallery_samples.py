@@ -9,7 +9,7 @@ from pi.tui.style import ColourDepth
 
 @pytest.mark.behaviour("colour-depth-falls-back")
 @pytest.mark.parametrize("scheme", PALETTES)
-def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
+def test_only_text_attributes_are_used_without_colours(scheme: Scheme) -> None:
     paints = Paints(PALETTES[scheme], ColourDepth.NONE)
 
     assert (paints.accent("x"), paints.panel("x"), paints.title("x")) == (
@@ -20,6 +20,6 @@ def test_without_colours_nothing_but_attributes_is_left(scheme: Scheme) -> None:
     assert sample_select(paints).render(30)[0] == "→ alpha    the letter alpha"
 
 
-def test_the_picture_is_the_same_every_time() -> None:
+def test_the_sample_picture_is_deterministic() -> None:
     assert sample_picture() == sample_picture()
     assert sample_picture().size == PixelSize(108, 72)

@@ -11,7 +11,7 @@ def pump() -> tuple[InputReader, ManualTimers, list[InputEvent]]:
     return InputReader(Decoder(Timing()), timers, events.append), timers, events
 
 
-def test_a_sequence_in_pieces_is_one_key() -> None:
+def test_a_sequence_split_across_reads_is_one_key() -> None:
     feeder, timers, events = pump()
 
     feeder.feed(b"\x1b[")
@@ -21,7 +21,7 @@ def test_a_sequence_in_pieces_is_one_key() -> None:
     assert events == ["\x1b[A"]
 
 
-def test_a_lone_escape_is_a_key_after_a_moment() -> None:
+def test_a_lone_escape_is_delivered_after_its_timeout() -> None:
     feeder, timers, events = pump()
 
     feeder.feed(b"\x1b")
@@ -41,7 +41,7 @@ def test_no_event_is_delivered_after_stop() -> None:
     assert events == []
 
 
-def test_listeners_may_take_a_key_or_change_it() -> None:
+def test_listeners_can_consume_or_replace_a_key() -> None:
     listeners = KeyListeners()
     listeners.add(lambda data: InputDecision(consume=True) if data == "q" else None)
     remove = listeners.add(lambda data: InputDecision(data=data.upper()))

@@ -6,7 +6,7 @@ from pi.tui.transcript import REARM_FRAMES, STABLE_FRAMES, EarlyCommit
 from tests.tui.parts import numbered
 
 
-def test_a_block_that_only_grows_keeps_back_its_last_row() -> None:
+def test_all_rows_but_the_last_of_a_growing_block_are_settled() -> None:
     commit = EarlyCommit()
 
     assert [commit.observe(numbered(count)) for count in (1, 2, 5)] == [0, 1, 4]
@@ -36,7 +36,7 @@ def test_rows_above_a_ticking_one_settle_after_many_frames() -> None:
     assert (settled[2], settled[-1]) == (0, 20)
 
 
-def test_a_row_that_ticks_slowly_is_not_taken_for_settled_again_and_again() -> None:
+def test_a_slowly_changing_row_is_not_settled() -> None:
     commit = EarlyCommit()
     for number in range(10 * STABLE_FRAMES):
         rows = ticking(5, number // (2 * STABLE_FRAMES))
@@ -47,7 +47,7 @@ def test_a_row_that_ticks_slowly_is_not_taken_for_settled_again_and_again() -> N
     assert settled == 5
 
 
-def test_a_change_of_style_changes_nothing() -> None:
+def test_a_change_of_style_does_not_delay_the_early_commit() -> None:
     commit = EarlyCommit()
     commit.observe(numbered(10))
 

@@ -5,6 +5,6 @@ from pi.tui.widgets.editor.editor import Editor
 from pi.tui.widgets.text import Text
 
 
-def test_a_component_takes_the_mouse_if_it_has_a_method_for_it() -> None:
+def test_a_component_with_a_mouse_handler_is_a_mouse_target() -> None:
     assert isinstance(Editor(), MouseTarget)
     assert not isinstance(Text("x"), MouseTarget)

@@ -39,7 +39,7 @@ def test_the_start_sequences_are_in_the_expected_order() -> None:
     assert written == ["\x1b[?2004h\x1b[>7u\x1b[?u\x1b[c\x1b[?25l\x1b[16t\x1b]11;?\x07"]
 
 
-def test_a_theme_that_adapts_asks_for_the_scheme_first() -> None:
+def test_an_adaptive_theme_queries_the_colour_scheme_before_the_background() -> None:
     negotiation, written = make(Capabilities(synchronized_is_fixed=True), follow_scheme=True)
 
     assert written[0].endswith("\x1b[?25l\x1b[?996n\x1b[?2031h\x1b]11;?\x07")
@@ -74,7 +74,9 @@ def test_modes_are_restored_in_order() -> None:
 
 @pytest.mark.behaviour("synchronized-output-on-report")
 @pytest.mark.parametrize(("state", "on"), [(0, False), (1, True), (2, True), (4, False)])
-def test_the_terminal_itself_decides_about_synchronized_output(state: int, on: bool) -> None:
+def test_the_reply_of_the_terminal_enables_or_disables_synchronized_output(
+    state: int, on: bool
+) -> None:
     negotiation, written = make(Capabilities(synchronized=not on))
 
     negotiation.handle_reply(ModeReport(mode=2026, state=state))
@@ -102,7 +104,7 @@ def test_each_da1_reply_belongs_to_its_query() -> None:
     assert answered == ["background"]
 
 
-def test_colours_and_sizes_are_noted() -> None:
+def test_reported_cell_sizes_and_colours_are_stored() -> None:
     appearance = ColourSchemeState({})
     negotiation = Negotiation(Capabilities(), appearance, write=lambda _: None)
 
@@ -115,7 +117,7 @@ def test_colours_and_sizes_are_noted() -> None:
 
 
 @pytest.mark.behaviour("replies-are-never-typed")
-def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
+def test_replies_received_byte_by_byte_are_parsed_and_never_typed() -> None:
     negotiation, _ = make()
     decoder, typed = Decoder(), list[object]()
     replies = b"\x1b[?7u\x1b[?62;22c\x1b[?2026;1$y\x1b]11;rgb:ffff/ffff/ffff\x07\x1b[6;20;10t"
@@ -131,7 +133,7 @@ def test_replies_byte_by_byte_are_understood_and_never_typed() -> None:
     assert negotiation.cell == CellSize(width=10, height=20)
 
 
-def test_a_real_emulator_is_left_as_it_was_found() -> None:
+def test_the_modes_of_a_real_emulator_are_restored() -> None:
     terminal = VirtualTerminal()
     negotiation = Negotiation(Capabilities(), ColourSchemeState({}), write=terminal.write)
 

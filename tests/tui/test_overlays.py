@@ -23,7 +23,7 @@ def test_an_overlay_takes_the_focus_and_restores_it() -> None:
     assert (overlays.focus.target, editor.focused, len(overlays)) == (editor, True, 0)
 
 
-def test_an_overlay_that_was_replaced_gets_the_keys_back() -> None:
+def test_a_covered_overlay_receives_the_focus_again() -> None:
     overlays, editor = make()
     first, second = overlays.show(Field()), overlays.show(Field())
 
@@ -36,7 +36,7 @@ def test_an_overlay_that_was_replaced_gets_the_keys_back() -> None:
     assert first.is_focused
 
 
-def test_focusing_something_below_waits_for_the_overlay() -> None:
+def test_a_focus_change_below_takes_effect_when_the_overlay_is_hidden() -> None:
     overlays, _ = make()
     handle, other = overlays.show(Field()), Field()
 
@@ -46,7 +46,7 @@ def test_focusing_something_below_waits_for_the_overlay() -> None:
     assert overlays.focus.target is other
 
 
-def test_one_that_takes_no_keys_leaves_the_focus_alone() -> None:
+def test_a_non_capturing_overlay_has_the_focus_only_on_request() -> None:
     overlays, editor = make()
 
     handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
@@ -58,7 +58,7 @@ def test_one_that_takes_no_keys_leaves_the_focus_alone() -> None:
     assert overlays.focus.target is editor
 
 
-def test_one_that_takes_no_keys_takes_none_when_it_is_shown_again() -> None:
+def test_a_non_capturing_overlay_has_no_focus_when_it_is_shown_again() -> None:
     overlays, editor = make()
     handle = overlays.show(Field(), OverlayOptions(non_capturing=True))
 
@@ -68,7 +68,7 @@ def test_one_that_takes_no_keys_takes_none_when_it_is_shown_again() -> None:
     assert overlays.focus.target is editor
 
 
-def test_an_overlay_that_is_shown_again_keeps_the_keys_over_a_later_one() -> None:
+def test_an_overlay_that_is_shown_again_has_the_focus_over_a_later_one() -> None:
     overlays, _ = make()
     first, second = overlays.show(Field()), overlays.show(Field())
 
@@ -79,7 +79,7 @@ def test_an_overlay_that_is_shown_again_keeps_the_keys_over_a_later_one() -> Non
     assert (first.is_focused, overlays.handles) == (True, (second, first))
 
 
-def test_an_overlay_may_leave_the_keys_to_others_and_take_them_again() -> None:
+def test_an_overlay_can_release_the_focus_and_receive_it_again() -> None:
     overlays, editor = make()
     handle, other = overlays.show(Field()), Field()
 
@@ -91,7 +91,7 @@ def test_an_overlay_may_leave_the_keys_to_others_and_take_them_again() -> None:
     assert overlays.focus.target is other
 
 
-def test_one_that_does_not_fit_the_screen_is_neither_seen_nor_focused() -> None:
+def test_an_overlay_whose_visibility_condition_fails_is_neither_shown_nor_focused() -> None:
     overlays, editor = make()
 
     handle = overlays.show(Field(), OverlayOptions(visible=lambda columns, rows: columns > 60))
@@ -100,7 +100,7 @@ def test_one_that_does_not_fit_the_screen_is_neither_seen_nor_focused() -> None:
     assert overlays.focus.target is editor
 
 
-def test_the_last_one_lies_on_top() -> None:
+def test_the_focused_overlay_is_on_top() -> None:
     overlays, _ = make()
     lower = overlays.show(Rows("a"), OverlayOptions(width=4, anchor="top-left"))
     upper = overlays.show(Rows("b"), OverlayOptions(width=4, anchor="top-left"))
@@ -112,7 +112,7 @@ def test_the_last_one_lies_on_top() -> None:
     assert overlays.handles == (upper,)
 
 
-def test_a_tall_overlay_is_cut() -> None:
+def test_a_tall_overlay_is_truncated_to_its_maximum_height() -> None:
     overlays, _ = make()
 
     overlays.show(Rows(*"abcdef"), OverlayOptions(width=4, max_height=2, row=0, col=0))
@@ -130,7 +130,7 @@ def test_hiding_twice_changes_nothing() -> None:
     assert (len(overlays), overlays.focus.target) == (0, editor)
 
 
-def test_pressing_an_overlay_gives_it_the_keys_only_as_long_as_it_is_there() -> None:
+def test_a_pressed_overlay_has_the_focus_until_it_is_hidden() -> None:
     overlays, editor = make()
     field = Field()
     handle = overlays.show(field, OverlayOptions(non_capturing=True))
@@ -141,7 +141,7 @@ def test_pressing_an_overlay_gives_it_the_keys_only_as_long_as_it_is_there() -> 
     assert overlays.focus.target is editor
 
 
-def test_pressing_what_is_below_gives_it_the_keys() -> None:
+def test_pressing_a_component_below_the_overlays_focuses_it() -> None:
     overlays, _ = make()
     other = Field()
 

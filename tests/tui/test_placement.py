@@ -33,12 +33,12 @@ def test_an_anchor_sets_the_position(anchor: Anchor, row: int, column: int) -> N
     assert bounds(OverlayOptions(anchor=anchor, width=20)) == Bounds(row, column, 20, 10)
 
 
-def test_a_place_may_be_given_in_cells_or_as_a_share() -> None:
+def test_a_position_is_given_in_cells_or_per_cent() -> None:
     assert bounds(OverlayOptions(width=20, row=3, col="50%")) == Bounds(3, 40, 20, 10)
     assert bounds(OverlayOptions(width=20, row="100%", col=7)) == Bounds(30, 7, 20, 10)
 
 
-def test_offsets_move_and_the_edges_stop() -> None:
+def test_offsets_move_an_overlay_within_the_screen() -> None:
     options = OverlayOptions(width=20, anchor="top-left", offset_x=5, offset_y=-3)
 
     assert bounds(options) == Bounds(0, 5, 20, 10)
@@ -50,12 +50,12 @@ def test_margins_stay_free() -> None:
     assert bounds(options) == Bounds(29, 0, 98, 10)
 
 
-def test_a_place_in_cells_counts_from_the_edge_of_the_screen_not_of_the_margin() -> None:
+def test_a_position_in_cells_is_relative_to_the_screen_and_not_to_the_margin() -> None:
     assert bounds(OverlayOptions(width=20, row=5, col=7, margin=2)) == Bounds(5, 7, 20, 10)
     assert bounds(OverlayOptions(width=20, row=0, col=99, margin=2)) == Bounds(2, 78, 20, 10)
 
 
-def test_a_share_is_one_of_the_whole_screen() -> None:
+def test_per_cent_sizes_are_relative_to_the_whole_screen() -> None:
     space = OverlayArea(OverlayOptions(width="50%", max_height="50%", margin=10), SCREEN)
 
     assert (space.width, space.height) == (50, 20)

@@ -27,7 +27,7 @@ def device() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-def test_input_that_is_not_a_terminal_is_refused(tmp_path: Path) -> None:
+def test_input_that_is_not_a_terminal_is_rejected(tmp_path: Path) -> None:
     with (
         (tmp_path / "file").open("w") as file,
         pytest.raises(NotATerminal, match="needs a terminal"),
@@ -36,7 +36,7 @@ def test_input_that_is_not_a_terminal_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("size-from-the-environment")
-def test_a_device_without_a_size_leaves_it_to_the_environment(device: tuple[int, int]) -> None:
+def test_the_environment_sets_the_size_if_the_device_has_none(device: tuple[int, int]) -> None:
     _, slave = device
 
     known = ProcessTerminal(env={"COLUMNS": "33", "LINES": "7"}, input_fd=slave, output_fd=slave)
@@ -122,7 +122,7 @@ def test_a_terminal_that_is_closed_ends_the_program() -> None:
 
 
 @pytest.mark.full
-def test_another_size_is_noticed() -> None:
+def test_a_resize_is_detected() -> None:
     with PtyProgram() as program:
         program.resize(70, 9)
         program.wait_for(b"Size(columns=70, rows=9)")
@@ -177,7 +177,7 @@ def test_answers_to_a_program_that_ends_at_once_do_not_reach_the_shell() -> None
 
 
 @pytest.mark.behaviour("suspend-and-resume")
-def test_a_suspended_program_comes_back_with_its_screen(
+def test_the_screen_is_restored_after_suspend_and_resume(
     program: Callable[[str, str], str],
 ) -> None:
     program("bash", "suspending under a shell with job control")
@@ -197,7 +197,7 @@ def test_a_suspended_program_comes_back_with_its_screen(
 
 @pytest.mark.full
 @pytest.mark.behaviour("suspend-and-resume")
-def test_a_program_stopped_from_outside_begins_again() -> None:
+def test_a_program_stopped_and_continued_by_signals_restarts_its_terminal() -> None:
     with PtyProgram() as program:
         program.wait_for(b"ready")
         mark = len(program.output)
@@ -262,7 +262,7 @@ def test_the_write_log_has_every_byte(tmp_path: Path) -> None:
         assert log.read_bytes() + b"over\r\n" == program.output
 
 
-async def test_keys_typed_while_the_loop_is_blocked_are_delivered_except_taken_ones(
+async def test_keys_typed_while_the_loop_is_blocked_are_delivered_unless_filtered_out(
     device: tuple[int, int],
 ) -> None:
     master, slave = device
@@ -295,6 +295,6 @@ def _ignore() -> None:
     """Not expected here."""
 
 
-def test_on_windows_there_must_be_a_console() -> None:
+def test_a_missing_console_on_windows_raises() -> None:
     with pytest.raises(NotATerminal, match="needs a terminal"):
         own_terminal({}, platform="win32")

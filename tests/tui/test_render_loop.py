@@ -61,7 +61,7 @@ def test_a_request_can_be_cancelled() -> None:
 
 
 @pytest.mark.behaviour("vanished-terminal-ends-cleanly", "input-before-painting")
-def test_a_slow_terminal_gets_fewer_frames_and_then_the_latest() -> None:
+def test_no_frame_is_painted_while_the_terminal_is_busy() -> None:
     painter = Painter()
     painter.busy = True
 

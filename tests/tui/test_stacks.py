@@ -15,34 +15,34 @@ class Filling(Rows):
         return [f"{number}/{height}" for number in range(height)]
 
 
-def test_a_column_has_gaps() -> None:
+def test_a_column_separates_children_by_the_gap() -> None:
     assert VStack(Rows("a"), Rows("b", "c"), gap=1).render(5) == ["a", "", "b", "c"]
 
 
-def test_a_column_places_narrow_children_across_the_width() -> None:
+def test_a_column_aligns_narrow_children() -> None:
     assert VStack(Rows("ab"), align="center").render(6) == ["  ab"]
     assert VStack(Rows("ab"), align="end").render(6) == ["    ab"]
 
 
-def test_what_can_fill_gets_the_rest_of_the_height() -> None:
+def test_a_filling_child_gets_the_remaining_height() -> None:
     stack = VStack(Rows("head"), Filling(), Rows("foot"))
 
     assert stack.render_in(10, 5) == ["head", "0/3", "1/3", "2/3", "foot"]
 
 
-def test_what_can_fill_does_so_beside_others() -> None:
+def test_a_filling_child_gets_the_remaining_height_inside_a_row() -> None:
     stack = VStack(Rows("head"), HStack(Filling(), Rows("ab", "cd"), gap=1, align="end"))
 
     assert stack.render_in(6, 5) == ["head", "0/4", "1/4", "2/4 ab", "3/4 cd"]
 
 
-def test_a_stack_without_anything_that_fills_takes_what_it_needs() -> None:
+def test_a_nested_stack_without_filling_children_gets_its_content_height() -> None:
     stack = VStack(VStack(Rows("a")), HStack(Rows("b"), Rows("c")), Filling())
 
     assert stack.render_in(6, 4) == ["a", "bc", "0/2", "1/2"]
 
 
-def test_hidden_children_take_no_part() -> None:
+def test_hidden_children_are_not_rendered() -> None:
     stack = VStack()
     stack.add_child(Rows("a"), Flex(visible=lambda: False))
     stack.add_child(Rows("b"))
@@ -59,7 +59,7 @@ def test_children_beside_each_other_share_the_width() -> None:
 
 
 @pytest.mark.behaviour("styles-close-on-each-line")
-def test_what_a_child_leaves_open_does_not_colour_its_neighbour() -> None:
+def test_open_styles_and_links_of_a_child_do_not_affect_its_neighbour() -> None:
     stack = HStack(Rows("\x1b[31mred"), Rows("\x1b]8;;http://a.b\x07link"), Rows("x"))
 
     assert stack.render(20) == ["\x1b[31mred\x1b[39m\x1b]8;;http://a.b\x07link\x1b]8;;\x07x"]
@@ -73,7 +73,7 @@ def test_a_child_that_is_too_wide_does_not_move_its_neighbour() -> None:
     assert stack.render(20) == ["toox"]
 
 
-def test_a_row_places_low_children_down_the_height() -> None:
+def test_a_row_aligns_low_children() -> None:
     assert HStack(Rows("a", "b", "c"), Rows("x"), align="end").render(4) == ["a", "b", "cx"]
 
 
@@ -87,7 +87,7 @@ def test_children_can_be_added_and_removed() -> None:
     assert (stack.render(3), stack.children) == ([], ())
 
 
-def test_invalidating_reaches_every_child() -> None:
+def test_invalidate_is_passed_on_to_every_child() -> None:
     child = Rows()
 
     HStack(child).invalidate()

@@ -24,13 +24,13 @@ from tests.tui.text.test_ansi import state_after
         (196, ColourDepth.BASIC, "\x1b[91mx\x1b[39m"),
     ],
 )
-def test_a_colour_is_written_for_the_depth(
+def test_a_colour_is_encoded_for_the_colour_depth(
     colour: str | int, depth: ColourDepth, expected: str
 ) -> None:
     assert painter(Style(colour=colour), depth)("x") == expected
 
 
-def test_attributes_and_background_go_together() -> None:
+def test_attributes_and_background_are_combined_in_one_sequence() -> None:
     paint = painter(Style(bold=True, dim=True, underline=True, background=4))
 
     assert paint("x") == "\x1b[1;2;4;44mx\x1b[22;24;49m"
@@ -40,7 +40,7 @@ def test_attributes_stay_without_colours() -> None:
     assert painter(Style(bold=True, colour=1), ColourDepth.NONE)("x") == "\x1b[1mx\x1b[22m"
 
 
-def test_a_style_inside_wins_and_ends_alone() -> None:
+def test_the_outer_style_is_restored_after_a_nested_style() -> None:
     outer, inner = painter(Style(colour=1, bold=True)), painter(Style(colour=2))
 
     assert outer(f"a{inner('b')}c") == "\x1b[1;31ma\x1b[32mb\x1b[39m\x1b[31mc\x1b[22;39m"
@@ -51,11 +51,11 @@ def test_a_reset_inside_does_not_end_the_style_around_it(reset: str) -> None:
     assert painter(Style(colour=1))(f"a{reset}b") == f"\x1b[31ma{reset}\x1b[31mb\x1b[39m"
 
 
-def test_a_colour_number_inside_is_not_taken_for_an_end() -> None:
+def test_a_palette_index_is_not_mistaken_for_a_closing_attribute() -> None:
     assert painter(Style(bold=True))("\x1b[38;5;22mx") == "\x1b[1m\x1b[38;5;22mx\x1b[22m"
 
 
-def test_no_style_and_no_text_write_nothing() -> None:
+def test_an_empty_style_or_text_writes_no_sequences() -> None:
     assert painter(Style()) is unpainted
     assert (unpainted("x"), painter(Style(bold=True))("")) == ("x", "")
 
@@ -66,7 +66,7 @@ def test_a_palette_colour_is_nearest_to_itself(index: int) -> None:
 
 
 @given(st.sampled_from(list(ColourDepth)), st.booleans(), st.integers(0, 255))
-def test_paint_closes_what_it_opens(depth: ColourDepth, bold: bool, colour: int) -> None:
+def test_painted_text_closes_all_its_styles(depth: ColourDepth, bold: bool, colour: int) -> None:
     paint = painter(Style(colour=colour, background="#123456", bold=bold), depth)
 
     assert state_after(paint("x")).opening() == ""

@@ -79,7 +79,7 @@ def test_invalid_tmux_output_is_ignored(output: str) -> None:
     assert parse_pane(output) is None
 
 
-def test_an_answer_has_the_size_and_the_rows() -> None:
+def test_parse_pane_returns_the_size_and_the_rows() -> None:
     assert parse_pane("80 2\nabove\nhere\n\n") == PaneText(
         rows=["above", "here", ""], width=80, height=2
     )

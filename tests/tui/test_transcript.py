@@ -72,7 +72,7 @@ def test_a_block_with_a_live_region_is_not_final() -> None:
     assert (transcript.live_region_start, transcript.commit_safe_end) == (None, None)
 
 
-def test_when_all_is_final_there_is_no_boundary() -> None:
+def test_there_is_no_boundary_when_all_blocks_are_final() -> None:
     transcript = make(Rows("a"))
     transcript.render(10)
 
@@ -80,7 +80,7 @@ def test_when_all_is_final_there_is_no_boundary() -> None:
 
 
 @pytest.mark.behaviour("toggles-redraw-everything")
-def test_another_theme_draws_old_and_new_blocks_alike() -> None:
+def test_invalidating_redraws_old_and_new_blocks() -> None:
     old, new = Rows("a"), Block("b")
     transcript = make(old, new)
     transcript.render(10)
@@ -101,7 +101,7 @@ def test_another_width_draws_all_blocks() -> None:
     assert block.drawn == 2
 
 
-def test_blocks_can_be_taken_out() -> None:
+def test_blocks_can_be_removed() -> None:
     first, second, live = Rows("a"), Rows("b"), Block("c")
     transcript = make(first, second, live)
     transcript.render(10)

@@ -39,7 +39,9 @@ async def read_all(master: int, size: int) -> bytes:
 
 
 @pytest.mark.behaviour("vanished-terminal-ends-cleanly")
-async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[int, int]) -> None:
+async def test_output_that_a_slow_terminal_does_not_accept_is_written_later(
+    device: tuple[int, int],
+) -> None:
     master, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None)
     text = "0123456789" * 20_000
@@ -53,7 +55,7 @@ async def test_a_terminal_that_takes_little_gets_the_rest_later(device: tuple[in
     assert received.decode() == text
 
 
-def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> None:
+def test_pending_output_is_flushed_without_an_event_loop(device: tuple[int, int]) -> None:
     master, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None)
 
@@ -65,7 +67,7 @@ def test_without_an_event_loop_the_rest_is_flushed(device: tuple[int, int]) -> N
 
 
 @pytest.mark.behaviour("vanished-terminal-ends-cleanly")
-def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[int, int]) -> None:
+def test_flushing_to_a_blocked_terminal_times_out(device: tuple[int, int]) -> None:
     _, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None)
 
@@ -76,7 +78,7 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end_up(device: tuple[in
     output.close()
 
 
-def test_a_device_with_a_large_number_is_waited_for(device: tuple[int, int]) -> None:
+def test_file_descriptors_above_1023_can_be_polled(device: tuple[int, int]) -> None:
     master, slave = device
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -110,7 +112,9 @@ print(os.get_blocking(output._fd), os.get_blocking(1), file=sys.stderr)
 
 
 @pytest.mark.parametrize("is_ours", [True, False], ids=["of the process", "another"])
-def test_a_terminal_of_another_user_is_written_to(device: tuple[int, int], is_ours: bool) -> None:
+def test_output_is_written_to_a_terminal_of_another_user(
+    device: tuple[int, int], is_ours: bool
+) -> None:
     master, slave = device
     run = subprocess.run(
         [sys.executable, "-c", OTHER_USERS_TERMINAL, str(is_ours)],
@@ -138,7 +142,7 @@ def test_a_disconnect_is_reported_and_clears_the_backlog(device: tuple[int, int]
     assert (gone, output.backlog) == (["gone"], 0)
 
 
-def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
+def test_all_output_is_written_to_the_log(device: tuple[int, int], tmp_path: Path) -> None:
     _, slave = device
     output = TtyOutput(slave, on_disconnect=lambda: None, log=tmp_path / "log")
 
@@ -149,7 +153,7 @@ def test_everything_is_logged(device: tuple[int, int], tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "ab"
 
 
-def test_files_and_pipes_are_not_redirected() -> None:
+def test_output_to_files_and_pipes_is_not_captured() -> None:
     stray = OutputCapture()
 
     assert stray.release() == ""

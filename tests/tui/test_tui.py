@@ -104,7 +104,7 @@ def test_key_releases_are_delivered_on_request() -> None:
     assert (field.typed, piano.typed) == ([], ["\x1b[97;1:3u"])
 
 
-def test_a_listener_sees_keys_first() -> None:
+def test_an_input_listener_can_consume_a_key_before_the_focused_component() -> None:
     field = Field()
     program = Program(field)
     program.tui.set_focus(field)
@@ -193,7 +193,7 @@ def test_a_full_render_request_overrides_a_partial_one() -> None:
     assert program.shown() == ["changed", "|"]
 
 
-def test_an_overlay_lies_over_the_rest_and_takes_the_keys() -> None:
+def test_an_overlay_covers_other_components_and_receives_the_keys() -> None:
     editor, dialog = Field(), Field("dialog")
     program = Program(Rows(*"abcd"), editor)
     program.tui.set_focus(editor)
@@ -222,7 +222,7 @@ def test_the_hardware_cursor_follows_the_caret_of_the_overlay() -> None:
     assert program.terminal.cursor == (5, 1)
 
 
-async def test_it_runs_on_the_event_loop() -> None:
+async def test_the_tui_runs_on_the_event_loop() -> None:
     typed = asyncio.Event()
 
     class ReleaseField(Field):

@@ -26,7 +26,7 @@ def test_a_resize_is_painted_once_after_the_debounce() -> None:
 
 
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_a_resize_inside_a_pane_replays_nothing() -> None:
+def test_a_resize_inside_a_pane_does_not_rewrite_history() -> None:
     program = Program(Rows(*numbered(20)), env={"TERM": "tmux-256color"})
     program.timers.advance(1)
 
@@ -91,7 +91,7 @@ def test_a_frame_is_not_written_if_the_size_changed_while_it_was_drawn() -> None
     assert not program.tui.is_painted
 
 
-def test_another_session_erases_history_outside_of_panes() -> None:
+def test_clearing_the_scrollback_erases_history_outside_a_pane() -> None:
     rows = Rows(*numbered(20))
     program = Program(rows)
 
@@ -101,7 +101,7 @@ def test_another_session_erases_history_outside_of_panes() -> None:
     assert (program.shown(), program.terminal.history) == (["new"], [])
 
 
-def test_another_session_inside_a_pane_is_written_below() -> None:
+def test_clearing_the_scrollback_inside_a_pane_writes_the_content_below() -> None:
     rows = Rows(*numbered(9))
     program = Program(rows, env={"TMUX": "1"})
 
@@ -121,7 +121,7 @@ def test_resetting_the_display_invalidates_components() -> None:
     assert (rows.forgotten, program.shown()) == (1, ["a"])
 
 
-def test_forcing_repairs_the_window() -> None:
+def test_a_forced_render_repairs_the_window() -> None:
     program = Program(Rows("a", "b"))
     program.terminal.write("\rgarbage")
 

@@ -91,7 +91,7 @@ def test_the_size_is_that_of_the_window_and_not_of_the_buffer() -> None:
     assert KernelConsole(FakeKernel()).size == Size(columns=100, rows=30)
 
 
-def test_all_bytes_are_written_although_the_console_takes_few_at_once() -> None:
+def test_all_bytes_are_written_despite_partial_writes() -> None:
     kernel = FakeKernel()
 
     KernelConsole(kernel).write(b"0123456789")
@@ -99,7 +99,7 @@ def test_all_bytes_are_written_although_the_console_takes_few_at_once() -> None:
     assert kernel.written == b"0123456789"
 
 
-def test_keys_that_go_down_are_text() -> None:
+def test_key_down_events_are_returned_as_text() -> None:
     kernel = FakeKernel()
     console = KernelConsole(kernel)
     high, low = 0xD83D, 0xDE42
@@ -112,7 +112,7 @@ def test_keys_that_go_down_are_text() -> None:
     assert console.read(1) == ConsoleInput()
 
 
-def test_a_console_that_is_gone_is_an_error() -> None:
+def test_a_closed_console_raises() -> None:
     kernel = FakeKernel()
     console = KernelConsole(kernel)
     kernel.works = False

@@ -114,7 +114,7 @@ async def test_a_big_write_is_split() -> None:
 
 @pytest.mark.behaviour("windows-console")
 @given(st.text(max_size=60), st.integers(4, 20))
-def test_pieces_are_whole_characters_and_all_of_them(text: str, largest: int) -> None:
+def test_pieces_contain_only_whole_characters_and_lose_none(text: str, largest: int) -> None:
     data = text.encode("utf-8", "replace")
     found = list(pieces(data, largest))
 
@@ -159,7 +159,7 @@ async def test_a_lost_console_is_reported_once(way: str) -> None:
     assert (shown.events.empty(), shown.terminal.backlog) == (True, 0)
 
 
-async def test_a_console_can_be_taken_again() -> None:
+async def test_a_terminal_can_be_restarted_on_the_same_console() -> None:
     shown = Shown()
     for _ in range(2):
         shown.start()

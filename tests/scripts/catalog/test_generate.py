@@ -25,7 +25,7 @@ FACTS = {
 }
 
 
-def test_a_facts_file_becomes_one_file_per_provider_and_one_line_per_model(
+def test_a_facts_file_is_written_as_one_file_per_provider_with_one_line_per_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = tmp_path / "facts.json"
@@ -42,7 +42,7 @@ def test_a_facts_file_becomes_one_file_per_provider_and_one_line_per_model(
     assert json.loads(written)[0]["provider"] == "anthropic"
 
 
-def test_a_broken_file_is_named_and_nothing_is_written(
+def test_an_invalid_facts_file_is_reported_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = tmp_path / "facts.json"
@@ -75,7 +75,7 @@ async def test_the_public_lists_are_fetched_and_joined() -> None:
     }
 
 
-async def test_a_list_that_cannot_be_had_stops_the_generator() -> None:
+async def test_a_list_that_cannot_be_fetched_stops_the_generator() -> None:
     async with site({}) as server:
         with pytest.raises(ValueError, match=r"vercel: .* answered with status 404"):
             await generate.fetch({"vercel": (f"{server.url}/gone", from_vercel)})

@@ -11,7 +11,7 @@ from scripts.catalog.overrides import catalog_entries, quirks_of
 FACTS = {"id": "m", "name": "M", "contextWindow": 10, "maxTokens": 5}
 
 
-def test_a_default_lies_under_every_model_and_an_exception_over_one() -> None:
+def test_defaults_apply_to_every_model_and_overrides_to_one() -> None:
     overrides = {
         "p": {
             "default": {"api": "openai-completions", "baseUrl": "https://p", "compat": {"a": 1}},
@@ -46,12 +46,12 @@ def test_a_default_lies_under_every_model_and_an_exception_over_one() -> None:
     }
 
 
-def test_a_model_without_a_provider_is_refused() -> None:
+def test_a_model_without_an_api_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"p/m: .*`api`"):
         catalog_entries({"p": {"m": FACTS}}, {})
 
 
-def test_quirks_taken_apart_and_laid_over_bare_facts_give_the_same_models() -> None:
+def test_quirks_applied_to_bare_facts_restore_the_bundled_models() -> None:
     complete = {
         provider: {model.id: msgspec.to_builtins(model) for model in bundled_models(provider)}
         for provider in bundled_providers()
@@ -81,7 +81,7 @@ def test_quirks_taken_apart_and_laid_over_bare_facts_give_the_same_models() -> N
         assert rebuilt == {model.id: model for model in bundled_models(provider)}
 
 
-def test_the_committed_overrides_know_every_provider_of_the_catalog() -> None:
+def test_the_committed_overrides_cover_every_provider_of_the_catalog() -> None:
     overrides = read_json(OVERRIDES)
 
     assert sorted(overrides) == list(bundled_providers())

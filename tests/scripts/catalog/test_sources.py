@@ -74,7 +74,7 @@ def test_openrouter_prices_per_token_become_prices_per_million() -> None:
     }
 
 
-def test_vercel_tags_say_what_a_model_can_do() -> None:
+def test_vercel_tags_determine_the_capabilities_of_a_model() -> None:
     document = {
         "data": [
             {

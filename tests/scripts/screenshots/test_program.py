@@ -13,7 +13,7 @@ input()
 """
 
 
-def test_a_program_is_seen_and_typed_to(tmp_path: Path) -> None:
+def test_a_running_program_can_be_read_and_typed_to(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM]
     with running(command, cwd=tmp_path, env={"LANG": "C.UTF-8"}, columns=20, rows=5) as seen:
         seen.wait_for("日本")

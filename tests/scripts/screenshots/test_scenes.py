@@ -13,7 +13,7 @@ from tests.sampling import sampled
 @pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(["start", "usage"], keep=1))
-def test_a_scene_is_a_real_run_and_becomes_a_picture(name: str, tmp_path: Path) -> None:
+def test_a_scene_of_a_real_run_is_saved_as_a_picture(name: str, tmp_path: Path) -> None:
     with opened(SCENES[name], tmp_path / "home", columns=60, theme="light") as seen:
         SCENES[name].act(seen)
         save_png(seen.cells(), tmp_path / "picture.png", LIGHT)

@@ -27,7 +27,7 @@ def elements(rows: list[list[Cell]], name: str) -> list[ElementTree.Element]:
     return root.findall("{http://www.w3.org/2000/svg}" + name)
 
 
-def test_runs_of_one_style_are_one_text() -> None:
+def test_characters_of_one_style_are_one_text_element() -> None:
     [first, second] = elements([cells("ab") + cells("c <", bold=True, fg=("palette", 1))], "text")
 
     assert (first.text, second.text) == ("ab", "c <")
@@ -36,7 +36,7 @@ def test_runs_of_one_style_are_one_text() -> None:
     assert float(second.get("x", 0)) > float(first.get("x", 0))
 
 
-def test_lines_and_slanted_letters_are_drawn() -> None:
+def test_italic_underline_and_strikethrough_are_drawn() -> None:
     [text] = elements([cells("x", italic=True, underline=1, strikethrough=True)], "text")
 
     assert text.get("font-style") == "italic"
@@ -64,5 +64,5 @@ def test_a_background_is_a_box_and_inverse_swaps_the_colours() -> None:
         (("palette", 255), "#eeeeee"),
     ],
 )
-def test_colours_are_those_of_a_terminal(value: Any, expected: str) -> None:
+def test_terminal_colours_are_converted_to_hex(value: Any, expected: str) -> None:
     assert colour(value, "#000000") == expected

@@ -18,7 +18,7 @@ COMBINED = CombinedProvider(
 )
 
 
-async def test_the_first_that_has_an_answer_gives_and_applies_it() -> None:
+async def test_the_first_provider_with_suggestions_is_used_and_applies_the_completion() -> None:
     for line, after in (("/n", "/new "), ("see t", "see tmpfile")):
         found = await COMBINED.get_suggestions([line], 0, len(line), force=True)
         assert found is not None
@@ -26,11 +26,11 @@ async def test_the_first_that_has_an_answer_gives_and_applies_it() -> None:
         assert done == Completed(lines=(after,), row=0, col=len(after))
 
 
-async def test_no_provider_may_have_suggestions() -> None:
+async def test_the_result_is_none_if_no_provider_has_suggestions() -> None:
     assert await COMBINED.get_suggestions(["hello"], 0, 5, force=False) is None
 
 
-def test_triggers_are_those_of_all_and_tab_needs_all() -> None:
+def test_trigger_characters_are_combined_and_file_completion_needs_every_provider() -> None:
     assert COMBINED.trigger_characters == "/"
     assert COMBINED.should_trigger_file_completion(["/n"], 0, 2) is False
     assert COMBINED.should_trigger_file_completion(["a"], 0, 1) is True

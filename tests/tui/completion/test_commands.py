@@ -36,7 +36,7 @@ async def test_a_slash_lists_all_commands_with_hint_and_description() -> None:
     )
 
 
-async def test_letters_find_commands() -> None:
+async def test_a_part_of_the_name_finds_a_command() -> None:
     found = await suggested("/rev")
 
     assert found is not None
@@ -66,7 +66,7 @@ async def test_a_command_completes_its_arguments() -> None:
         ("/read /t", 8, "/t", "/tmp", "/read /tmp", 10),
     ],
 )
-def test_the_choice_is_put_in(
+def test_the_chosen_suggestion_replaces_the_prefix(
     line: str, col: int, prefix: str, value: str, after: str, cursor: int
 ) -> None:
     done = PROVIDER.apply_completion([line], 0, col, Suggestion(value=value), prefix)
@@ -78,5 +78,5 @@ def test_the_choice_is_put_in(
     ("line", "files"),
     [("/mo", False), ("/", False), ("/model x", True), ("/tmp/x", True), ("", True)],
 )
-def test_tab_means_files_but_in_the_name_of_a_command(line: str, files: bool) -> None:
+def test_file_completion_is_not_triggered_inside_a_command_name(line: str, files: bool) -> None:
     assert PROVIDER.should_trigger_file_completion([line], 0, len(line)) is files

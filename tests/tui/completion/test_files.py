@@ -37,7 +37,7 @@ async def suggested(listed: Listed, line: str) -> Suggestions | None:
     return await listed.provider().get_suggestions([line], 0, len(line), force=False)
 
 
-async def test_letters_find_files_anywhere_below() -> None:
+async def test_a_part_of_a_name_finds_a_file_in_a_subdirectory() -> None:
     listed = Listed()
 
     assert await suggested(listed, "see @main") == Suggestions(
@@ -48,7 +48,7 @@ async def test_letters_find_files_anywhere_below() -> None:
 
 
 @pytest.mark.behaviour("paths-complete")
-async def test_a_directory_that_is_typed_is_not_suggested_again() -> None:
+async def test_the_typed_directory_itself_is_not_suggested() -> None:
     found = await suggested(Listed(), "@src/")
 
     assert found is not None
@@ -80,11 +80,11 @@ async def test_outside_the_project_only_the_typed_directory_is_read(line: str, f
 
 
 @pytest.mark.parametrize("line", ["", "hello", "me@example", "@zzz"])
-async def test_no_mention_or_no_match_gives_nothing(line: str) -> None:
+async def test_there_are_no_suggestions_without_a_mention_or_a_match(line: str) -> None:
     assert await suggested(Listed(), line) is None
 
 
-async def test_a_directory_shows_its_slash() -> None:
+async def test_a_directory_is_suggested_with_a_trailing_slash() -> None:
     found = await suggested(Listed(), "@src")
 
     assert found is not None
@@ -92,7 +92,7 @@ async def test_a_directory_shows_its_slash() -> None:
 
 
 @pytest.mark.behaviour("completion-is-debounced")
-async def test_typing_goes_on_while_a_large_project_is_searched() -> None:
+async def test_searching_a_large_project_does_not_block_the_event_loop() -> None:
     searched = asyncio.Event()
     typed_meanwhile = 0
 

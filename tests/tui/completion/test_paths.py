@@ -52,13 +52,13 @@ async def test_the_typed_directory_is_listed(project: Path, line: str, found: li
     assert await values(project, line) == found
 
 
-async def test_an_absolute_path_is_one(project: Path) -> None:
+async def test_an_absolute_path_is_completed_as_an_absolute_path(project: Path) -> None:
     root = str(project / "work").replace("\\", "/")
 
     assert await values(project, f"{root}/no") == [f"{root}/notes.txt"]
 
 
-async def test_no_directory_is_read_without_a_request(project: Path) -> None:
+async def test_paths_are_not_suggested_unless_completion_is_forced(project: Path) -> None:
     assert await provider(project).get_suggestions(["s"], 0, 1, force=False) is None
 
 
@@ -74,7 +74,7 @@ async def test_no_directory_is_read_without_a_request(project: Path) -> None:
         ("cat n", 5, "n", "notes.txt", "cat notes.txt", 13),
     ],
 )
-def test_a_file_that_is_mentioned_gets_a_blank_and_a_directory_none(
+def test_a_completed_mention_of_a_file_ends_with_a_space_but_a_directory_does_not(
     line: str, col: int, prefix: str, value: str, after: str, cursor: int
 ) -> None:
     paths = PathProvider(lambda: Path("w"), Path("h"))
@@ -84,7 +84,7 @@ def test_a_file_that_is_mentioned_gets_a_blank_and_a_directory_none(
     assert done == Completed(lines=(after,), row=0, col=cursor)
 
 
-def test_directories_are_marked(project: Path) -> None:
+def test_directories_are_listed_with_a_trailing_slash(project: Path) -> None:
     assert sorted(list_directory(project / "work")) == [
         ".hidden",
         "link/",
@@ -95,7 +95,7 @@ def test_directories_are_marked(project: Path) -> None:
 
 
 @pytest.mark.full
-async def test_a_directory_with_very_many_names_does_not_hold_the_loop(
+async def test_completing_in_a_huge_directory_does_not_block_the_event_loop(
     tmp_path: Path, watchdog: LoopWatchdog
 ) -> None:
     names = [f"name{number:06}" for number in range(60_000)]

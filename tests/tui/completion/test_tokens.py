@@ -54,5 +54,5 @@ def test_a_path_is_found_before_the_cursor(text: str, token: Token) -> None:
         ("文、件", Token(raw="", path="", mention=True), "@文、件"),
     ],
 )
-def test_a_path_is_quoted_where_it_must_be(path: str, token: Token, text: str) -> None:
+def test_a_path_is_quoted_only_if_necessary(path: str, token: Token, text: str) -> None:
     assert written(path, token) == text

@@ -62,13 +62,13 @@ def test_the_main_screen_is_restored_unchanged() -> None:
 
 
 @pytest.mark.behaviour("exit-restores-the-terminal")
-def test_a_screen_that_was_not_entered_is_not_left() -> None:
+def test_closing_writes_nothing_if_the_alternate_screen_was_not_entered() -> None:
     display = FullscreenDisplay(VirtualTerminal(20, 5).size)
 
     assert display.closing() == ""
 
 
-def test_what_is_to_stay_is_printed_on_the_main_screen() -> None:
+def test_exit_rows_are_printed_on_the_main_screen() -> None:
     program = Program()
     assert isinstance(program.tui.display, FullscreenDisplay)
     program.tui.display.exit_rows = lambda width: numbered(3)
@@ -78,7 +78,7 @@ def test_what_is_to_stay_is_printed_on_the_main_screen() -> None:
     assert program.terminal.screen[:4] == ["$ pi", *numbered(3)]
 
 
-def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
+def test_exit_rows_are_not_printed_on_suspend_or_a_temporary_stop() -> None:
     program = Program()
     display = program.tui.display
     assert isinstance(display, FullscreenDisplay)
@@ -93,7 +93,7 @@ def test_nothing_is_printed_when_the_screen_is_left_for_a_while() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
+def test_a_picture_that_is_scrolled_out_of_view_is_hidden_once() -> None:
     program = Program()
     place = protocols.place(7, CellExtent(4, 2))
     program.history.rows = ["a", place, "", *numbered(9)]
@@ -116,7 +116,7 @@ def test_a_picture_that_is_scrolled_away_is_taken_off() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_a_picture_does_not_reach_out_of_a_scrolled_view() -> None:
+def test_a_picture_that_does_not_fit_the_scroll_view_is_left_out() -> None:
     place = protocols.place(7, CellExtent(4, 3))
     scroll = ScrollView(Rows("a", place, "", "", "b"), scrollbar="hidden")
 
@@ -145,7 +145,7 @@ def test_the_wheel_scrolls_and_dragging_selects() -> None:
     assert program.terminal.style(0, 0)["inverse"]
 
 
-def test_the_wheel_scrolls_the_main_view_wherever_the_mouse_is() -> None:
+def test_the_wheel_scrolls_the_primary_view_also_over_other_components() -> None:
     program = Program()
     program.shown()
     on_the_editor = "\x1b[<64;3;6M"
@@ -181,7 +181,7 @@ def test_the_screen_shows_the_components_rows(
         assert shown == list(expected)
 
 
-def test_a_resize_paints_all_of_it() -> None:
+def test_a_resize_repaints_the_whole_screen() -> None:
     program = Program()
 
     program.terminal.resize(30, 4)
@@ -189,7 +189,7 @@ def test_a_resize_paints_all_of_it() -> None:
     assert program.shown() == [*numbered(3, first=17), ">"]
 
 
-def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
+def test_an_overlay_covers_the_screen_and_receives_mouse_events() -> None:
     program = Program()
     inner = ScrollView(Rows(*"abcdef"), scrollbar="hidden")
 
@@ -208,7 +208,7 @@ def test_an_overlay_lies_over_it_and_gets_the_mouse() -> None:
     assert program.shown()[0] == "row 15"
 
 
-def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
+def test_a_component_receives_the_focus_if_its_mouse_handler_requests_it() -> None:
     from pi.tui.mouse import MouseEvent, MouseResult
 
     class Clickable(Field):
@@ -226,7 +226,7 @@ def test_a_component_may_ask_for_the_focus_by_mouse() -> None:
 
 
 @pytest.mark.behaviour("suspend-and-resume")
-def test_after_a_suspend_the_screen_is_painted_anew() -> None:
+def test_the_screen_is_repainted_after_a_suspend() -> None:
     program = Program()
     program.shown()
 

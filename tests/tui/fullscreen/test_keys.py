@@ -33,7 +33,7 @@ def test_keys_scroll_the_view(keys: tuple[str, ...], first: int) -> None:
     assert scroll.render_in(10, 11)[0] == f"row {first}"
 
 
-def test_lines_and_half_pages_can_be_bound() -> None:
+def test_scrolling_by_a_line_or_half_a_page_can_be_bound() -> None:
     scroll, _, _ = make()
     keymap = Keymap({"tui.altScreen.lineUp": ("ctrl+y",), "tui.altScreen.halfPageUp": ("ctrl+u",)})
     listener = ScrollKeys(scroll, keymap, open_search=lambda: None)
@@ -44,7 +44,7 @@ def test_lines_and_half_pages_can_be_bound() -> None:
     assert scroll.render_in(10, 11)[0] == "row 83"
 
 
-def test_other_keys_pass() -> None:
+def test_other_keys_are_not_consumed() -> None:
     _, listener, opened = make()
 
     assert (listener("a"), opened) == (None, [])
@@ -56,7 +56,7 @@ def test_the_search_key_opens_the_search() -> None:
     assert (listener(SEARCH), opened) == (InputDecision(consume=True), ["x"])
 
 
-def test_what_is_typed_is_searched_for() -> None:
+def test_typed_text_is_searched_for_and_escape_closes_the_bar() -> None:
     scroll, _, _ = make()
     closed: list[str] = []
     bar = SearchBar(scroll, Keymap(), close=lambda: closed.append("x"))

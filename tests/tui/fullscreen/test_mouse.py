@@ -48,7 +48,7 @@ def test_the_innermost_component_under_the_mouse_comes_first() -> None:
     assert targets_at(whole(stack), 50, 1) == []
 
 
-def test_what_is_deep_inside_is_found() -> None:
+def test_a_component_inside_nested_containers_is_found() -> None:
     button = Rows("ok")
     box = Box(pad_x=2, pad_y=1)
     box.add_child(Rows("one", "two"))
@@ -65,14 +65,14 @@ def test_what_is_deep_inside_is_found() -> None:
     assert (found[0].row, found[0].column) == (6, 2)
 
 
-def test_nothing_is_found_where_a_container_has_no_rows() -> None:
+def test_an_empty_container_is_the_only_target_at_its_area() -> None:
     empty = Container()
     empty.render(10)
 
     assert targets_at(Area(empty, 0, 0, 10, 3), 1, 1) == [Area(empty, 0, 0, 10, 3)]
 
 
-def test_events_come_in_the_components_own_coordinates() -> None:
+def test_events_have_coordinates_relative_to_the_component() -> None:
     button = Button()
     router = MouseRouter()
 

@@ -20,7 +20,7 @@ def mouse(kind: MouseType, x: int = 0, y: int = 0, *, delta: int = 0) -> MouseEv
     )  # fmt: skip
 
 
-def test_a_part_is_shown_and_scrolled() -> None:
+def test_the_view_shows_a_part_of_the_rows_and_can_be_scrolled() -> None:
     scroll = view()
 
     assert scroll.render_in(10, 3) == numbered(3)
@@ -32,11 +32,11 @@ def test_a_part_is_shown_and_scrolled() -> None:
     assert scroll.render(10) == numbered(20)
 
 
-def test_less_than_fits_is_filled_up() -> None:
+def test_a_short_child_is_padded_with_blank_rows() -> None:
     assert view(1).render_in(10, 3) == ["row 0", "", ""]
 
 
-def test_it_follows_the_end_until_the_reader_scrolls_up() -> None:
+def test_the_view_follows_the_end_until_the_user_scrolls_up() -> None:
     child = Rows(*numbered(10))
     scroll = ScrollView(child, follow="end", scrollbar="hidden")
     assert scroll.render_in(10, 3) == numbered(3, first=7)
@@ -63,7 +63,7 @@ def test_anchors_can_be_jumped_to() -> None:
     assert view().jump(1) is False
 
 
-def test_a_bar_shows_where_the_part_is() -> None:
+def test_the_scrollbar_shows_the_scroll_position() -> None:
     scroll = ScrollView(Rows(*numbered(8)), scrollbar="auto")
 
     assert scroll.render_in(8, 4) == ["row 0  ┃", "row 1  ┃", "row 2  │", "row 3  │"]
@@ -85,7 +85,7 @@ class Wrapped(Rows):
         return super().render(width)
 
 
-def test_a_long_child_is_drawn_once_for_every_frame() -> None:
+def test_a_child_is_drawn_once_per_frame_unless_the_scrollbar_appears() -> None:
     child = Wrapped(*numbered(3))
     scroll = ScrollView(child)
     for rows in (3, 20, 20, 20, 3, 3):
@@ -95,7 +95,7 @@ def test_a_long_child_is_drawn_once_for_every_frame() -> None:
     assert child.widths == [10, 10, 9, 9, 9, 9, 10, 10]
 
 
-def test_the_wheel_scrolls_and_at_the_edge_goes_on_to_others() -> None:
+def test_the_wheel_scrolls_and_is_left_unhandled_at_the_edge_unless_contained() -> None:
     scroll = view()
     scroll.render_in(10, 5)
 
@@ -108,7 +108,7 @@ def test_the_wheel_scrolls_and_at_the_edge_goes_on_to_others() -> None:
     assert contained.handle_mouse(mouse("wheel", delta=-1)) == MouseResult(handled=True)
 
 
-def test_dragging_marks_text_and_hands_it_over() -> None:
+def test_dragging_selects_text_and_calls_on_select() -> None:
     copied: list[str] = []
     scroll = view(on_select=copied.append)
     scroll.render_in(10, 5)
@@ -123,7 +123,7 @@ def test_dragging_marks_text_and_hands_it_over() -> None:
     assert scroll.handle_mouse(mouse("move")) is None
 
 
-def test_two_clicks_mark_a_word_and_three_a_row() -> None:
+def test_a_double_click_selects_a_word_and_a_triple_click_a_row() -> None:
     copied: list[str] = []
     scroll = view(on_select=copied.append)
     scroll.render_in(10, 5)
@@ -147,7 +147,7 @@ def test_dragging_beyond_the_edge_scrolls() -> None:
     assert scroll.render_in(10, 5)[0] == "row 1"
 
 
-def test_searching_goes_up_from_the_end_and_round() -> None:
+def test_a_search_starts_at_the_end_goes_upwards_and_wraps_around() -> None:
     scroll = view(30, follow="end")
     scroll.render_in(10, 5)
 
@@ -161,7 +161,7 @@ def test_searching_goes_up_from_the_end_and_round() -> None:
     assert scroll.find("") == (0, 0)
 
 
-def test_a_place_on_the_first_row_is_scrolled_to_where_no_search_bar_is() -> None:
+def test_a_match_on_the_first_visible_row_is_scrolled_away_from_the_edge() -> None:
     scroll = view(30)
     scroll.render_in(10, 5)
     scroll.scroll_to(20)
@@ -181,7 +181,7 @@ def test_the_selection_is_cleared_when_line_breaks_move() -> None:
     assert scroll.render_in(9, 5) == numbered(5)
 
 
-def test_invalidating_reaches_the_child() -> None:
+def test_invalidate_is_passed_on_to_the_child() -> None:
     child = Rows("a")
 
     ScrollView(child).invalidate()
@@ -189,7 +189,7 @@ def test_invalidating_reaches_the_child() -> None:
     assert child.forgotten == 1
 
 
-def test_a_reader_keeps_the_same_text_when_what_is_above_is_unfolded() -> None:
+def test_the_same_text_remains_visible_when_rows_above_are_expanded() -> None:
     child = Rows(*numbered(20))
     scroll = ScrollView(child, follow="end", scrollbar="hidden")
     scroll.render_in(10, 3)
@@ -201,7 +201,7 @@ def test_a_reader_keeps_the_same_text_when_what_is_above_is_unfolded() -> None:
     assert scroll.render_in(10, 3) == numbered(3, first=10)
 
 
-def test_the_bar_and_what_was_found_have_their_colours() -> None:
+def test_the_scrollbar_and_matches_use_the_theme() -> None:
     track, thumb, match = (painter(Style(colour=colour)) for colour in (1, 2, 3))
     theme = ScrollTheme(track=track, thumb=thumb, match=match)
     scroll = ScrollView(Rows("a b a", "a", "c"), scrollbar="always", theme=theme)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.fullscreen.scroll_view import Match, find_all
 
 
-def test_every_place_is_found_in_columns() -> None:
+def test_every_match_is_returned_with_its_columns() -> None:
     rows = ["\x1b[31mab\x1b[0m ab", "日ab"]
 
     assert find_all(rows, "ab") == [
@@ -13,7 +13,7 @@ def test_every_place_is_found_in_columns() -> None:
     ]
 
 
-def test_capitals_matter_only_if_there_are_some() -> None:
+def test_the_search_is_case_sensitive_only_if_it_contains_capitals() -> None:
     assert len(find_all(["Abc abc"], "abc")) == 2
     assert find_all(["Abc abc"], "Abc") == [Match(row=0, start=0, end=3)]
 

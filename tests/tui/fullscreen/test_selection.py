@@ -15,7 +15,7 @@ from pi.tui.text.ansi import strip_sequences
 ROWS = ["first row  ", "\x1b[31m日本語\x1b[0m", "third"]
 
 
-def test_a_selection_reads_from_left_to_right_whatever_way_it_was_made() -> None:
+def test_a_selection_has_the_same_text_in_both_directions() -> None:
     forward = TextSelection(anchor=(0, 6), head=(2, 1))
     backward = TextSelection(anchor=(2, 1), head=(0, 6))
 
@@ -23,11 +23,11 @@ def test_a_selection_reads_from_left_to_right_whatever_way_it_was_made() -> None
     assert selected_text(ROWS, backward) == selected_text(ROWS, forward)
 
 
-def test_a_selection_inside_one_row() -> None:
+def test_a_selection_inside_one_row_returns_its_text() -> None:
     assert selected_text(ROWS, TextSelection(anchor=(0, 0), head=(0, 4))) == "first"
 
 
-def test_a_selection_beyond_the_end_holds_what_there_is() -> None:
+def test_a_selection_beyond_the_end_is_truncated_to_the_text() -> None:
     assert selected_text(ROWS, TextSelection(anchor=(2, 2), head=(9, 9))) == "ird"
 
 
@@ -48,7 +48,7 @@ def test_marked_columns_are_shown_in_reverse() -> None:
 
 
 @given(st.text("ab ", max_size=10), st.integers(0, 12), st.integers(0, 12))
-def test_marking_changes_no_text(row: str, start: int, end: int) -> None:
+def test_highlighting_a_selection_does_not_change_the_text(row: str, start: int, end: int) -> None:
     shown = strip_sequences(marked(row, min(start, end), max(start, end)))
 
     assert shown == row

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.images.graphics import ImageBudget
 
 
-def test_the_oldest_images_are_removed_for_good() -> None:
+def test_the_oldest_image_is_evicted_when_the_budget_is_exceeded() -> None:
     budget = ImageBudget(2)
 
     gone = [budget.admit(number) for number in (1, 2, 3)]

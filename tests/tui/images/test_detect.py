@@ -18,7 +18,7 @@ from pi.tui.terminal import Capabilities, has_placeholders
         (Capabilities(brand="iterm2", images="iterm2"), {"PI_KITTY_PLACEHOLDERS": "1"}, False),
     ],
 )
-def test_placeholders_are_used_where_they_are_known(
+def test_unicode_placeholders_depend_on_the_terminal_and_can_be_overridden(
     capabilities: Capabilities, env: dict[str, str], expected: bool
 ) -> None:
     assert has_placeholders(capabilities, env) is expected

@@ -56,7 +56,7 @@ def test_kitty_gets_a_picture_once_and_places_it_often() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_placeholders_are_announced_again_only_for_another_size() -> None:
+def test_a_virtual_placement_is_sent_again_only_for_another_size() -> None:
     sent: list[str] = []
     graphics = Graphics("kitty", write=sent.append, has_placeholders=True)
     image_id = graphics.new_id()
@@ -88,7 +88,7 @@ def test_a_picture_beyond_the_budget_is_deleted() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
-def test_other_protocols_draw_upwards_from_the_last_row(protocol: str) -> None:
+def test_iterm_and_sixel_draw_from_the_last_row_upwards(protocol: str) -> None:
     graphics = Graphics(protocol, write=lambda text: None)  # type: ignore[arg-type]
 
     rows = graphics.rows(1, picture(PNG), CellExtent(5, 3))

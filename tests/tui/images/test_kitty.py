@@ -32,7 +32,7 @@ def test_a_picture_is_placed_without_moving_the_cursor() -> None:
 
 
 @pytest.mark.behaviour("inline-images")
-def test_a_picture_that_reaches_too_far_down_is_left_out_of_its_row() -> None:
+def test_a_picture_higher_than_the_remaining_rows_is_removed_from_its_row() -> None:
     row = f"a{protocols.place(7, CellExtent(4, 2))}b"
 
     assert [protocols.clipped(row, rows_left) for rows_left in (3, 2, 1)] == [row, row, "ab"]
@@ -51,7 +51,7 @@ def test_placeholders_are_text_as_wide_as_the_picture() -> None:
     assert [visible_width(row) for row in rows] == [3, 3]
 
 
-def test_the_marks_for_rows_all_stand_above_a_character() -> None:
+def test_the_diacritics_for_rows_are_unique_and_combine_above_the_character() -> None:
     rows = protocols.placeholders(1, CellExtent(1, protocols.MAX_ROWS))
     marks = [row.split("\U0010eeee")[1][0] for row in rows]
 

@@ -10,7 +10,7 @@ from pi.tui.images import protocols
 from tests.tui.images.pictures import make_picture
 
 
-def test_a_picture_becomes_bands_of_six_rows() -> None:
+def test_a_picture_is_encoded_in_bands_of_six_rows() -> None:
     sent = protocols.encode(make_picture("PNG", 8, 8), PixelSize(8, 8))
     header = re.match(r'\x1bP0;1;0q"1;1;8;8((?:#\d+;2;\d+;\d+;\d+)+)', sent)
     assert header

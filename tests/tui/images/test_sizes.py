@@ -31,7 +31,7 @@ def test_the_size_of_an_extended_webp_is_read() -> None:
 
 
 @given(st.sampled_from(["PNG", "JPEG", "GIF", "WEBP"]), st.integers(0, 60))
-def test_a_cut_file_never_raises(kind: str, length: int) -> None:
+def test_reading_the_size_of_a_truncated_file_never_raises(kind: str, length: int) -> None:
     size = picture_size(make_picture(kind)[:length])
 
     assert size in (None, PixelSize(40, 20))

@@ -4,7 +4,7 @@ from pi.tui.input.actions import ACTIONS, platform_of
 from pi.tui.input.keys import canonical
 
 
-def test_every_action_is_there_once_with_keys_that_exist() -> None:
+def test_every_action_is_defined_once_with_valid_keys() -> None:
     ids = [action.id for action in ACTIONS]
     keys = {key for action in ACTIONS for key in action.posix + action.windows + action.wsl}
 
@@ -12,7 +12,7 @@ def test_every_action_is_there_once_with_keys_that_exist() -> None:
     assert [key for key in sorted(keys) if canonical(key) is None] == []
 
 
-def test_platforms_differ_where_their_terminals_keep_a_key() -> None:
+def test_default_keys_differ_where_a_platforms_terminals_reserve_a_key() -> None:
     by_id = {action.id: action for action in ACTIONS}
     undo, suspend = by_id["tui.editor.undo"], by_id["app.suspend"]
     back, search = by_id["app.model.cycleBackward"], by_id["tui.altScreen.search"]
@@ -35,7 +35,7 @@ def test_platforms_differ_where_their_terminals_keep_a_key() -> None:
     )
 
 
-def test_the_platform_is_known_by_system_and_environment() -> None:
+def test_the_platform_is_detected_by_system_and_environment() -> None:
     assert platform_of("linux", {}) == "posix"
     assert platform_of("darwin", {}) == "posix"
     assert platform_of("win32", {}) == "windows"

@@ -34,24 +34,24 @@ def byte_by_byte(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.behaviour("many-keys-in-one-read")
-def test_several_keys_in_one_read_are_all_there() -> None:
+def test_several_keys_in_one_read_are_separate_events() -> None:
     assert decoded(b"ab\x1b[A\x7f\x03\r\x1bbc") == [
         *("a", "b", "\x1b[A", "\x7f", "\x03", "\r", "\x1bb", "c")
     ]
 
 
-def test_characters_of_several_bytes_survive_any_cut() -> None:
+def test_multibyte_characters_split_across_reads_are_decoded() -> None:
     text = "é日🇩🇪"
 
     assert decoded(*byte_by_byte(text.encode())) == list(text)
 
 
-def test_invalid_bytes_become_one_replacement_character_each() -> None:
+def test_each_invalid_byte_becomes_a_replacement_character() -> None:
     assert decoded(b"a\xe9b") == ["a", "\ufffd", "b"]
 
 
 @pytest.mark.behaviour("lone-escape-is-quick")
-def test_a_lone_escape_waits_ten_milliseconds() -> None:
+def test_a_lone_escape_is_delivered_after_ten_milliseconds() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b", 5.0) == []
@@ -76,13 +76,13 @@ def test_a_lone_escape_waits_ten_milliseconds() -> None:
         (b"\x1b", b"\x1b[200~x\x1b[201~", ["\x1b", Paste(text="x")]),
     ],
 )
-def test_escape_is_neither_torn_from_a_sequence_nor_swallowed_by_one(
+def test_escapes_split_across_reads_are_decoded_as_keys_or_sequences(
     first: bytes, second: bytes, events: list[InputEvent]
 ) -> None:
     assert decoded(first, second) == events
 
 
-def test_an_introducer_alone_is_a_key_with_alt_after_fifty_milliseconds() -> None:
+def test_a_lone_sequence_introducer_is_an_alt_key_after_fifty_milliseconds() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b[", 1.0) == []
@@ -92,7 +92,7 @@ def test_an_introducer_alone_is_a_key_with_alt_after_fifty_milliseconds() -> Non
 
 
 @pytest.mark.behaviour("replies-are-never-typed")
-def test_no_reply_becomes_text_whole_or_split() -> None:
+def test_a_terminal_reply_is_never_text_whether_whole_or_split() -> None:
     for data, reply in REPLIES:
         assert decoded(b"a" + data.encode() + b"b") == ["a", reply, "b"]
         assert decoded(*byte_by_byte(data.encode())) == [reply]
@@ -108,7 +108,7 @@ def test_a_report_with_a_pause_is_not_text() -> None:
 
 
 @pytest.mark.behaviour("replies-are-never-typed")
-def test_a_report_with_an_early_escape_is_not_text() -> None:
+def test_a_report_whose_escape_timed_out_is_not_text() -> None:
     decoder = Decoder()
     decoder.feed(b"\x1b", 0.0)
 
@@ -133,13 +133,13 @@ def test_a_report_with_an_early_escape_is_not_text() -> None:
         (b"\x1bOz", ["\x1bO", "z"]),
     ],
 )
-def test_a_broken_sequence_vanishes_and_the_key_behind_it_does_not(
+def test_a_malformed_sequence_is_dropped_and_the_key_after_it_is_kept(
     data: bytes, events: list[InputEvent]
 ) -> None:
     assert decoded(data) == events
 
 
-def test_keys_mouse_focus_and_replies_come_in_their_order() -> None:
+def test_keys_mouse_focus_and_replies_are_delivered_in_order() -> None:
     assert decoded(b"x\x1b[I\x1b[<35;2;2M\x1b[?2026;1$y\x1b[97;5uy") == [
         "x",
         FocusReport(gained=True),
@@ -150,7 +150,7 @@ def test_keys_mouse_focus_and_replies_come_in_their_order() -> None:
     ]
 
 
-def test_a_paste_is_one_event_and_comes_to_a_component_in_brackets() -> None:
+def test_a_paste_is_one_event_and_its_data_is_bracketed() -> None:
     events = decoded(b"a\x1b[200~one\r\n\x1b[A\ttwo\x1b[201~b")
 
     assert events == ["a", Paste(text="one\r\n\x1b[A\ttwo"), "b"]
@@ -158,12 +158,12 @@ def test_a_paste_is_one_event_and_comes_to_a_component_in_brackets() -> None:
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_enter_right_behind_a_paste_is_a_key() -> None:
+def test_enter_right_after_a_paste_is_a_key() -> None:
     assert decoded(b"\x1b[200~one\ntwo\x1b[201~\r") == [Paste(text="one\ntwo"), "\r"]
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_a_paste_whose_end_is_lost_arrives_after_a_second_and_keys_work_again() -> None:
+def test_an_unterminated_paste_is_delivered_after_a_second_and_keys_work_again() -> None:
     decoder = Decoder()
 
     assert decoder.feed(b"\x1b[200~hello\x1b[20", 1.0) == []
@@ -173,7 +173,7 @@ def test_a_paste_whose_end_is_lost_arrives_after_a_second_and_keys_work_again() 
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_a_huge_paste_costs_its_length() -> None:
+def test_decoding_a_huge_paste_takes_linear_time() -> None:
     decoder = Decoder()
     chunk = b"0123456789abcde\n" * 256
     started = time.process_time()
@@ -207,7 +207,7 @@ def test_quick_typing_is_not_a_paste(data: bytes) -> None:
 
 
 @pytest.mark.behaviour("pasted-text-is-literal")
-def test_control_keys_that_tmux_encoded_inside_a_paste_are_characters_again() -> None:
+def test_control_keys_encoded_by_tmux_inside_a_paste_are_decoded_to_characters() -> None:
     events = decoded(b"\x1b[200~a\x1b[106;5ub\x1b[27;5;105~c\x1b[31md\x1b[201~")
 
     assert events == [Paste(text="a\nb\tc\x1b[31md")]
@@ -219,7 +219,7 @@ def test_the_meaning_of_byte_8_depends_on_the_terminal() -> None:
     assert decoded(b"a\x08", decoder=Decoder(ctrl_backspace=True)) == ["a", "\x1b[127;5u"]
 
 
-def test_colour_replies_split_in_their_terminator_are_whole() -> None:
+def test_a_colour_reply_split_inside_its_terminator_is_decoded() -> None:
     black = Colour(slot="background", red=0, green=0, blue=0)
 
     assert decoded(b"\x1b]11;rgb:0/0/0\x1b", b"\\x") == [black, "x"]
@@ -242,7 +242,7 @@ STREAMS = st.lists(PIECES, max_size=12).map(b"".join)
 
 @settings(max_examples=500)
 @given(STREAMS, st.lists(st.integers(0, 200), max_size=12))
-def test_a_stream_means_the_same_wherever_it_is_cut(stream: bytes, cuts: list[int]) -> None:
+def test_a_stream_is_decoded_the_same_however_it_is_split(stream: bytes, cuts: list[int]) -> None:
     places = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     chunks = [stream[start:end] for start, end in pairwise(places)]
 
@@ -253,7 +253,7 @@ def test_a_stream_means_the_same_wherever_it_is_cut(stream: bytes, cuts: list[in
 
 
 @given(STREAMS)
-def test_no_event_is_an_escape_sequence_that_types_its_tail(stream: bytes) -> None:
+def test_every_key_event_is_one_character_or_an_escape_sequence(stream: bytes) -> None:
     decoder = Decoder(Timing())
     keys = [event for event in decoder.feed(stream, 0.0) if isinstance(event, str)]
 

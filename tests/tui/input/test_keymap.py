@@ -8,7 +8,7 @@ from pi.tui.input.keys import matches_key
 CTRL_K, CTRL_P, CTRL_X = "\x0b", "\x10", "\x18"
 
 
-def test_a_key_may_do_different_things_for_different_listeners() -> None:
+def test_a_key_may_be_bound_to_several_actions() -> None:
     keymap = Keymap()
 
     assert keymap.actions("\x1b[A") == ("tui.editor.cursorUp", "tui.select.up", "tui.vim.up")
@@ -16,7 +16,7 @@ def test_a_key_may_do_different_things_for_different_listeners() -> None:
     assert keymap.matches("\x1b\r", "app.message.followUp")
 
 
-def test_the_platform_chooses_the_defaults() -> None:
+def test_the_default_bindings_depend_on_the_platform() -> None:
     assert Keymap(platform="windows").keys("tui.editor.undo") == ("ctrl+z",)
     assert Keymap(platform="wsl").keys("tui.editor.undo") == ("alt+z",)
 
@@ -30,7 +30,7 @@ def test_a_binding_replaces_the_defaults_and_an_empty_one_unbinds() -> None:
 
 
 @pytest.mark.behaviour("user-bindings-win")
-def test_a_user_binding_shadows_the_key_wherever_both_listen() -> None:
+def test_a_user_binding_shadows_default_actions_of_overlapping_contexts() -> None:
     keymap = Keymap({"app.tools.expand": ("ctrl+k",), "tui.editor.undo": ("ctrl+p",)})
 
     assert keymap.actions(CTRL_K) == ("app.tools.expand",)
@@ -48,7 +48,7 @@ def test_a_user_binding_evicts_no_other_default() -> None:
 
 
 @pytest.mark.behaviour("user-bindings-win")
-def test_places_that_never_meet_keep_their_keys() -> None:
+def test_contexts_that_are_never_active_together_keep_their_keys() -> None:
     keymap = Keymap({"app.tree.editLabel": ("ctrl+p",)})
 
     assert keymap.actions(CTRL_P) == (
@@ -69,7 +69,7 @@ def test_a_reload_applies_to_all_users_of_the_keymap() -> None:
     assert keymap.actions("\x1bOQ") == ()
 
 
-def test_one_key_for_two_actions_of_the_user_is_a_conflict() -> None:
+def test_one_key_bound_by_the_user_to_two_actions_is_a_conflict() -> None:
     keymap = Keymap({"app.tools.expand": ("f2",), "app.message.copy": ("F2",)})
 
     assert keymap.conflicts == (
@@ -78,7 +78,7 @@ def test_one_key_for_two_actions_of_the_user_is_a_conflict() -> None:
     assert keymap.actions("\x1bOQ") == ("app.tools.expand", "app.message.copy")
 
 
-def test_one_key_in_two_places_is_not_a_conflict() -> None:
+def test_one_key_bound_in_two_separate_contexts_is_not_a_conflict() -> None:
     keymap = Keymap({"app.tree.editLabel": ("f2",), "app.session.rename": ("f2",)})
 
     assert keymap.conflicts == ()
@@ -97,7 +97,7 @@ def test_a_shortcut_works_on_a_cyrillic_layout() -> None:
     assert Keymap().matches("\x1b[1083::107;5u", "tui.editor.deleteToLineEnd")
 
 
-def test_a_key_is_bound_in_the_places_where_its_actions_listen() -> None:
+def test_bound_returns_the_actions_of_a_key_in_a_context() -> None:
     keymap = Keymap()
 
     assert keymap.bound("ctrl+p", "prompt") == ("app.model.cycleForward",)
@@ -107,11 +107,11 @@ def test_a_key_is_bound_in_the_places_where_its_actions_listen() -> None:
 
 
 @pytest.mark.parametrize("data", ["\x1b[127;2u", "\x1b[27;2;127~"])
-def test_shift_that_is_still_held_does_not_keep_backspace_from_deleting(data: str) -> None:
+def test_shift_backspace_deletes_like_backspace_unless_bound(data: str) -> None:
     assert Keymap().actions(data) == Keymap().actions("\x7f")
     assert Keymap({"app.exit": ("shift+backspace",)}).actions(data) == ("app.exit",)
     assert not matches_key(data, "backspace")
 
 
-def test_shift_that_is_still_held_does_not_keep_delete_from_deleting() -> None:
+def test_shift_delete_deletes_like_delete() -> None:
     assert Keymap().actions("\x1b[3;2~") == Keymap().actions("\x1b[3~")

@@ -42,7 +42,7 @@ def test_a_key_has_one_spelling(name: str, spelt: str | None) -> None:
     assert canonical(name) == spelt
 
 
-def test_a_key_matches_in_whatever_encoding_and_order_of_modifiers() -> None:
+def test_a_key_matches_in_every_encoding_and_order_of_modifiers() -> None:
     for data in ("\x1b[112;6u", "\x1b[112:80;6u", "\x1b[27;6;80~"):
         assert matches_key(data, "shift+ctrl+p")
     for data in ("\x03", "\x1b[99;5u", "\x1b[27;5;99~"):
@@ -64,14 +64,14 @@ def test_a_key_matches_in_whatever_encoding_and_order_of_modifiers() -> None:
         ("\n", "ctrl+j", "enter"),
     ],
 )
-def test_a_control_letter_does_not_fire_on_the_key_that_shares_its_byte(
+def test_a_control_letter_does_not_match_the_named_key_with_the_same_byte(
     data: str, key: str, never: str
 ) -> None:
     assert (matches_key(data, key), matches_key(data, never)) == (True, False)
 
 
 @pytest.mark.behaviour("control-letters-are-not-named-keys")
-def test_control_letters_fire_where_the_terminal_distinguishes_them() -> None:
+def test_control_letters_match_in_the_kitty_encoding() -> None:
     found = [parse_key(f"\x1b[{ord(letter)};5u") for letter in "mihj["]
 
     assert found == ["ctrl+m", "ctrl+i", "ctrl+h", "ctrl+j", "ctrl+["]
@@ -82,7 +82,7 @@ def test_one_byte_may_have_several_names() -> None:
 
 
 @pytest.mark.behaviour("pasted-text-is-literal")
-def test_only_a_key_is_let_go_or_held_never_a_text_that_looks_like_it() -> None:
+def test_only_key_sequences_are_releases_or_repeats_not_similar_text() -> None:
     assert is_key_release("\x1b[97;1:3u")
     assert is_key_release("\x1b[1;5:3A")
     assert is_key_release("\x1b[3;1:3~")
@@ -112,12 +112,12 @@ def test_only_a_key_is_let_go_or_held_never_a_text_that_looks_like_it() -> None:
         ("", ""),
     ],
 )
-def test_only_what_was_typed_is_text(data: str, text: str) -> None:
+def test_printable_text_returns_only_typed_text(data: str, text: str) -> None:
     assert printable_text(data) == text
 
 
 @given(st.text(max_size=20), st.text(max_size=8))
-def test_no_input_breaks_the_names(data: str, name: str) -> None:
+def test_no_input_makes_key_parsing_raise(data: str, name: str) -> None:
     parse_key(data)
     is_key_release(data)
     matches_key(data, name)

@@ -29,7 +29,7 @@ from pi.tui.input.keys import key_names, parse_key, printable_text
         ("\x1b[57427u", "clear"),
     ],
 )
-def test_kitty_sequences_name_their_keys(data: str, name: str) -> None:
+def test_kitty_sequences_are_decoded_to_key_names(data: str, name: str) -> None:
     assert parse_key(data) == name
 
 
@@ -73,7 +73,7 @@ def test_modify_other_keys_decodes_in_both_formats_of_tmux(data: str, name: str,
         ("\uf700", "\uf700", ""),  # Up as a private-use character on macOS
     ],
 )
-def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
+def test_locks_keypads_lone_modifiers_and_private_codes_are_decoded_without_stray_text(
     data: str, name: str | None, text: str
 ) -> None:
     assert (parse_key(data), printable_text(data)) == (name, text)
@@ -89,21 +89,21 @@ def test_locks_keypads_modifiers_alone_and_private_codes_do_no_harm(
         ("\x1b[97::113;5u", ("ctrl+a",)),  # AZERTY's a, on the key of QWERTY's q
     ],
 )
-def test_a_key_counts_by_place_only_where_it_types_no_latin_letter(
+def test_the_physical_key_is_used_only_if_the_layout_types_no_latin_letter(
     data: str, names: tuple[str, ...]
 ) -> None:
     assert key_names(data) == names
 
 
-def test_a_shifted_symbol_is_itself() -> None:
+def test_a_shifted_symbol_is_also_a_key_name() -> None:
     assert key_names("\x1b[49:33;6u") == ("ctrl+shift+1", "ctrl+!")
 
 
-def test_associated_text_is_what_is_typed() -> None:
+def test_the_associated_text_is_the_typed_text() -> None:
     assert printable_text("\x1b[97;;228u") == "ä"
 
 
-def test_the_alternate_key_is_typed_with_shift() -> None:
+def test_the_shifted_alternate_key_is_the_typed_text() -> None:
     assert parse_kitty("\x1b[223:7838;2u") == KeyStroke("ß", SHIFT, text="ẞ")
 
 
@@ -116,9 +116,11 @@ def test_a_sequence_that_is_not_a_key_has_no_stroke(data: str) -> None:
     ("data", "character"),
     [("\x1b[106;5u", "\n"), ("\x1b[27;5;109~", "\r"), ("\x1b[13;5u", ""), ("\x1b[97;3u", "")],
 )
-def test_a_control_character_is_found_behind_its_key(data: str, character: str) -> None:
+def test_a_ctrl_letter_sequence_is_decoded_to_its_control_character(
+    data: str, character: str
+) -> None:
     assert control_character(data) == character
 
 
-def test_ctrl_reading_keeps_the_layout_and_the_place() -> None:
+def test_a_ctrl_key_has_a_reading_by_layout_and_one_by_position() -> None:
     assert parse_kitty("\x1b[1089::99;5u") == KeyStroke("с", CTRL, also=(("c", CTRL),))

@@ -67,7 +67,7 @@ from pi.tui.input.keys import parse_key
         ("\x1bOk", "+"),
     ],
 )
-def test_old_encodings_name_their_keys(data: str, name: str) -> None:
+def test_legacy_sequences_are_decoded_to_key_names(data: str, name: str) -> None:
     assert parse_key(data) == name
 
 
@@ -80,7 +80,7 @@ def test_the_keypad_types_its_digits() -> None:
     assert parse_legacy("\x1bOs") == KeyStroke("3", text="3")
 
 
-def test_a_byte_of_several_keys_has_all_their_readings_also_with_alt() -> None:
+def test_a_byte_shared_by_several_keys_has_all_readings_also_with_alt() -> None:
     assert parse_legacy("\x1b\x1f") == KeyStroke(
         "-", CTRL | ALT, also=(("_", CTRL | ALT), ("/", CTRL | ALT), ("7", CTRL | ALT))
     )

@@ -26,5 +26,5 @@ from pi.tui.input.reports import MouseReport, parse_mouse
         ("a", None),
     ],
 )
-def test_reports_say_what_the_mouse_did(data: str, report: MouseReport | None) -> None:
+def test_mouse_reports_are_parsed(data: str, report: MouseReport | None) -> None:
     assert parse_mouse(data) == report

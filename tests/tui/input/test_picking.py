@@ -20,7 +20,7 @@ from pi.tui.input.keys import find_key
         ("größe\x03".encode(), "größe".encode(), 1),
     ],
 )
-def test_a_key_is_found_in_every_form_and_nothing_else_is_lost(
+def test_a_key_is_removed_in_every_encoding_and_all_other_input_is_kept(
     data: bytes, rest: bytes, presses: int
 ) -> None:
     assert find_key(data, "ctrl+c") == (rest, presses)

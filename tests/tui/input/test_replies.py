@@ -53,7 +53,7 @@ REPLIES: list[tuple[str, Reply]] = [
 
 
 @pytest.mark.parametrize(("data", "reply"), REPLIES)
-def test_replies_are_understood(data: str, reply: Reply) -> None:
+def test_replies_are_parsed(data: str, reply: Reply) -> None:
     assert parse_reply(data) == reply
 
 

@@ -21,5 +21,5 @@ from pi.tui.input.key_codes import ALT, CTRL, SHIFT, SUPER, modifiers_of
         ("197", CTRL),
     ],
 )
-def test_modifiers_are_read_and_locks_are_not(number: str, modifiers: int) -> None:
+def test_modifiers_are_decoded_and_lock_keys_are_ignored(number: str, modifiers: int) -> None:
     assert modifiers_of(number) == modifiers

@@ -20,7 +20,7 @@ from pi.tui.terminal import Timing, timing
         ({"PI_TUI_ESC_TIMEOUT": "-5"}, Timing(escape=0.01, introducer=0.05)),
     ],
 )
-def test_the_wait_for_an_escape_suits_the_connection(
+def test_the_escape_timeout_depends_on_the_connection(
     env: Mapping[str, str], expected: Timing
 ) -> None:
     assert timing(env) == expected

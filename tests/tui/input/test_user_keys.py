@@ -32,7 +32,7 @@ def test_invalid_bindings_are_reported_and_the_rest_is_used() -> None:
     )
 
 
-def test_a_file_must_hold_an_object() -> None:
+def test_a_file_that_is_not_an_object_is_reported() -> None:
     assert read_user_keys([]) == KeyBindings(
         bindings={}, problems=("keybindings.json must contain an object.",)
     )

@@ -22,7 +22,7 @@ def test_a_change_of_style_is_ignored() -> None:
     assert audited([f"\x1b[31m{row}\x1b[0m" for row in FRAME]) is None
 
 
-def test_a_row_that_is_edited_in_place_stays_as_it_was_in_history() -> None:
+def test_a_row_edited_in_place_does_not_count_as_shifted() -> None:
     frame = list(FRAME)
     frame[38] = "edited"
 
@@ -30,21 +30,21 @@ def test_a_row_that_is_edited_in_place_stays_as_it_was_in_history() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-def test_rows_that_are_inserted_or_removed_are_noticed() -> None:
+def test_inserted_and_removed_rows_are_detected() -> None:
     assert audited([*FRAME[:10], "new", *FRAME[10:]]) == 10
     assert audited([*FRAME[:10], *FRAME[11:], "more", "rows"]) == 10
 
 
-def test_rows_that_come_or_go_at_the_very_end_are_noticed() -> None:
+def test_rows_inserted_or_removed_at_the_end_of_history_are_detected() -> None:
     assert audited([*FRAME[:39], "new", *FRAME[39:]]) == 39
     assert audited([*FRAME[:39], "below", "more"]) == 39
 
 
-def test_a_frame_that_is_cut_off_inside_history_is_not_shifted() -> None:
+def test_a_frame_truncated_inside_history_does_not_count_as_shifted() -> None:
     assert audited(FRAME[:20]) is None
 
 
-def test_another_content_that_is_shorter_is_noticed() -> None:
+def test_different_shorter_content_is_detected() -> None:
     assert audited(["all", "new"]) == 0
     assert audited([*FRAME[:3], "new"]) == 3
 
@@ -55,7 +55,7 @@ def test_blank_rows_are_ignored() -> None:
     assert first_shifted_row(history, history, [*history, "x"], settled=31) is None
 
 
-def test_every_change_counts_of_rows_that_were_history_before_they_were_final() -> None:
+def test_any_change_of_a_row_committed_before_it_was_final_is_detected() -> None:
     grown = [*FRAME[: len(HISTORY) - 1], HISTORY[-1] + " and more", *FRAME[len(HISTORY) :]]
 
     assert audited(grown) is None

@@ -30,7 +30,7 @@ def test_a_layer_that_begins_inside_a_wide_cell_keeps_its_border() -> None:
     assert plain(rows) == [" |ab| 日本"]
 
 
-def test_styles_of_what_is_below_do_not_reach_the_layer() -> None:
+def test_styles_of_the_row_below_do_not_affect_the_layer() -> None:
     (row,) = composite(["\x1b[31m012345"], [Layer(0, 2, 2, ["ab"])], width=6)
 
     assert row.index("\x1b[0m") < row.index("ab")

@@ -40,13 +40,13 @@ def test_a_diff_of_the_same_rows_writes_nothing() -> None:
 
 
 @pytest.mark.behaviour("shrinking-leaves-no-rows")
-def test_rows_that_are_gone_are_blanked_one_by_one() -> None:
+def test_removed_rows_are_blanked_one_by_one() -> None:
     assert emitted(window_diff, ["a", "b", "c"], ["a"]) == "\x1b[1B\r\x1b[2K\x1b[1B\r\x1b[2K"
 
 
 @pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
 @pytest.mark.parametrize("above", [0, 2, 4])
-def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int) -> None:
+def test_rows_above_the_window_scroll_out_first(emit: Emitter, above: int) -> None:
     terminal = VirtualTerminal(20, 5)
     shell = [f"shell {number}" for number in range(above)]
     terminal.write("".join(f"{row}\r\n" for row in shell))
@@ -57,13 +57,13 @@ def test_what_stood_above_the_window_scrolls_out_first(emit: Emitter, above: int
 
 
 @pytest.mark.parametrize("emit", [window_diff, append_three, boundary_rewrite])
-def test_updates_erase_no_history_and_jump_nowhere(emit: Emitter) -> None:
+def test_updates_neither_erase_the_screen_nor_move_the_cursor_home(emit: Emitter) -> None:
     written = emitted(emit, numbered(5), numbered(9, first=3), row=4)
 
     assert not any(sequence in written for sequence in ("\x1b[2J", "\x1b[3J", "\x1b[H"))
 
 
-def test_a_full_paint_begins_with_nothing() -> None:
+def test_a_full_paint_erases_screen_and_history() -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write("old\r\n" * 20)
 
@@ -94,7 +94,7 @@ def test_an_editor_below_a_growing_text_is_moved_and_not_written_again() -> None
     assert (terminal.tape, "text" in written) == (["a", "b", "c", "d", *editor], False)
 
 
-def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
+def test_an_update_that_scrolls_past_all_painted_rows_writes_every_row() -> None:
     terminal = VirtualTerminal(20, 5)
     terminal.write(emitted(window_diff, [""], ["a", "editor"]))
 
@@ -104,7 +104,7 @@ def test_a_burst_that_scrolls_more_than_was_painted_writes_everything() -> None:
     assert terminal.tape == rows
 
 
-def test_pictures_are_not_moved_along() -> None:
+def test_a_row_with_a_picture_is_written_again_when_it_moves() -> None:
     picture = place(1, CellExtent(1, 1))
 
     written = emitted(window_diff, ["a", picture], ["a", "b", picture], row=1)
@@ -113,7 +113,7 @@ def test_pictures_are_not_moved_along() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
-def test_in_a_pane_that_has_lost_its_last_rows_every_row_finds_its_place() -> None:
+def test_no_row_is_lost_in_a_pane_whose_height_shrank_before_the_update() -> None:
     pane = TmuxModel(20, 6)
     pane.write(emitted(window_diff, [""], [*numbered(3), "editor", "border", "footer"]))
     pane.write("\x1b[2A")  # into the editor

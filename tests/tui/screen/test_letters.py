@@ -8,12 +8,12 @@ from pi.tui.screen.reflow import Place, UnwrappedText, index_after, letters, tai
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 
 
-def test_only_letters_and_digits_count() -> None:
+def test_only_letters_and_digits_are_compared() -> None:
     assert letters("\x1b[31m│ a-1 日\u0301 🙂 │\x1b[0m") == "a1日"
     assert UnwrappedText(ROWS).text == "onetwothree"
 
 
-def test_a_place_is_known_by_letters_and_the_blank_rows_behind_them() -> None:
+def test_a_place_consists_of_preceding_letters_and_following_blank_rows() -> None:
     rows = UnwrappedText(ROWS)
 
     assert [rows.place(row) for row in range(6)] == [
@@ -32,14 +32,14 @@ def test_a_place_may_be_in_the_middle_of_a_row() -> None:
     assert UnwrappedText(ROWS).row_end(99) == 11
 
 
-def test_no_more_blank_rows_are_passed_than_there_are() -> None:
+def test_a_place_with_too_many_blank_rows_is_limited_to_existing_ones() -> None:
     rows = UnwrappedText(ROWS)
 
     assert [rows.row(Place(3, blanks)) for blanks in range(4)] == [(1, 0), (2, 0), (3, 0), (3, 0)]
     assert rows.row(Place(11, 5)) == (5, 0)
 
 
-def test_the_nearest_of_places_that_look_alike_is_found() -> None:
+def test_the_nearest_of_several_equal_matches_is_found() -> None:
     rows = UnwrappedText(["twelve letters"] * 3)
 
     assert [rows.find("", "twelveletters", near=near) for near in (0, 15, 99)] == [0, 13, 26]
@@ -47,17 +47,17 @@ def test_the_nearest_of_places_that_look_alike_is_found() -> None:
     assert rows.find("", "twelve", near=0) is None  # too short to be sure
 
 
-def test_the_order_of_letters_may_not_matter() -> None:
+def test_the_weight_of_a_text_does_not_depend_on_the_order_of_its_letters() -> None:
     text = UnwrappedText(["onetwo", "two", "one", "onetwp"])
 
     assert text.weight(0, 6) == text.weight(6, 12) != text.weight(12, 18)
 
 
-def test_what_follows_the_last_letter_is_its_tail() -> None:
+def test_the_tail_is_the_text_after_the_last_letter() -> None:
     assert (tail("one, "), tail("two\x1b[0m."), tail("…"), tail("")) == (",", ".", "…", "")
 
 
-def test_a_text_goes_on_behind_its_letters_and_what_was_said_with_them() -> None:
+def test_index_after_skips_the_letters_and_their_tail() -> None:
     assert index_after("one, (two", 3) == 3
     assert index_after("one, (two", 3, tail=",") == 5
     assert index_after("one", 9) == 3

@@ -23,7 +23,7 @@ def before(row: int) -> Place:
     return UnwrappedText(ROWS).place(row)
 
 
-def test_history_that_ends_where_it_should_is_left_alone() -> None:
+def test_history_that_ends_at_the_expected_row_is_kept() -> None:
     seen = tape([*ROWS[:30], "anything", ""], 2)
 
     assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(30), 0)
@@ -33,19 +33,19 @@ def test_rows_that_were_moved_into_history_are_found_there() -> None:
     assert find_end_of_history(tape(ROWS, 5), ROWS, at(30)) == HistoryMatch(before(35), 0)
 
 
-def test_rows_that_came_back_onto_the_screen_stay_there() -> None:
+def test_rows_taken_back_from_history_onto_the_screen_are_found_there() -> None:
     assert find_end_of_history(tape(ROWS, 15), ROWS, at(30)) == HistoryMatch(before(30), 5)
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-def test_a_row_that_the_pane_has_wrapped_stays_in_one_piece() -> None:
+def test_history_does_not_end_inside_a_row_wrapped_by_the_pane() -> None:
     head, rest = ROWS[31][:9], ROWS[31][9:]
     seen = tape([*ROWS[:31], head, rest, *ROWS[32:]], 9)
 
     assert find_end_of_history(seen, ROWS, at(30)) == HistoryMatch(before(32), 1)
 
 
-def test_what_follows_the_last_letter_of_a_wrapped_row_is_not_written_again() -> None:
+def test_punctuation_at_the_end_of_a_wrapped_row_is_not_written_again() -> None:
     rows = [*ROWS[:31], "first words, and a word,", *ROWS[32:]]
     seen = tape([*rows[:31], "first words, and a wor", "d,", *rows[32:]], 9)
 
@@ -63,7 +63,7 @@ def test_blank_rows_at_the_end_of_history_count() -> None:
     assert find_end_of_history(tape(rows, 11), rows, at(32)) == HistoryMatch(place, 1)
 
 
-def test_rows_that_never_arrived_are_not_taken_for_history() -> None:
+def test_rows_that_never_reached_the_pane_are_not_part_of_history() -> None:
     seen = tape([*ROWS[:20], "something else", "and more of it", "at the bottom"], 1)
 
     assert find_end_of_history(seen, ROWS, at(30), sure=20) == HistoryMatch(
@@ -90,7 +90,7 @@ def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
     assert UnwrappedText(ROWS).row(found.place)[0] == 24
 
 
-def test_a_table_that_was_written_at_another_width_is_whole() -> None:
+def test_a_table_written_at_another_width_is_recognised() -> None:
     ours = ["│ one two │ four │", "│ three   │ five │"]
     theirs = ["│ one   │ four │", "│ two   │ five │", "│ three │      │"]
     rows = [*ROWS[:20], *ours, *ROWS[20:]]
@@ -100,7 +100,7 @@ def test_a_table_that_was_written_at_another_width_is_whole() -> None:
     assert found == HistoryMatch(UnwrappedText(rows).place(34), 0)
 
 
-def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
+def test_history_ends_before_a_damaged_row_on_the_screen() -> None:
     seen = tape([*ROWS[:27], "row 27 has something else", *ROWS[28:40]], 15)
 
     assert find_end_of_history(seen, ROWS, at(30), sure=25) == HistoryMatch(
@@ -108,13 +108,13 @@ def test_what_is_damaged_on_the_screen_is_not_kept() -> None:
     )
 
 
-def test_a_program_whose_rows_are_all_on_the_screen_is_found_below_the_shell() -> None:
+def test_rows_that_are_all_on_the_screen_are_found_below_the_shell_output() -> None:
     seen = tape(["$ ls", "a b", "$ pi", *ROWS[:3]], 6)
 
     assert find_end_of_history(seen, ROWS[:3], at(0)) == HistoryMatch(Place(0), 3)
 
 
-def test_rows_that_are_out_of_date_are_part_of_history() -> None:
+def test_stale_rows_after_history_count_as_part_of_history() -> None:
     stale = ["an older one", "that is no more", "but was said"]
     seen = tape([*ROWS[:30], *stale, *ROWS[30:]], 12)
 
@@ -122,7 +122,7 @@ def test_rows_that_are_out_of_date_are_part_of_history() -> None:
     assert find_end_of_history(tape(seen.rows, 8), ROWS, at(30)) == HistoryMatch(before(32), 0)
 
 
-def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
+def test_a_window_that_does_not_follow_history_directly_is_found() -> None:
     seen = tape([*ROWS[:30], "", "a block above", "that was there before", "", *ROWS[35:]], 8)
 
     rows = [*ROWS[:35], "", *ROWS[35:]]
@@ -130,7 +130,7 @@ def test_a_window_that_does_not_follow_history_is_found_by_itself() -> None:
     assert find_end_of_history(tape(ROWS[:9], 2), rows, at(30, 35)) is None
 
 
-def test_rows_that_are_not_found_return_none() -> None:
+def test_none_is_returned_if_the_rows_are_not_found() -> None:
     assert find_end_of_history(tape(["cleared"], 1), ROWS, at(30)) is None
 
 

@@ -29,13 +29,13 @@ PIECES = ("\x1b", "[", "]8;;", "\x1b]8;;", "http://", "\x07", "\\", "31m", "\x9b
         f"{PROMPT_MARK}a prompt",
     ],
 )
-def test_styles_links_and_pictures_stay(row: str) -> None:
+def test_styles_links_and_pictures_are_kept(row: str) -> None:
     assert permitted(row) == row
 
 
 @pytest.mark.parametrize("protocol", ["iterm2", "sixel"])
 @pytest.mark.parametrize("height", [1, 3])
-def test_pictures_that_are_drawn_from_below_stay(protocol: str, height: int) -> None:
+def test_pictures_drawn_from_their_last_row_are_kept(protocol: str, height: int) -> None:
     png = BytesIO()
     Image.new("RGB", (4, 9), "red").save(png, "PNG")
     shown = picture(png.getvalue(), name="odd\x1b]0;x\x07 name")
@@ -66,7 +66,7 @@ def test_pictures_that_are_drawn_from_below_stay(protocol: str, height: int) -> 
         ("\x1b[?1049h\x1b[6na", "a"),
     ],
 )
-def test_everything_else_is_removed(row: str, kept: str) -> None:
+def test_forbidden_sequences_are_removed(row: str, kept: str) -> None:
     assert permitted(row) == kept
 
 

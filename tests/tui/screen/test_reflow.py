@@ -10,7 +10,7 @@ def test_a_lower_screen_loses_rows_at_the_top() -> None:
     assert reflow(rows, Caret(9, 0), width=80, height=6) == Reflowed(cursor_row=5, pushed=4)
 
 
-def test_rows_below_the_cursor_are_given_up_first() -> None:
+def test_rows_below_the_cursor_are_dropped_first() -> None:
     rows = [str(number) for number in range(10)]
 
     assert reflow(rows, Caret(3, 0), width=80, height=6) == Reflowed(cursor_row=3, pushed=0)
@@ -22,14 +22,14 @@ def test_a_narrower_screen_wraps_rows() -> None:
     assert reflow(["x" * 25, "", "ab"], Caret(2, 0), width=10, height=2) == Reflowed(1, 1)
 
 
-def test_what_is_below_the_cursor_is_wrapped_too_and_takes_room() -> None:
+def test_rows_below_the_cursor_are_wrapped_and_take_space() -> None:
     rows = ["a", "b", "c", "x" * 15]
 
     assert reflow(rows, Caret(2, 0), width=10, height=4) == Reflowed(1, 1)
     assert reflow(rows, Caret(2, 0), below=1, width=10, height=5) == Reflowed(1, 1)
 
 
-def test_a_wide_character_is_not_cut_and_the_cursor_stays_on_its_character() -> None:
+def test_a_wide_character_is_not_split_and_the_cursor_follows_its_character() -> None:
     assert reflow(["日本語", "ab"], Caret(1, 0), width=3, height=9) == Reflowed(3, 0)
     assert reflow(["x" * 10], Caret(0, 10), width=10, height=9) == Reflowed(0, 0)
     assert reflow(["日本語"], Caret(0, 6), width=5, height=9) == Reflowed(1, 0)

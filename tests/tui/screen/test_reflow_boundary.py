@@ -47,7 +47,7 @@ def test_following_text_outweighs_preceding_text() -> None:
     assert seam(history, rest, ["first", again, "fourth", *rest]) == HistoryBoundary(3)
 
 
-def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
+def test_among_equal_lines_the_one_at_the_expected_position_is_chosen() -> None:
     lines = ["all of these lines look just like the others"] * 9
     old = [row for line in lines for row in wrap_text(line, 24)]
     new = [row for line in lines for row in wrap_text(line, 60)]
@@ -58,7 +58,7 @@ def test_of_places_that_look_alike_the_counted_one_is_taken() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final")
-def test_the_rest_of_a_row_that_history_has_in_part_is_carried_over() -> None:
+def test_the_rest_of_a_row_that_is_partly_in_history_is_carried_over() -> None:
     old = ["   it says one, two,", "   (three) and four.", "the end"]
     new = ["   it says one, two, (three) and", "   four.", "the end"]
 
@@ -66,7 +66,7 @@ def test_the_rest_of_a_row_that_history_has_in_part_is_carried_over() -> None:
     assert seam(old[:2], old[2:], new) == HistoryBoundary(2)
 
 
-def test_what_is_carried_over_keeps_its_colours() -> None:
+def test_carried_over_text_keeps_its_colours() -> None:
     old = ["some words \x1b[31min red", "and\x1b[39m not"]
     new = ["some words \x1b[31min red and\x1b[39m", "not"]
 
@@ -75,7 +75,7 @@ def test_what_is_carried_over_keeps_its_colours() -> None:
     assert found == HistoryBoundary(1, ("\x1b[31mand\x1b[39m",))
 
 
-def test_an_image_at_the_end_of_a_row_is_not_written_again() -> None:
+def test_an_emoji_at_the_end_of_a_row_is_not_written_again() -> None:
     old = ["this is a face 🙂", "and these are words"]
     new = ["this is a face 🙂 and these", "are words"]
 
@@ -101,7 +101,7 @@ def test_rows_of_a_table_are_carried_over_as_they_were() -> None:
     assert seam(old[:2], old[2:], new, width=12) == HistoryBoundary(2, tuple(old[2:4]))
 
 
-def test_rows_of_a_table_that_terminals_measure_differently_are_cut() -> None:
+def test_carried_over_table_rows_with_ambiguous_width_are_wrapped_to_the_width() -> None:
     old = ["text above the table", "│ a 🙂 b c │ d e f │", "and what is said below the table"]
     new = ["text above the table", "│ d 🙂 b │ a c f e │", "and what is said below the table"]
 
@@ -110,7 +110,7 @@ def test_rows_of_a_table_that_terminals_measure_differently_are_cut() -> None:
     assert found == HistoryBoundary(2, ("🙂 b c │ d e", " f │"))
 
 
-def test_where_nothing_fits_rows_are_written_twice() -> None:
+def test_without_any_match_the_whole_frame_is_written_again() -> None:
     assert find_boundary(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == HistoryBoundary(0)
 
 
@@ -150,7 +150,7 @@ LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)
 
 
 @given(LINES, st.integers(0, 30))
-def test_nothing_is_lost_with_very_short_lines(lines: list[str], at: int) -> None:
+def test_no_text_is_lost_with_arbitrary_lines_and_boundaries(lines: list[str], at: int) -> None:
     old = [row for line in lines for row in wrap_text(line, 20)]
     new = [row for line in lines for row in wrap_text(line, 7)]
 
@@ -165,7 +165,7 @@ def test_nothing_is_lost_with_very_short_lines(lines: list[str], at: int) -> Non
     st.integers(0, 60),
     *(st.integers(12, 70) for _ in "ab"),
 )
-def test_every_letter_is_written_exactly_once(
+def test_every_word_is_written_exactly_once(
     lengths: list[int], at: int, before: int, after: int
 ) -> None:
     words = (f"word{number:03}" for number in range(sum(lengths)))

@@ -31,12 +31,12 @@ def test_a_row_on_a_blank_line_erases_nothing() -> None:
     assert PRINTER.whole("a", fresh=True) == "a\x1b[0m\x1b]8;;\x07"
 
 
-def test_a_full_row_is_not_followed_by_an_erasure_that_would_take_its_last_cell() -> None:
+def test_a_row_of_full_width_is_not_followed_by_an_erase_sequence() -> None:
     assert PRINTER.whole("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
 
 
 @pytest.mark.behaviour("widths-of-graphemes")
-def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again() -> None:
+def test_a_combining_mark_before_the_last_column_survives_a_rewrite() -> None:
     terminal = VirtualTerminal(10, 2)
     terminal.write("\x1b[?7l")
     row = "12345678\u0e01\u0e47x"
@@ -48,7 +48,7 @@ def test_a_mark_beside_the_last_column_is_not_lost_when_the_row_is_written_again
 
 
 @pytest.mark.behaviour("widths-of-graphemes")
-def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
+def test_a_flag_is_written_correctly_over_a_wide_character() -> None:
     terminal = VirtualTerminal(10, 2)
     terminal.write("\x1b[?7l")
     old, new = "a日日日日a", "a日日日🇩🇪"
@@ -60,7 +60,7 @@ def test_a_flag_does_not_grow_together_with_what_stood_there() -> None:
     assert terminal.screen[0] == new
 
 
-def test_a_picture_is_not_erased_behind_itself() -> None:
+def test_the_row_is_erased_before_a_picture_is_written() -> None:
     assert PRINTER.whole(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
 
 
@@ -89,7 +89,7 @@ def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")
-def test_a_strict_printer_raises_instead() -> None:
+def test_a_strict_printer_raises_for_wide_rows_and_line_breaks() -> None:
     with pytest.raises(LineTooWide, match="11 columns"):
         PRINTER.whole("x" * 11)
     with pytest.raises(LineTooWide, match="line break"):
@@ -100,12 +100,12 @@ def test_line_breaks_and_tabs_do_not_reach_the_terminal() -> None:
     assert RowPrinter(20).whole("a\tb\r\nc", fresh=True) == "a    b c\x1b[0m\x1b]8;;\x07"
 
 
-def test_text_that_grows_costs_only_what_is_new() -> None:
+def test_only_the_changed_end_of_a_row_is_written() -> None:
     assert PRINTER.change("hello", "hello you") == Change(5, " you")
     assert PRINTER.change("hello you", "hello") == Change(5, "\x1b[K")
 
 
-def test_styles_that_are_on_where_rows_part_are_opened_again() -> None:
+def test_styles_active_at_the_first_difference_are_opened_again() -> None:
     assert PRINTER.change("\x1b[31mab", "\x1b[31mabc") == Change(2, "\x1b[31mc\x1b[0m\x1b]8;;\x07")
 
 
@@ -134,7 +134,7 @@ styled = st.lists(
 
 
 @given(styled | texts, styled | texts)
-def test_a_change_leaves_what_the_whole_row_would(old: str, new: str) -> None:
+def test_writing_a_change_has_the_same_result_as_writing_the_whole_row(old: str, new: str) -> None:
     printer = RowPrinter(20)
     column, text = printer.change(old, new)
     changed, whole = VirtualTerminal(20, 1), VirtualTerminal(20, 1)

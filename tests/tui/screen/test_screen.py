@@ -39,7 +39,7 @@ class Shown:
         return "\n".join(self.terminal.tape).rstrip("\n").split("\n")
 
 
-def test_the_first_frame_stands_below_what_the_shell_printed() -> None:
+def test_the_first_frame_is_painted_below_the_shell_output() -> None:
     shown = Shown()
     shown.terminal.write("$ pi\r\n")
 
@@ -57,7 +57,7 @@ def test_rows_become_history_once_and_in_order() -> None:
 
 
 @pytest.mark.behaviour("scrollback-is-never-erased")
-def test_a_reader_who_scrolled_up_is_not_moved() -> None:
+def test_output_does_not_move_the_view_of_a_user_who_scrolled_up() -> None:
     shown = Shown()
     shown.paint(*numbered(30))
     shown.terminal.scroll_up(12)
@@ -68,7 +68,7 @@ def test_a_reader_who_scrolled_up_is_not_moved() -> None:
     assert shown.terminal.view == seen
 
 
-def test_rows_below_the_boundary_wait_until_they_are_final() -> None:
+def test_rows_below_the_boundary_become_history_only_when_final() -> None:
     shown = Shown()
     live = [f"draft {number}" for number in range(10)]
 
@@ -78,7 +78,7 @@ def test_rows_below_the_boundary_wait_until_they_are_final() -> None:
 
 
 @pytest.mark.behaviour("shrinking-leaves-no-rows")
-def test_content_that_shrinks_to_nothing_clears() -> None:
+def test_empty_content_clears_the_window() -> None:
     shown = Shown()
     shown.paint("a", "b", "c")
 
@@ -126,7 +126,7 @@ def test_the_same_frame_again_writes_nothing() -> None:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")
-def test_the_cursor_is_where_the_marker_is_else_at_the_end_of_the_content() -> None:
+def test_the_cursor_is_at_the_marker_or_on_the_last_row_without_one() -> None:
     shown = Shown()
 
     shown.paint("a", f"日x{CURSOR_MARKER}", "c")
@@ -146,7 +146,7 @@ def test_the_cursor_is_shown_only_on_request_and_with_a_caret() -> None:
 
 
 @pytest.mark.behaviour("synchronized-output-on-report")
-def test_writes_are_bracketed_when_the_terminal_can() -> None:
+def test_writes_are_bracketed_if_synchronized_output_is_supported() -> None:
     shown = Shown()
     shown.screen.synchronized = True
 
@@ -181,7 +181,7 @@ def test_leaving_puts_the_cursor_below_the_window() -> None:
     assert shown.terminal.screen == ["a", "b", "c", "$", ""]
 
 
-def test_a_window_that_is_erased_is_painted_where_it_was() -> None:
+def test_an_erased_window_is_painted_again_at_the_same_position() -> None:
     shown = Shown()
     shown.paint("a", f"{CURSOR_MARKER}b", "c")
 
@@ -192,7 +192,7 @@ def test_a_window_that_is_erased_is_painted_where_it_was() -> None:
 
 
 @pytest.mark.behaviour("long-content-does-not-overflow")
-def test_very_many_and_very_long_rows_are_painted() -> None:
+def test_twenty_thousand_wide_rows_are_painted() -> None:
     shown = Shown(200, 50)
     rows = ["x" * 200 for _ in range(20_000)]
 
@@ -223,9 +223,7 @@ def test_a_pane_that_gets_higher_keeps_every_row_once() -> None:
 
 
 @pytest.mark.behaviour("resizes-are-coalesced")
-def test_a_row_that_a_pane_wraps_into_more_lines_than_it_has_costs_no_row_of_the_next_frame() -> (
-    None
-):
+def test_no_row_of_the_next_frame_is_lost_if_a_wrapped_row_exceeds_the_pane() -> None:
     shown = Shown(68, 30, in_pane=True)
     shown.paint("x" * 67 + CURSOR_MARKER, "below")
 
@@ -306,11 +304,11 @@ def test_every_frame_in_a_pane_ends_with_a_size_query() -> None:
 
 
 JOINED = "\u3000"
-"""What makes an empty row go on in the next one."""
+"""Written at the end of an empty row so that tmux joins it with the next one."""
 
 
 @pytest.mark.parametrize(("boundary", "joins"), [(2, 4), (1, 0)])
-def test_empty_rows_of_a_resized_pane_become_one_line_unless_rows_still_come(
+def test_empty_rows_of_a_resized_pane_are_joined_unless_rows_may_still_change(
     boundary: int, joins: int
 ) -> None:
     screen = Screen(20, 9, strict=True, in_pane=True)
@@ -322,7 +320,7 @@ def test_empty_rows_of_a_resized_pane_become_one_line_unless_rows_still_come(
     assert screen.paint(before, repaint=Repaint.WINDOW).count(JOINED) == joins
 
 
-def test_joined_rows_are_separate_again_before_something_is_written_there() -> None:
+def test_joined_rows_are_separated_before_they_are_written_to() -> None:
     screen = Screen(20, 9, strict=True, in_pane=True)
     rows = ("one", "two", "editor", "footer")
     screen.paint(Frame(rows, 2, 2))

@@ -191,7 +191,7 @@ def test_a_resize_of_a_pane_neither_loses_nor_duplicates_text(seed: int) -> None
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(20), 3))
-def test_a_pane_that_reports_its_size_late_loses_nothing(seed: int) -> None:
+def test_no_text_is_lost_if_a_pane_reports_its_size_late(seed: int) -> None:
     stream = Stream(seed, rows=24)
     for _ in stream.rounds(5):
         stream.resize((6, 40), astray=stream.random.randrange(3))
@@ -201,7 +201,7 @@ def test_a_pane_that_reports_its_size_late_loses_nothing(seed: int) -> None:
 
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(20), 3))
-def test_a_pane_that_changes_again_before_it_is_painted_loses_nothing(seed: int) -> None:
+def test_no_text_is_lost_if_a_pane_is_resized_again_before_the_paint(seed: int) -> None:
     stream = Stream(seed, rows=24)
     for _ in stream.rounds(4):
         columns, rows = stream.random.randrange(30, 100), stream.random.randrange(8, 36)
@@ -228,7 +228,7 @@ def test_a_resize_within_tall_blocks_neither_loses_nor_duplicates_text(
 @pytest.mark.full
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(20), 1))
-def test_a_pane_whose_height_changes_unnoticed_takes_a_frame_all_the_same(seed: int) -> None:
+def test_a_frame_painted_before_the_new_height_is_reported_keeps_all_text_once(seed: int) -> None:
     stream = Stream(seed, rows=30, is_tall=True)
     for _ in stream.rounds(5):
         stream.resize((20, 40), columns=stream.pane.columns, astray=1)

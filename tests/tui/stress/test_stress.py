@@ -13,14 +13,14 @@ SEEDS = 240
 @pytest.mark.slow
 @pytest.mark.behaviour("scrollback-is-never-erased", "committed-rows-are-final")
 @pytest.mark.parametrize("first", sampled(range(0, SEEDS, 10), 2))
-def test_history_is_every_row_once_and_in_order_whatever_happens(first: int) -> None:
+def test_random_operations_keep_every_row_once_and_in_order(first: int) -> None:
     failures = [failure for seed in range(first, first + 10) if (failure := failure_of(seed))]
 
     assert not failures, "\n".join(map(str, failures))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_each_shape_of_terminal_streams_and_scrolls(shape: object) -> None:
+def test_streaming_and_scrolling_work_on_each_shape_of_terminal(shape: object) -> None:
     number = SHAPES.index(shape)
 
     Trial(number, SHAPES[number]).run(
@@ -28,7 +28,7 @@ def test_each_shape_of_terminal_streams_and_scrolls(shape: object) -> None:
     )
 
 
-def test_a_failing_sequence_is_cut_down_to_what_fails() -> None:
+def test_a_failing_sequence_is_shrunk_to_the_failing_operation() -> None:
     broken = [
         Operation("append", 3),
         Operation("tick", 1),

@@ -45,7 +45,7 @@ class Tmux:
         return done.stdout
 
     def resize(self, height: int) -> None:
-        """Changes the height. Returns when the program could know it, which tmux reports later."""
+        """Changes the height, and waits until tmux has reported it to the program."""
         self.run("resize-window", "-x", str(COLUMNS), "-y", str(height))
         device = os.open(
             self.run("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY
@@ -101,9 +101,7 @@ def wait_for(tmux: Tmux, expected: list[str], step: object) -> None:
     "scrollback-is-never-erased", "committed-rows-are-final", "resizes-are-coalesced"
 )
 @pytest.mark.parametrize("seed", sampled(range(12), 1))
-def test_in_tmux_every_row_is_there_once_and_in_order(
-    seed: int, start: Callable[[str], Tmux]
-) -> None:
+def test_tmux_has_every_row_once_and_in_order(seed: int, start: Callable[[str], Tmux]) -> None:
     tmux, app, shadow = start(f"tmux_demo {seed}"), SimulatedApp(seed, TEXTS), Shadow([])
     shadow.height = ROWS
     shadow.draw(drawn(app, COLUMNS, steps=0), columns=COLUMNS, wipe=False)
@@ -125,7 +123,7 @@ def test_in_tmux_every_row_is_there_once_and_in_order(
 @pytest.mark.slow
 @pytest.mark.behaviour("committed-rows-are-final", "resizes-are-coalesced")
 @pytest.mark.parametrize("seed", sampled(range(3), keep=1))
-def test_in_tmux_every_row_is_there_once_when_its_size_changes_while_rows_come(
+def test_tmux_has_every_row_once_after_resizes_during_output(
     seed: int, start: Callable[[str], Tmux]
 ) -> None:
     # A block higher than the window is being written: 200 of 200 runs kept each row once.

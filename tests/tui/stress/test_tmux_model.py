@@ -76,7 +76,7 @@ class Player:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(6), 2))
-def test_the_model_does_what_tmux_does(seed: int, run: Callable[..., str], tmp_path: Path) -> None:
+def test_the_model_behaves_like_tmux(seed: int, run: Callable[..., str], tmp_path: Path) -> None:
     player, gate = Player(seed), tmp_path / "gate"
     os.mkfifo(gate)
     # Every frame waits for the gate, so that it arrives at the right size.
@@ -107,6 +107,6 @@ def shown(run: Callable[..., str]) -> tuple[str, list[str]]:
 
 
 def state(model: TmuxModel) -> tuple[str, list[str]]:
-    """Returns the same of the model."""
+    """Returns cursor position and rows of the model."""
     row, column = model.cursor
     return f"{model.above} {row} {column}", list(model.tape.rows)

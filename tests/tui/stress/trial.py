@@ -146,7 +146,7 @@ class Trial:
         self.terminal.scroll_up(-1_000_000)
 
     def suspend(self, amount: int) -> None:
-        """Gives the terminal to the shell and takes it back."""
+        """Suspends and resumes the program."""
         self.paint()
         shown = self.shadow.window
         self.shadow.above += shown if shown != [""] else []

@@ -15,7 +15,7 @@ def state_after(text: str) -> StyleState:
     return state
 
 
-def test_sequences_are_removed_and_line_feeds_and_tabs_stay() -> None:
+def test_sequences_are_removed_and_line_feeds_and_tabs_are_kept() -> None:
     assert strip_sequences("\x1b[1ma\x1b]8;;u\x07\tb\x1b]8;;\x07\n\x1b_x\x1b\\c\x08") == "a\tb\nc"
 
 
@@ -74,15 +74,15 @@ def test_a_line_joined_from_pieces_is_unchanged(line: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["file:///etc", "javascript:x", "vscode://open", "/etc", ""])
-def test_only_the_web_and_mail_are_linked(url: str) -> None:
+def test_urls_with_other_schemes_are_not_linked(url: str) -> None:
     assert link(url, "text") == "text"
 
 
-def test_an_address_cannot_end_its_sequence() -> None:
+def test_a_url_cannot_terminate_the_link_sequence() -> None:
     assert link("http://a/\x1b\\ \x07b", "x") == ("\x1b]8;;http://a/%1B\\%20%07b\x07x\x1b]8;;\x07")
 
 
-def test_the_address_of_a_link_is_ascii() -> None:
+def test_the_url_of_a_link_is_percent_encoded_to_ascii() -> None:
     assert (
         link("http://a.b/é?c=日", "x") == "\x1b]8;;http://a.b/%C3%A9?c=%E6%97%A5\x07x\x1b]8;;\x07"
     )

@@ -36,7 +36,9 @@ COLUMNS = st.integers(min_value=0, max_value=50)
         ("ab\x1b_pi:c\x07", 0, 2, "ab\x1b_pi:c\x07"),
     ],
 )
-def test_columns_are_cut_out(text: str, start: int, width: int, expected: str) -> None:
+def test_slice_columns_returns_the_requested_columns(
+    text: str, start: int, width: int, expected: str
+) -> None:
     assert slice_columns(text, start, width) == expected
 
 
@@ -63,7 +65,7 @@ def test_a_slice_has_exactly_its_columns(text: str, start: int, width: int) -> N
 
 
 @given(LINES, COLUMNS, COLUMNS)
-def test_a_slice_keeps_its_columns(text: str, start: int, width: int) -> None:
+def test_a_slice_has_the_same_cells_as_the_text(text: str, start: int, width: int) -> None:
     expected = cells(text)[start : start + width]
     while expected and expected[0] == AFTER_WIDE:  # the left half was cut off
         expected[0] = " "

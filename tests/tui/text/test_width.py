@@ -41,13 +41,13 @@ SAMPLES = {
 
 @pytest.mark.behaviour("widths-of-graphemes")
 @pytest.mark.parametrize(("text", "width"), SAMPLES.items())
-def test_every_script_has_its_width(text: str, width: int) -> None:
+def test_the_width_of_text_is_correct_for_every_script(text: str, width: int) -> None:
     assert visible_width(text) == width
 
 
 @pytest.mark.behaviour("widths-of-graphemes")
 @pytest.mark.parametrize("text", SAMPLES)
-def test_a_terminal_that_knows_graphemes_agrees(text: str) -> None:
+def test_a_terminal_with_grapheme_support_measures_the_same_width(text: str) -> None:
     with pyghostty.Terminal(cols=40, rows=2) as terminal:
         terminal.feed(b"\x1b[?2027h" + text.encode())
 
@@ -81,7 +81,7 @@ def test_a_lone_surrogate_can_be_measured() -> None:
     assert visible_width("a\ud83db") in (2, 3)
 
 
-def test_simple_characters_are_one_column_wide_by_the_tables_too() -> None:
+def test_simple_characters_have_a_width_of_one_in_wcwidth() -> None:
     simple = [letter for letter in map(chr, range(0x3000)) if is_simple(letter)]
 
     assert {wcwidth.wcswidth(letter) for letter in simple} == {1}
@@ -89,7 +89,7 @@ def test_simple_characters_are_one_column_wide_by_the_tables_too() -> None:
     assert not any(map(is_simple, ("\x1b[1mbold", "a\tb", "字", "e\u0301", "👍")))
 
 
-def test_the_tables_are_not_loaded_before_they_are_needed() -> None:
+def test_wcwidth_is_not_imported_for_simple_text() -> None:
     program = (
         "import sys; from pi.tui.text.width import visible_width as w;"
         "sys.exit(w('\x1b[1m── “Ünïcode” → ✓\x1b[0m') != 16 or 'wcwidth' in sys.modules)"

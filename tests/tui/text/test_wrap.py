@@ -48,7 +48,7 @@ def test_cjk_breaks_between_characters(text: str, width: int, lines: list[str]) 
 
 
 @pytest.mark.behaviour("styles-close-on-each-line")
-def test_styles_and_links_go_on_and_each_line_closes_its_own() -> None:
+def test_styles_and_links_are_closed_at_the_end_of_a_line_and_reopened_on_the_next() -> None:
     text = "\x1b[1mone \x1b]8;;u\x07two\x1b[0m three\x1b]8;;\x07"
 
     assert wrap_text(text, 5) == [
@@ -85,7 +85,7 @@ def test_no_styled_line_is_too_wide(text: str, width: int) -> None:
 
 
 @given(plain_line, widths.filter(lambda width: width > 1))
-def test_joined_lines_are_the_text_but_for_spaces_at_breaks(text: str, width: int) -> None:
+def test_wrapping_loses_no_text_except_spaces_at_line_breaks(text: str, width: int) -> None:
     rest = text
     for line in wrap_text(text, width):
         if not rest.startswith(line):

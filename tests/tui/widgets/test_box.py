@@ -7,7 +7,7 @@ from pi.tui.widgets.markdown.widget import Markdown
 from pi.tui.widgets.text import Box, Text
 
 
-def test_children_stand_on_one_background() -> None:
+def test_children_share_one_background() -> None:
     box = Box(1, 1, lambda row: f"<{row}>")
     box.add_child(Text("a", 0, 0))
     box.add_child(Text("b", 0, 0))
@@ -34,7 +34,7 @@ def test_a_style_inside_does_not_end_the_background() -> None:
     assert box.render(5) == ["\x1b[44m\x1b[41mred\x1b[49m\x1b[44m  \x1b[49m"]
 
 
-def test_rows_are_made_again_only_when_a_child_changed() -> None:
+def test_rows_are_redrawn_only_when_a_child_or_the_background_changed() -> None:
     box, child = Box(), Text("a")
     box.add_child(child)
     first = box.render(5)
@@ -48,7 +48,7 @@ def test_rows_are_made_again_only_when_a_child_changed() -> None:
     assert box.render(5) is not second
 
 
-def test_clearing_and_invalidating_reach_the_children() -> None:
+def test_invalidate_redraws_the_box_and_clear_empties_it() -> None:
     box = Box(0, 0)
     box.add_child(Text("a", 0, 0))
     first = box.render(5)

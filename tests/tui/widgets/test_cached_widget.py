@@ -18,7 +18,7 @@ class Label(CachedWidget):
         return ["focused" if self.focused else str(width)]
 
 
-def test_rows_are_drawn_again_only_for_another_width_or_when_discarded() -> None:
+def test_rows_are_redrawn_only_for_another_width_or_when_invalidated() -> None:
     label = Label()
 
     first = label.render(5)
@@ -30,7 +30,7 @@ def test_rows_are_drawn_again_only_for_another_width_or_when_discarded() -> None
     assert label.drawn == [5, 6, 6]
 
 
-def test_rows_are_drawn_again_in_other_circumstances() -> None:
+def test_rows_are_redrawn_when_the_cache_key_changes() -> None:
     label = Label()
 
     first = label.render(5)

@@ -18,7 +18,7 @@ def test_escape_and_ctrl_c_cancel_once(key: str) -> None:
     assert (cancelled, loader.is_cancelled) == (["now"], True)
 
 
-def test_the_user_chooses_the_key() -> None:
+def test_the_cancel_key_can_be_bound() -> None:
     cancelled: list[str] = []
     keymap = Keymap({"tui.select.cancel": ("q",)})
     loader = CancellableLoader(on_cancel=lambda: cancelled.append("now"), keymap=keymap)

@@ -12,7 +12,7 @@ class Plain:
         return text
 
 
-def test_a_page_has_rules_a_title_and_hints_that_break_between_two_of_them() -> None:
+def test_a_frame_has_rules_a_title_and_hints_that_wrap_between_hints() -> None:
     hints = "Enter show · r reconnect · Escape close"
 
     rows = framed_rows(
@@ -26,7 +26,7 @@ def test_a_page_has_rules_a_title_and_hints_that_break_between_two_of_them() -> 
     ]
 
 
-def test_a_low_screen_keeps_its_rows_for_the_body_and_nothing_is_too_wide() -> None:
+def test_a_low_screen_omits_hints_and_blank_rows_and_no_row_is_too_wide() -> None:
     rows = framed_rows(Plain(), "Servers", ["→ " + "x" * 40], "Escape close", width=20, height=10)
 
     assert rows == ["─" * 20, " Servers", f" → {'x' * 16}…", "─" * 20]

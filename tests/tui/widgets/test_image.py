@@ -22,7 +22,7 @@ def test_without_a_protocol_a_line_describes_the_image() -> None:
     assert Image(shown).render(12) == ["[Image: a b…"]
 
 
-def test_a_picture_takes_its_cells() -> None:
+def test_a_picture_has_as_many_rows_as_its_height_in_cells() -> None:
     image = Image(picture(PNG), kitty_graphics())
 
     assert image.render(40) == [protocols.place(1, CellExtent(10, 5)), "", "", "", ""]
@@ -43,7 +43,7 @@ def test_unchanged_rows_are_the_same_list() -> None:
 
 
 @pytest.mark.behaviour("committed-rows-are-final", "inline-images")
-def test_a_removed_image_leaves_a_text_of_the_same_height() -> None:
+def test_an_evicted_image_is_replaced_by_text_of_the_same_height() -> None:
     graphics = kitty_graphics(limit=1)
     old, new = Image(picture(PNG), graphics), Image(picture(PNG), graphics)
     old.render(40)

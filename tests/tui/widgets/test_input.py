@@ -27,7 +27,7 @@ def shown(field: Input, width: int) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", row.replace(CURSOR_MARKER, "|"))
 
 
-def test_text_stands_behind_the_prompt() -> None:
+def test_text_is_shown_after_the_prompt() -> None:
     assert shown(pressed(Input(prompt="? "), *"hi"), 10) == "? hi| "
 
 
@@ -40,7 +40,7 @@ def test_the_placeholder_is_there_until_something_is_typed() -> None:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point")
-def test_the_cursor_is_seen_on_a_placeholder() -> None:
+def test_the_cursor_is_shown_on_a_placeholder() -> None:
     field = Input(placeholder="日本")
     field.focused = True
 
@@ -71,7 +71,7 @@ def test_the_view_moves_only_when_the_cursor_leaves_it() -> None:
 
 
 @pytest.mark.behaviour("wide-text-wraps")
-def test_what_becomes_shorter_is_shown_from_its_start() -> None:
+def test_a_shortened_text_is_scrolled_back() -> None:
     field = pressed(Input(prompt="", placeholder="find"), *"0123456789")
     assert shown(field, 6) == "56789| "
     assert shown(pressed(field, BACKSPACE, BACKSPACE), 6) == "34567| "
@@ -110,7 +110,7 @@ def test_a_value_can_be_set() -> None:
 
 
 @pytest.mark.behaviour("masked-input-leaves-nothing")
-def test_a_masked_field_shows_dots_and_keeps_only_the_value() -> None:
+def test_a_masked_field_shows_dots_and_has_neither_kill_ring_nor_undo_history() -> None:
     field = pressed(Input(masked=True), *"pässword", Paste(text="x" * 2000).data, LEFT)
     assert shown(field, 12) == "> •••••••••|•"
 

@@ -6,14 +6,14 @@ from pi.tui.text.width import visible_width
 from pi.tui.widgets.loader import FRAMES, INTERVAL, Loader
 
 
-def test_a_spinner_stands_before_its_message() -> None:
+def test_a_spinner_is_shown_before_its_sanitised_message() -> None:
     loader = Loader("Thinking\x1b[2J\nhard", paint_spinner=lambda text: f"<{text}>")
 
     assert loader.render(30) == ["", f" <{FRAMES[0]}> Thinking hard"]
 
 
 @pytest.mark.behaviour("input-before-painting")
-def test_time_chooses_the_frame_and_only_another_frame_is_a_change() -> None:
+def test_tick_selects_the_frame_by_time_and_returns_whether_it_changed() -> None:
     loader = Loader("x")
     times = [100.0, 100.0 + INTERVAL / 2, 100.0 + INTERVAL * 1.5, 100.0 + INTERVAL * 10.5]
 
@@ -23,7 +23,7 @@ def test_time_chooses_the_frame_and_only_another_frame_is_a_change() -> None:
     assert loader.render(10) == ["", f" {FRAMES[0]} x"]
 
 
-def test_a_quiet_tick_keeps_the_rows() -> None:
+def test_a_tick_without_another_frame_keeps_the_rows() -> None:
     loader = Loader("x")
     loader.tick(0.0)
     rows = loader.render(10)

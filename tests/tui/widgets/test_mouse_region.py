@@ -10,7 +10,7 @@ from tests.tui.parts import Rows
 PRESS = MouseReport(action="press", button="left", x=4, y=0)
 
 
-def test_a_region_reacts_where_its_child_is() -> None:
+def test_a_region_receives_mouse_events_at_the_position_of_its_child() -> None:
     events: list[tuple[str, int, int]] = []
 
     def on_mouse(event: MouseEvent) -> MouseResult:
@@ -26,7 +26,7 @@ def test_a_region_reacts_where_its_child_is() -> None:
     assert (answer, owner, events) == (MouseResult(handled=True), button, [("press", 1, 0)])
 
 
-def test_a_region_looks_like_its_child() -> None:
+def test_a_region_renders_and_invalidates_its_child() -> None:
     child = Rows("OK")
     region = MouseRegion(child, lambda event: None)
 

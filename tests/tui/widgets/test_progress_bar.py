@@ -18,18 +18,18 @@ from pi.tui.widgets.loader import ProgressBar
         (7.0, "do ███████ 100%"),
     ],
 )
-def test_the_bar_shows_what_is_done(fraction: float, row: str) -> None:
+def test_the_bar_shows_the_fraction_and_the_percentage(fraction: float, row: str) -> None:
     assert ProgressBar("do", fraction).render(15) == [row]
 
 
-def test_done_and_left_are_painted() -> None:
+def test_the_done_and_remaining_parts_are_painted() -> None:
     bar = ProgressBar(paint_done=lambda text: f"<{text}>", paint_left=lambda text: f"({text})")
     bar.set_fraction(0.5)
 
     assert bar.render(9) == ["<██>(  )  50%"]
 
 
-def test_on_a_narrow_screen_the_number_is_left() -> None:
+def test_only_the_percentage_is_shown_on_a_narrow_screen() -> None:
     assert ProgressBar("label", 0.5).render(8) == ["50%"]
     assert ProgressBar("label", 0.5).render(1) == ["5"]
 

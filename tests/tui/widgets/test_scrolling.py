@@ -49,7 +49,7 @@ def test_the_position_is_shown_when_rows_are_hidden() -> None:
     st.integers(0, 12),
     st.integers(1, 5),
 )
-def test_the_selected_row_is_there_and_visible(
+def test_the_selected_row_exists_and_is_visible_after_a_resize(
     keys: list[str], count: int, later: int, max_visible: int
 ) -> None:
     rows = selection(count, max_visible)
@@ -61,7 +61,7 @@ def test_the_selected_row_is_there_and_visible(
     assert rows.index in rows.visible or (later, rows.index) == (0, 0)
 
 
-def test_as_many_rows_are_visible_as_there_is_room_for_now() -> None:
+def test_the_number_of_visible_rows_follows_the_available_height() -> None:
     room = [5]
     selection = ListSelection(lambda: room[0], Keymap())
     selection.resize(20)

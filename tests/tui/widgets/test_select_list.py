@@ -34,7 +34,7 @@ def test_on_a_narrow_screen_descriptions_are_left_out() -> None:
     assert SelectList(ITEMS[:2]).render(12) == ["→ alpha", "  beta"]
 
 
-def test_a_description_without_room_beside_the_labels_is_shown_below_the_list() -> None:
+def test_a_description_that_does_not_fit_beside_the_labels_is_shown_below_the_list() -> None:
     items = [
         SelectItem(value="a", label="Log in or store a key", description="the usual way"),
         SelectItem(value="b", label="Tour", description="a script shows the tools; no model"),
@@ -86,7 +86,7 @@ def test_an_empty_list_has_nothing_to_choose() -> None:
     assert items.render(30) == ["  No matching items"]
 
 
-def test_enter_chooses_and_on_change_is_called() -> None:
+def test_enter_calls_on_select_and_moving_calls_on_change() -> None:
     chosen: list[SelectItem] = []
     seen: list[SelectItem] = []
     items = SelectList(ITEMS, on_select=chosen.append, on_change=seen.append)

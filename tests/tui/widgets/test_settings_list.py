@@ -48,7 +48,7 @@ class Changes:
             self.list.handle_input(key)
 
 
-def test_settings_show_their_values_and_the_selected_one_its_description() -> None:
+def test_values_and_the_description_of_the_selected_setting_are_shown() -> None:
     assert Changes().list.render(60) == [
         "→ Sound      on",
         "  Theme      auto",
@@ -61,7 +61,7 @@ def test_settings_show_their_values_and_the_selected_one_its_description() -> No
 
 
 @pytest.mark.parametrize("key", ["\r", " "])
-def test_values_are_gone_through_in_a_circle(key: str) -> None:
+def test_enter_and_space_cycle_through_the_values(key: str) -> None:
     changes = Changes()
 
     changes.type(key, key)
@@ -69,14 +69,14 @@ def test_values_are_gone_through_in_a_circle(key: str) -> None:
     assert changes.changed == [("sound", "off"), ("sound", "on")]
 
 
-def test_a_setting_without_choices_stays() -> None:
+def test_a_setting_without_choices_is_not_changed() -> None:
     changes = Changes()
     changes.type("\x1b[A", "\r")
 
     assert changes.changed == []
 
 
-def test_a_submenu_takes_over_and_returns_a_value() -> None:
+def test_a_submenu_replaces_the_list_and_returns_a_value() -> None:
     changes = Changes()
     changes.type("\x1b[B", "\r")
     assert changes.list.render(20) == ["→ light", "  dark"]
@@ -109,13 +109,13 @@ def test_typing_searches_and_selects_the_best_match() -> None:
 
 
 @pytest.mark.behaviour("selectors")
-def test_a_setting_is_found_by_its_name_too() -> None:
+def test_a_setting_is_found_by_a_part_of_its_label() -> None:
     changes = Changes(is_searchable=True)
     changes.type("s", "i", "z", "e")
     assert changes.list.render(40)[2] == "→ Font size  12"
 
 
-def test_a_search_without_a_match_has_nothing_to_change() -> None:
+def test_nothing_is_changed_if_the_search_has_no_match() -> None:
     changes = Changes(is_searchable=True)
     changes.type("x", "x", "\x1b[A", "\r")
 
@@ -131,7 +131,7 @@ def test_a_long_list_shows_the_position() -> None:
     ]
 
 
-def test_values_from_outside_are_shown_sanitised_and_not_reported() -> None:
+def test_a_value_set_by_the_program_is_sanitised_and_does_not_call_on_change() -> None:
     changes = Changes()
     changes.list.set_value("size", "1\x1b[2J3")
 
@@ -163,7 +163,7 @@ def test_a_search_is_edited_like_any_text() -> None:
     assert changes.list.render(40)[:3] == ["> font si", "", "→ Font size  12"]
 
 
-def test_the_focus_is_the_submenus_while_it_is_open() -> None:
+def test_an_open_submenu_has_the_focus() -> None:
     fields: list[Input] = []
 
     def ask(current: str, done: Done) -> Component:
@@ -179,7 +179,7 @@ def test_the_focus_is_the_submenus_while_it_is_open() -> None:
     assert not fields[0].focused
 
 
-def test_where_there_is_little_room_labels_are_cut_rather_than_values() -> None:
+def test_labels_are_truncated_before_values_on_a_narrow_screen() -> None:
     item = SettingItem(id="x", label="A rather long label of it", current_value="(not set)")
     settings = SettingsList(
         [item], on_change=lambda id, value: None, on_cancel=lambda: None, hint=""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.containers import Spacer
 
 
-def test_a_spacer_takes_empty_rows() -> None:
+def test_a_spacer_renders_empty_rows() -> None:
     spacer = Spacer(2)
     assert spacer.render(10) == ["", ""]
 

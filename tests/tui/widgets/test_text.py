@@ -22,22 +22,22 @@ def test_a_background_fills_every_row() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\n\n"])
-def test_nothing_visible_takes_no_rows(text: str) -> None:
+def test_a_blank_text_has_no_rows(text: str) -> None:
     assert Text(text).render(10) == []
 
 
-def test_colours_stay_and_other_sequences_go() -> None:
+def test_colours_are_kept_and_other_sequences_are_removed() -> None:
     text = Text("\x1b[31mred\x1b[0m\x1b]52;c;AAAA\x07\x1b[2J \x1b_pi:c\x07x", 0, 0)
 
     assert text.render(20) == ["\x1b[31mred\x1b[39m x"]
 
 
 @pytest.mark.behaviour("line-ends-are-normalised")
-def test_line_ends_and_tabs_are_made_uniform() -> None:
+def test_line_ends_and_tabs_are_normalised() -> None:
     assert Text("a\r\nb\rc\td", 0, 0).render(20) == ["a", "b", "c    d"]
 
 
-def test_another_text_or_background_is_drawn_and_the_same_text_is_not() -> None:
+def test_a_text_is_redrawn_only_if_the_text_or_background_changes() -> None:
     text = Text("a", 0, 0)
     first = text.render(5)
     text.set_text("a")

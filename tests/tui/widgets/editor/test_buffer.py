@@ -8,12 +8,12 @@ from pi.tui.widgets.editor.buffer import Buffer, Edit, Position, after
 TEXTS = st.text("ab\n ", max_size=20)
 
 
-def test_a_new_buffer_has_one_line_and_the_cursor_behind_its_text() -> None:
+def test_a_new_buffer_has_one_line_and_the_cursor_after_its_text() -> None:
     assert (Buffer().lines, Buffer().cursor) == ([""], Position(0, 0))
     assert (Buffer("a\nbc").lines, Buffer("a\nbc").cursor) == (["a", "bc"], Position(1, 2))
 
 
-def test_replacing_gives_the_edit_and_moves_the_cursor_behind_it() -> None:
+def test_replace_returns_the_edit_and_moves_the_cursor_after_the_new_text() -> None:
     buffer = Buffer("one\ntwo\nthree")
 
     edit = buffer.replace(Position(0, 2), Position(2, 1), "X\nY")
@@ -30,7 +30,7 @@ def test_the_nearest_position_is_in_the_text() -> None:
 
 
 @given(TEXTS, st.integers(0, 20), st.integers(0, 20), TEXTS)
-def test_replacing_does_what_it_does_to_a_plain_string(
+def test_replace_is_equivalent_to_replacing_in_a_string(
     text: str, one: int, two: int, new: str
 ) -> None:
     start, end = sorted((min(one, len(text)), min(two, len(text))))

@@ -34,7 +34,7 @@ def test_letters_of_a_word_are_undone_together() -> None:
     assert [document.redo(), document.buffer.text] == [True, "one"]
 
 
-def test_a_move_begins_another_step() -> None:
+def test_a_cursor_move_begins_another_undo_step() -> None:
     document = Document()
     document.type("a")
     document.move(buffer.left)
@@ -54,7 +54,7 @@ def test_kills_in_a_row_are_yanked_together() -> None:
     assert document.buffer.text == "two threeone "
 
 
-def test_yank_pop_goes_through_what_was_killed_but_only_after_a_yank() -> None:
+def test_yank_pop_cycles_through_killed_texts_only_after_a_yank() -> None:
     document = with_text("one two")
     document.kill(buffer.word_left)
     document.move(buffer.line_start)
@@ -94,7 +94,7 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
 
 
 @pytest.mark.behaviour("paste-markers-are-atomic")
-def test_a_marker_that_was_killed_is_its_text_in_the_next_prompt() -> None:
+def test_a_killed_paste_marker_is_yanked_as_its_full_text_in_the_next_prompt() -> None:
     document = Document()
     document.paste(LONG)
     document.kill(buffer.line_start)
@@ -114,7 +114,7 @@ def test_a_huge_paste_is_a_marker() -> None:
 
 
 @pytest.mark.behaviour("cursor-moves-by-grapheme")
-def test_deleting_takes_whole_graphemes() -> None:
+def test_deleting_removes_whole_graphemes() -> None:
     document = with_text("a👨‍👩‍👧e\u0301")
 
     document.delete(buffer.left)
@@ -123,7 +123,7 @@ def test_deleting_takes_whole_graphemes() -> None:
     assert document.buffer.text == "a"
 
 
-def test_the_cursor_is_never_left_inside_a_grapheme_that_typing_makes() -> None:
+def test_the_cursor_moves_past_a_grapheme_that_typing_creates() -> None:
     document = with_text("\u0301x")
     document.move_to(START)
     document.type("e")
@@ -132,7 +132,7 @@ def test_the_cursor_is_never_left_inside_a_grapheme_that_typing_makes() -> None:
 
 
 @pytest.mark.behaviour("masked-input-leaves-nothing")
-def test_a_private_document_remembers_nothing() -> None:
+def test_a_private_document_has_neither_kill_ring_nor_undo_history() -> None:
     document = Document(private=True, single_line=True)
     document.type("secret")
     document.paste("s" * 2000)
@@ -145,14 +145,14 @@ def test_a_private_document_remembers_nothing() -> None:
     assert (document.buffer.text, document.expanded) == ("", "")
 
 
-def test_a_single_line_has_blanks_for_line_ends_but_for_the_last() -> None:
+def test_a_single_line_document_replaces_line_ends_by_blanks_and_strips_the_last() -> None:
     document = Document(single_line=True)
     document.paste("a\r\nb\n")
 
     assert document.buffer.text == "a b"
 
 
-def test_browsing_is_one_step() -> None:
+def test_browsing_the_history_is_one_undo_step() -> None:
     document = with_text("draft")
     document.set_text("one", START, browsing=True)
     document.set_text("two", START, browsing=True)
@@ -162,7 +162,7 @@ def test_browsing_is_one_step() -> None:
 
 
 @given(st.lists(st.one_of(st.text("ab \n", min_size=1, max_size=3), st.sampled_from("<>-+"))))
-def test_editing_does_what_it_does_to_a_list_of_characters(steps: list[str]) -> None:
+def test_editing_is_equivalent_to_editing_a_list_of_characters(steps: list[str]) -> None:
     document, chars, at = Document(), list[str](), 0
     for step in steps:
         match step:
@@ -206,7 +206,7 @@ def perform(document: Document, operation: str) -> None:
 
 
 @given(st.lists(OPERATIONS, max_size=15))
-def test_undoing_everything_and_redoing_it_changes_nothing(operations: list[str]) -> None:
+def test_undoing_and_redoing_everything_restores_the_document(operations: list[str]) -> None:
     document = Document()
     for operation in operations:
         perform(document, operation)

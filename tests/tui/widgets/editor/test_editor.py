@@ -48,7 +48,7 @@ def focused() -> Editor:
     return editor
 
 
-def test_text_stands_between_borders_with_the_cursor_behind_it() -> None:
+def test_text_is_shown_between_borders_with_the_cursor_after_it() -> None:
     editor = pressed(focused(), *"hi", SHIFT_ENTER, "x")
 
     assert shown(editor, 10) == ["──────────", "hi", "x| ", "──────────"]
@@ -120,7 +120,7 @@ def test_a_long_paste_is_shown_as_a_marker_and_sent_in_full() -> None:
 
 
 @pytest.mark.behaviour("pastes-are-robust")
-def test_enter_right_behind_a_paste_submits_it() -> None:
+def test_enter_right_after_a_paste_submits_it() -> None:
     editor, sent = Editor(), list[str]()
     editor.on_submit = sent.append
     pressed(editor, Paste(text="one\ntwo").data, ENTER)
@@ -177,7 +177,7 @@ def test_history_restores_the_draft() -> None:
 
 
 @pytest.mark.behaviour("drafts-are-kept")
-def test_a_draft_that_history_replaced_for_good_comes_back_by_undo() -> None:
+def test_undo_restores_a_draft_that_was_replaced_by_an_edited_history_entry() -> None:
     editor = focused()
     editor.add_to_history("one")
     pressed(editor, *"draft", CTRL_A, UP, "x", DOWN)
@@ -198,13 +198,13 @@ def test_history_keys_can_be_bound() -> None:
     assert pressed(editor, "\x0e").get_text() == "ab"
 
 
-def test_at_the_edges_up_and_down_go_to_the_ends_of_the_line() -> None:
+def test_up_on_the_first_and_down_on_the_last_row_move_to_the_ends_of_the_line() -> None:
     editor = pressed(focused(), *"ab", UP)
     assert shown(editor)[1] == "|ab"
     assert shown(pressed(editor, DOWN))[1] == "ab| "
 
 
-def test_jumping_goes_to_the_character_typed_next() -> None:
+def test_a_jump_moves_to_the_character_typed_next() -> None:
     editor = focused()
     editor.set_text("one two three")
 
@@ -228,7 +228,7 @@ def test_a_tall_text_scrolls_by_rows_and_pages() -> None:
     assert shown(pressed(editor, "\x1b[6~"))[-2] == "19| "
 
 
-def test_a_screen_of_another_height_shows_more_or_less_of_a_tall_text() -> None:
+def test_the_number_of_visible_rows_follows_the_screen_height() -> None:
     screen = [24]
     editor = Editor(screen_rows=lambda: screen[0])
     editor.set_text("\n".join(str(number) for number in range(20)))
@@ -239,7 +239,7 @@ def test_a_screen_of_another_height_shows_more_or_less_of_a_tall_text() -> None:
     assert (before, len(editor.render(20))) == (7 + 2, 15 + 2)
 
 
-def test_ctrl_d_deletes_forward_while_there_is_text() -> None:
+def test_ctrl_d_deletes_the_character_after_the_cursor() -> None:
     assert pressed(focused(), *"ab", LEFT, CTRL_D).get_text() == "a"
 
 
@@ -249,7 +249,7 @@ def test_words_are_killed_and_yanked() -> None:
     assert editor.get_text() == "one twotwo"
 
 
-def test_the_mouse_puts_the_cursor_where_it_is_pressed() -> None:
+def test_pressing_the_mouse_moves_the_cursor() -> None:
     editor = focused()
     editor.set_text("hello\nworld")
     editor.render(20)
@@ -289,7 +289,7 @@ KEYS = st.one_of(
 
 @pytest.mark.behaviour("lines-fit-the-terminal", "cursor-moves-by-grapheme", "wide-text-wraps")
 @given(st.lists(KEYS, max_size=25), st.integers(1, 24), st.integers(0, 3))
-def test_rows_fit_and_the_cursor_is_visible_whatever_is_done(
+def test_rows_fit_and_the_cursor_is_visible_after_any_keys(
     keys: list[str], width: int, padding: int
 ) -> None:
     editor = Editor(screen_rows=lambda: 10)
@@ -303,7 +303,7 @@ def test_rows_fit_and_the_cursor_is_visible_whatever_is_done(
         assert sum(row.count(CURSOR_MARKER) for row in rows) == 1
 
 
-def test_a_character_typed_into_a_thousand_lines_costs_little() -> None:
+def test_typing_into_a_thousand_lines_is_fast() -> None:
     editor = focused()
     editor.set_text(
         "\n".join(f"line {number} with a few more words in it" for number in range(1000))
@@ -319,7 +319,7 @@ def test_a_character_typed_into_a_thousand_lines_costs_little() -> None:
     assert best < 0.005
 
 
-def test_every_action_of_the_editor_does_something_or_belongs_to_the_program() -> None:
+def test_every_editor_action_except_copy_is_implemented_by_the_editor() -> None:
     ids = {action.id for action in TUI_ACTIONS if action.id.startswith(("tui.editor", "tui.input"))}
 
     assert ids - set(_ACTIONS) - set(EDITS) == {"tui.input.copy"}

@@ -35,7 +35,9 @@ async def completing() -> AsyncIterator[Editor]:
 
 
 @pytest.mark.behaviour("cursor-at-the-insertion-point", "completion-is-debounced")
-async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completing: Editor) -> None:
+async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(
+    completing: Editor,
+) -> None:
     pressed(completing, *"/n")
     await settled()
 
@@ -43,7 +45,9 @@ async def test_suggestions_open_below_and_the_cursor_stays_in_the_text(completin
 
 
 @pytest.mark.behaviour("completion-is-debounced")
-async def test_enter_means_the_same_before_the_suggestions_are_there(completing: Editor) -> None:
+async def test_enter_before_the_suggestions_arrive_submits_the_completed_command(
+    completing: Editor,
+) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
     pressed(completing, *"/mod", ENTER)
@@ -53,7 +57,7 @@ async def test_enter_means_the_same_before_the_suggestions_are_there(completing:
     assert (sent, completing.get_text()) == (["/model"], "")
 
 
-async def test_typing_after_enter_keeps_the_typed_text(completing: Editor) -> None:
+async def test_typing_after_an_early_enter_submits_the_command_as_typed(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
     pressed(completing, *"/mod", ENTER, *"next", ENTER)
@@ -69,7 +73,7 @@ async def test_an_unknown_command_is_submitted_as_typed(completing: Editor) -> N
     assert sent == ["/zzz"]
 
 
-async def test_taking_a_command_with_enter_submits_it(completing: Editor) -> None:
+async def test_accepting_a_command_with_enter_submits_it(completing: Editor) -> None:
     sent = list[str]()
     completing.on_submit = sent.append
     pressed(completing, *"/mo")
@@ -93,7 +97,7 @@ async def test_destructive_edits_and_moves_close_the_suggestions(
     assert not [row for row in shown(completing) if "name" in row]
 
 
-async def test_backspace_asks_again(completing: Editor) -> None:
+async def test_backspace_requests_suggestions_again(completing: Editor) -> None:
     pressed(completing, *"/nx")
     await settled()
     assert len(completing.render(20)) == 3

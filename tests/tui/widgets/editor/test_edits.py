@@ -4,7 +4,7 @@ from pi.tui.input.actions import TUI_ACTIONS
 from pi.tui.widgets.editor.document import EDITS, Document, edit
 
 
-def test_the_first_action_that_is_an_edit_is_done() -> None:
+def test_only_the_first_edit_among_the_actions_is_applied() -> None:
     document = Document()
     document.insert("ab")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.widgets.editor.history import MAX_HISTORY_ENTRIES, PromptHistory
 
 
-def test_prompts_come_back_latest_first_and_the_draft_at_the_end() -> None:
+def test_previous_returns_the_latest_prompts_first_and_next_ends_with_the_draft() -> None:
     history = PromptHistory()
     for prompt in ("one", "two"):
         history.add(prompt)
@@ -24,7 +24,7 @@ def test_empty_and_repeated_prompts_are_not_kept() -> None:
     assert [history.previous("") for _ in range(4)] == ["one", "two", "one", None]
 
 
-def test_after_leaving_there_is_another_draft() -> None:
+def test_the_draft_is_replaced_after_leaving_the_history() -> None:
     history = PromptHistory()
     history.add("one")
     history.previous("draft")
@@ -34,7 +34,7 @@ def test_after_leaving_there_is_another_draft() -> None:
     assert [history.previous("other"), history.next()] == ["one", "other"]
 
 
-def test_only_so_many_prompts_are_kept() -> None:
+def test_the_number_of_kept_prompts_is_limited() -> None:
     history = PromptHistory()
     for number in range(MAX_HISTORY_ENTRIES + 1):
         history.add(str(number))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.widgets.editor.history import MAX_KILL_RING_ENTRIES, KillRing
 
 
-def test_the_latest_comes_first_and_the_others_in_turn() -> None:
+def test_rotate_returns_the_texts_from_latest_to_oldest_in_a_cycle() -> None:
     ring = KillRing()
     for text in ("one", "two", "three"):
         ring.add(text)
@@ -16,7 +16,7 @@ def test_the_latest_comes_first_and_the_others_in_turn() -> None:
     ]
 
 
-def test_what_is_killed_in_a_row_is_one_text() -> None:
+def test_consecutive_kills_are_joined_into_one_text() -> None:
     ring = KillRing()
 
     ring.extend("b", at_front=False)
@@ -26,7 +26,7 @@ def test_what_is_killed_in_a_row_is_one_text() -> None:
     assert ring.latest == "abc"
 
 
-def test_an_empty_ring_returns_nothing_and_ignores_empty_texts() -> None:
+def test_an_empty_text_is_not_added_and_an_empty_ring_returns_an_empty_text() -> None:
     ring = KillRing()
     ring.add("")
 
@@ -42,7 +42,7 @@ def test_the_oldest_texts_are_dropped() -> None:
     assert [ring.rotate() for _ in range(MAX_KILL_RING_ENTRIES)][-2] == str(MAX_KILL_RING_ENTRIES)
 
 
-def test_all_texts_can_be_changed() -> None:
+def test_change_applies_a_function_to_the_texts() -> None:
     ring = KillRing()
     ring.add("a")
     ring.change(str.upper)

@@ -28,7 +28,9 @@ def wrapped(line: str, width: int, units: TextUnits | None = None) -> list[str]:
         ("a bcdefgh", 4, ["a ", "bcde", "fgh"]),
     ],
 )
-def test_lines_break_behind_blanks_or_anywhere(line: str, width: int, rows: list[str]) -> None:
+def test_lines_break_after_blanks_or_inside_long_words(
+    line: str, width: int, rows: list[str]
+) -> None:
     assert wrapped(line, width) == rows
 
 
@@ -42,7 +44,7 @@ def test_lines_break_behind_blanks_or_anywhere(line: str, width: int, rows: list
         ("日", 1, ["日"]),
     ],
 )
-def test_wide_characters_break_between_each_other_and_do_not_overflow(
+def test_lines_break_between_wide_characters_and_do_not_overflow(
     line: str, width: int, rows: list[str]
 ) -> None:
     assert wrapped(line, width) == rows
@@ -61,7 +63,7 @@ def test_a_marker_is_never_broken() -> None:
 
 
 @given(TEXTS, st.integers(1, 12))
-def test_rows_fit_but_for_a_blank_at_the_end_and_together_are_the_line(
+def test_rows_without_a_trailing_blank_fit_the_width_and_join_to_the_line(
     line: str, width: int
 ) -> None:
     rows = wrapped(line, width)
@@ -71,11 +73,11 @@ def test_rows_fit_but_for_a_blank_at_the_end_and_together_are_the_line(
 
 
 @given(st.text("ab c", max_size=30), st.integers(1, 12))
-def test_plain_text_wraps_as_any_other(line: str, width: int) -> None:
+def test_the_ascii_fast_path_wraps_like_the_general_algorithm(line: str, width: int) -> None:
     assert wrap_line(line, width, TextUnits()) == _wrap_units(list(line), width)
 
 
-def test_places_and_cells_belong_together() -> None:
+def test_positions_are_mapped_to_cells_and_back() -> None:
     lines = ["foo bar baz", "x"]
     layout = Layout(TextUnits())
     layout.update(lines, 7)
@@ -93,7 +95,7 @@ def test_places_and_cells_belong_together() -> None:
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(1, 8), st.data())
-def test_every_cursor_place_is_found_again_by_its_cell(
+def test_the_cell_of_a_position_maps_back_to_the_same_cell(
     lines: list[str], width: int, data: st.DataObject
 ) -> None:
     units = TextUnits()
@@ -116,7 +118,7 @@ LINES = st.lists(
 
 
 @given(st.lists(st.tuples(LINES, st.sampled_from([3, 8])), min_size=1, max_size=5))
-def test_a_layout_that_was_updated_is_like_a_new_one(steps: list[tuple[list[str], int]]) -> None:
+def test_an_updated_layout_equals_a_new_one(steps: list[tuple[list[str], int]]) -> None:
     updated = Layout(TextUnits())
     for lines, width in steps:
         updated.update(lines, width)

@@ -62,7 +62,7 @@ def test_moves_and_jumps_never_stop_inside_a_grapheme() -> None:
     assert moved(f"|{accent} e", motions.forward_to("e")) == f"{accent} |e"
 
 
-def test_a_motion_changes_nothing() -> None:
+def test_a_motion_changes_neither_text_nor_cursor() -> None:
     buffer = Buffer("ab")
     motions.left(buffer, TextUnits())
 

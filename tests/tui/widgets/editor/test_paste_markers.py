@@ -30,7 +30,7 @@ def test_markers_expand_to_the_literal_text() -> None:
     assert markers.expand(f"a {one} b {two}") == f"a {dollar} b {ELEVEN_LINES}"
 
 
-def test_what_only_looks_like_a_marker_is_text() -> None:
+def test_text_that_only_looks_like_a_marker_is_kept() -> None:
     markers = PasteMarkers()
     marker = markers.shorten(ELEVEN_LINES)
     line = f"{marker}[paste #1 +12 lines][paste #7 9 chars]"
@@ -39,7 +39,7 @@ def test_what_only_looks_like_a_marker_is_text() -> None:
     assert markers.expand("[paste #7 9 chars]") == "[paste #7 9 chars]"
 
 
-def test_numbers_begin_again_for_another_prompt() -> None:
+def test_marker_numbers_restart_after_clear() -> None:
     markers = PasteMarkers()
     first = markers.shorten(ELEVEN_LINES)
     markers.clear()

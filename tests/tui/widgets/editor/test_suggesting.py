@@ -78,7 +78,7 @@ def press(popup: SuggestionPopup, data: str) -> str:
     return popup.handle_input(data, Keymap().actions(data))
 
 
-async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> None:
+async def test_matching_commands_are_listed(tasks: TaskScope) -> None:
     _, popup = suggesting(tasks, "/n")
     popup.request()
     await settled()
@@ -86,7 +86,9 @@ async def test_commands_are_listed_with_their_descriptions(tasks: TaskScope) -> 
     assert popup.render(30) == ["→ new", "  name"]
 
 
-async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks: TaskScope) -> None:
+async def test_enter_accepts_and_submits_a_command_and_tab_only_accepts_it(
+    tasks: TaskScope,
+) -> None:
     document, popup = suggesting(tasks, "/mo")
     popup.request()
     await settled()
@@ -108,7 +110,7 @@ async def test_enter_takes_a_command_and_submits_it_and_tab_only_takes_it(tasks:
         ("see @notes", "handled", "see @notes.txt "),
     ],
 )
-async def test_enter_submits_what_was_typed_in_full(
+async def test_enter_submits_a_complete_token_and_otherwise_only_completes_it(
     tasks: TaskScope, typed: str, outcome: str, text: str
 ) -> None:
     document, popup = suggesting(tasks, typed)
@@ -131,7 +133,9 @@ async def test_arrows_move_and_escape_closes(tasks: TaskScope) -> None:
 
 
 @pytest.mark.behaviour("completion-is-debounced")
-async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskScope) -> None:
+async def test_a_choice_replaces_only_the_token_before_the_cursor(
+    tasks: TaskScope,
+) -> None:
     document, popup = suggesting(tasks, "compare @note with @notes.txt")
     for _ in " with @notes.txt":
         document.move(lambda buffer, units: buffer.cursor._replace(col=buffer.cursor.col - 1))
@@ -145,7 +149,7 @@ async def test_a_choice_replaces_only_the_token_before_the_cursor(tasks: TaskSco
 
 
 @pytest.mark.behaviour("completion-is-debounced")
-async def test_what_was_shown_for_an_older_text_is_not_taken(tasks: TaskScope) -> None:
+async def test_a_suggestion_for_an_older_text_is_not_accepted(tasks: TaskScope) -> None:
     document, popup = suggesting(tasks, "/n")
     popup.request()
     await settled()

@@ -22,7 +22,7 @@ def test_a_step_is_undone_and_redone_as_a_whole() -> None:
     assert (stack.redo(buffer), buffer.text) == (False, "abc")
 
 
-def test_the_cursor_goes_back_to_where_it_was() -> None:
+def test_undo_and_redo_restore_the_cursor() -> None:
     buffer, stack = Buffer("abc"), UndoStack()
     buffer.cursor = Position(0, 2)
     stack.record(buffer.replace(Position(0, 0), Position(0, 1), ""))
@@ -34,7 +34,7 @@ def test_the_cursor_goes_back_to_where_it_was() -> None:
     assert (buffer.text, buffer.cursor) == ("bc", Position(0, 0))
 
 
-def test_something_new_ends_what_could_be_redone() -> None:
+def test_a_new_edit_clears_the_redo_steps() -> None:
     buffer, stack = Buffer(), UndoStack()
     typed(buffer, stack, "a")
     stack.undo(buffer)
@@ -43,7 +43,7 @@ def test_something_new_ends_what_could_be_redone() -> None:
     assert (stack.redo(buffer), buffer.text) == (False, "b")
 
 
-def test_only_so_many_steps_are_kept() -> None:
+def test_the_number_of_undo_steps_is_limited() -> None:
     buffer, stack = Buffer(), UndoStack()
     for _ in range(MAX_STEPS + 5):
         typed(buffer, stack, "x")

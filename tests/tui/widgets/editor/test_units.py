@@ -14,7 +14,7 @@ def bracketed(line: str) -> list[tuple[int, int]]:
     return [(start, end + 1)] if 0 <= start < end else []
 
 
-def test_graphemes_and_uncuttable_parts_are_units() -> None:
+def test_graphemes_and_atomic_spans_are_units() -> None:
     units = TextUnits(bracketed)
 
     assert units.split(f"a{FAMILY}e\u0301[xy]z") == ["a", FAMILY, "e\u0301", "[xy]", "z"]
@@ -22,7 +22,7 @@ def test_graphemes_and_uncuttable_parts_are_units() -> None:
     assert units.split("") == []
 
 
-def test_steps_go_from_border_to_border() -> None:
+def test_after_before_and_border_return_unit_boundaries() -> None:
     units, line = TextUnits(bracketed), "a[xy]b"
 
     assert [units.after(line, col) for col in (0, 1, 5, 6)] == [1, 5, 6, 6]
@@ -31,7 +31,7 @@ def test_steps_go_from_border_to_border() -> None:
 
 
 @given(st.text(max_size=12))
-def test_every_place_between_units_is_reached_both_ways(line: str) -> None:
+def test_forward_and_backward_steps_visit_the_same_boundaries(line: str) -> None:
     units = TextUnits()
     forward, back = [0], [len(line)]
     while forward[-1] < len(line):

@@ -39,7 +39,7 @@ def test_vertical_moves_keep_the_column_over_shorter_rows() -> None:
     assert view.moved(1) == Position(2, 0)
 
 
-def test_a_cell_of_the_window_is_a_place() -> None:
+def test_at_returns_the_position_of_a_visible_cell() -> None:
     view = viewport(list("abcdef"), Position(5, 0))
 
     assert view.at(0, 0) == Position(3, 0)

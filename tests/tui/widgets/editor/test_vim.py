@@ -192,11 +192,11 @@ CASES = [
     ("|one two", "dz", "|one two"),
     ("|one two", "3" + ESCAPE + "l", "o|ne two"),
 ]
-"""Text, keys, and the text that vim itself leaves; the last test compares them."""
+"""Text, keys, and the resulting text; a later test compares the results with vim itself."""
 
 
 @pytest.mark.parametrize(("before", "keys", "behind"), CASES)
-def test_keys_of_normal_and_visual_mode(before: str, keys: str, behind: str) -> None:
+def test_keys_of_normal_and_visual_mode_edit_the_text(before: str, keys: str, behind: str) -> None:
     editor = editing(before)
     press(editor, keys)
     assert shown(editor) == behind
@@ -217,7 +217,7 @@ def test_the_editor_starts_in_insert_mode_and_shows_its_mode() -> None:
         assert editor.render(40)[-1].startswith(f"── {label} ─")
 
 
-def test_enter_sends_in_every_mode_and_the_next_prompt_begins_in_insert_mode() -> None:
+def test_enter_submits_in_every_mode_and_the_next_prompt_begins_in_insert_mode() -> None:
     editor = Editor()
     editor.set_vim(enabled=True)
     sent: list[str] = []
@@ -226,7 +226,7 @@ def test_enter_sends_in_every_mode_and_the_next_prompt_begins_in_insert_mode() -
     assert sent == ["one", "two", "three"]
 
 
-def test_k_on_the_first_line_shows_the_prompt_before() -> None:
+def test_k_on_the_first_line_shows_the_previous_prompt() -> None:
     editor = Editor()
     editor.set_vim(enabled=True)
     editor.add_to_history("earlier")
@@ -236,7 +236,7 @@ def test_k_on_the_first_line_shows_the_prompt_before() -> None:
     assert editor.get_text() == "now"
 
 
-def test_a_long_paste_is_one_character_for_vim() -> None:
+def test_a_paste_marker_is_one_character_for_vim() -> None:
     editor = Editor()
     editor.set_vim(enabled=True)
     press(editor, "a ")
@@ -253,14 +253,14 @@ def test_every_key_can_be_bound_to_another_one() -> None:
     assert shown(editor) == "|two"
 
 
-def test_what_is_selected_is_drawn_reversed() -> None:
+def test_selected_text_is_drawn_in_reverse() -> None:
     editor = editing("|one two")
     editor.focused = True
     press(editor, "ve")
     assert "\x1b[7mo\x1b[27m\x1b[7mn\x1b[27m" in editor.render(40)[1]
 
 
-def test_switching_it_off_gives_the_usual_keys_back() -> None:
+def test_disabling_vim_mode_restores_the_usual_keys() -> None:
     editor = editing("|one")
     editor.set_vim(enabled=False)
     press(editor, "dd")
@@ -275,7 +275,7 @@ def test_text_that_was_typed_without_a_command_is_not_repeated() -> None:
 
 
 @pytest.mark.skipif(shutil.which("vim") is None, reason="no vim here; not tested: the same keys")
-def test_vim_itself_does_the_same(tmp_path: Path) -> None:
+def test_vim_itself_returns_the_same_results(tmp_path: Path) -> None:
     written = tmp_path / "written"
     lines = ["set nocompatible encoding=utf-8 startofline"]
     for before, keys, _ in CASES:
@@ -331,7 +331,7 @@ def test_escape_and_a_key_in_one_read_cancel_a_command() -> None:
 
 
 @pytest.mark.parametrize("key", ["\x1bl", "\x1b[100;3u", "\x1b\r"])
-def test_alt_keys_that_cannot_be_escape_or_belong_to_the_application_are_alt(key: str) -> None:
+def test_alt_keys_that_are_bound_or_unambiguous_do_not_leave_insert_mode(key: str) -> None:
     editor = editing("|one two")
     press(editor, "i")
 

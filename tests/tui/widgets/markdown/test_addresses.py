@@ -28,7 +28,7 @@ def link(url: str) -> Link:
         ("https://a.b</a>", "https://a.b", "</a>"),
     ],
 )
-def test_an_address_ends_where_the_sentence_goes_on(text: str, url: str, rest: str) -> None:
+def test_punctuation_after_a_url_is_not_part_of_the_link(text: str, url: str, rest: str) -> None:
     nodes = link_bare_urls([Plain(text=f"see ({text}")])
 
     after = (Plain(text=rest),) if rest else ()
@@ -42,7 +42,7 @@ def test_text_that_is_not_a_url_is_unchanged(text: str) -> None:
     assert link_bare_urls(nodes) == tuple(nodes)
 
 
-def test_an_address_may_come_in_pieces() -> None:
+def test_a_url_split_across_text_nodes_is_one_link() -> None:
     nodes: list[Inline] = [Plain(text="https://a.b/c"), Plain(text="_"), Plain(text="d e")]
 
     assert link_bare_urls([*nodes, Code(text="https://x.y")]) == (
@@ -53,7 +53,7 @@ def test_an_address_may_come_in_pieces() -> None:
 
 
 @given(st.text("ab:/ht ps.)(]_", max_size=40), st.text("https://ab. )", max_size=20))
-def test_no_letter_is_lost(one: str, other: str) -> None:
+def test_linking_urls_does_not_change_the_text(one: str, other: str) -> None:
     nodes = [Plain(text=one), Plain(text="https://" + other)]
 
     assert plain_text(link_bare_urls(nodes)) == plain_text(nodes)

@@ -28,7 +28,7 @@ def test_paragraphs_keep_their_line_breaks() -> None:
     assert drawn("one two three\nfour", 8) == ["one two", "three", "four"]
 
 
-def test_code_stands_below_its_language_and_between_its_fences_as_typed() -> None:
+def test_code_is_shown_below_its_language_or_with_its_fences_as_typed() -> None:
     typed = replace(PLAIN, keeps_list_markers=True)
     code = "```py\nx = 1\n\ny\n```\n"
 
@@ -36,14 +36,14 @@ def test_code_stands_below_its_language_and_between_its_fences_as_typed() -> Non
     assert drawn(code, look=typed) == ["```py", "  x = 1", "  ", "  y", "```"]
 
 
-def test_only_lines_of_code_that_are_whole_are_remembered() -> None:
+def test_only_complete_lines_of_code_are_cached() -> None:
     clear_code_cache()
     for growing in ("x", "x = ", "x = 1"):
         drawn(f"```py\nwhole\n{growing}")
     assert _code_rows.cache_info().currsize == 1
 
 
-def test_code_comes_in_parts() -> None:
+def test_a_code_block_can_be_drawn_in_parts() -> None:
     block = CodeBlock(language="py", text="a\nb\n")
     parts = [
         replace(block, has_end=False),
@@ -67,7 +67,7 @@ def test_nested_lists_in_quotes_are_kept() -> None:
     assert drawn("> a\n>\n> - b\n>   - c\n") == ["│ a", "│ ", "│ - b", "│   - c"]
 
 
-def test_lists_indent_what_belongs_to_an_item() -> None:
+def test_the_content_of_a_list_item_is_indented() -> None:
     assert drawn("- one two three\n  - four\n- five\n\n\n10. a\n    b\n", 12) == [
         "- one two",
         "  three",
@@ -79,7 +79,7 @@ def test_lists_indent_what_belongs_to_an_item() -> None:
     ]
 
 
-def test_lists_have_room_where_their_source_has_some() -> None:
+def test_empty_lines_between_list_items_are_kept() -> None:
     assert drawn("- a\n\n  b\n\n- c\n-\n") == ["- a", "", "  b", "", "- c", "- "]
     assert drawn("> - a\n>\n> - b\n> - c\n") == ["│ - a", "│ ", "│ - b", "│ - c"]
 
@@ -92,7 +92,7 @@ def test_tasks_show_whether_they_are_done() -> None:
 
 
 @pytest.mark.behaviour("tables-and-lists")
-def test_numbers_go_on_after_code() -> None:
+def test_list_numbers_continue_after_code() -> None:
     assert drawn("1. a\n```\nx\n```\n2. b\n3. c\n") == [
         "1. a",
         "",
@@ -111,17 +111,17 @@ def test_markers_can_be_kept_as_typed() -> None:
     assert drawn("* a\n\n7) b\n7) c\n") == ["- a", "", "7. b", "8. c"]
 
 
-def test_one_empty_row_stands_between_html_and_the_next_block() -> None:
+def test_one_empty_row_separates_html_from_the_next_block() -> None:
     assert drawn("<p>\nx\n</p>\n\ny") == ["<p>", "x", "</p>", "", "y"]
 
 
-def test_a_rule_goes_across() -> None:
+def test_a_rule_has_the_full_width_up_to_80_columns() -> None:
     assert [visible_width(row) for row in drawn("---\n", 30) + drawn("---\n", 200)] == [30, 80]
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")
 @pytest.mark.parametrize("width", range(1, 14))
-def test_what_is_nested_fits_the_narrowest_screen(width: int) -> None:
+def test_nested_blocks_fit_the_narrowest_screen(width: int) -> None:
     source = "> > - a word\n> >   ```\n> >   code here\n> >   ```\n" + "1. " * 9 + "日本\n"
 
     assert max(map(visible_width, drawn(source, width))) <= width

@@ -43,7 +43,7 @@ def streaming(boxes: Boxes, *parts: str) -> Markdown:
     return widget
 
 
-def test_code_is_held_back_until_its_fence_is_closed_and_drawn_once() -> None:
+def test_a_code_view_is_drawn_once_after_its_fence_is_closed() -> None:
     boxes = Boxes()
     widget = streaming(boxes, "Look:\n\n```box\n", "a\n", "bb\n")
 
@@ -60,7 +60,7 @@ def test_code_is_held_back_until_its_fence_is_closed_and_drawn_once() -> None:
     assert boxes.calls == [("a\nbb\n", 30, False)]
 
 
-def test_it_is_drawn_again_for_another_width() -> None:
+def test_a_code_view_is_drawn_again_for_another_width() -> None:
     boxes = Boxes()
     widget = streaming(boxes, "```box\na\n```\n")
     widget.finish()
@@ -78,14 +78,14 @@ def test_a_drawing_wider_than_the_screen_stays_source() -> None:
     assert shown(widget, 11) == ["  box", "  ten", "  wide.."]
 
 
-def test_a_view_can_leave_the_source() -> None:
+def test_code_that_the_view_refuses_is_shown_as_source() -> None:
     widget = Markdown("```box\nrefused\n```", 0, 0, code_views=Boxes())
 
     assert shown(widget) == ["  box", "  refused"]
 
 
 @pytest.mark.parametrize(("end", "is_open"), [("", True), ("``", True), ("```", False)])
-def test_a_text_that_ends_inside_of_code_is_drawn_as_open(end: str, is_open: bool) -> None:
+def test_unclosed_code_at_the_end_of_the_text_is_drawn_as_open(end: str, is_open: bool) -> None:
     boxes = Boxes()
     widget = streaming(boxes, f"```box\na\n{end}")
     widget.finish()
@@ -95,7 +95,7 @@ def test_a_text_that_ends_inside_of_code_is_drawn_as_open(end: str, is_open: boo
 
 
 @pytest.mark.parametrize("begin", ["- ", "> ", "1. "])
-def test_code_in_lists_and_quotes_is_held_back_and_drawn_once(begin: str) -> None:
+def test_a_code_view_in_a_list_or_quote_is_drawn_once_when_complete(begin: str) -> None:
     boxes = Boxes()
     indent = begin if begin == "> " else " " * len(begin)
     widget = streaming(boxes, f"{begin}x\n{indent}\n{indent}```box\n", f"{indent}a\n")
@@ -110,7 +110,7 @@ def test_code_in_lists_and_quotes_is_held_back_and_drawn_once(begin: str) -> Non
     assert boxes.calls == [("a\n", 30 - len(begin), False)]
 
 
-def test_other_code_streams_line_by_line() -> None:
+def test_code_without_a_view_is_streamed_line_by_line() -> None:
     boxes = Boxes()
     widget = streaming(boxes, "```py\na = 1\n")
 

@@ -47,7 +47,7 @@ def test_ambiguous_text_is_not_a_formula(source: str) -> None:
     "source",
     [r"\begin{matrix}a\end{matrix}", r"\unheard{x}", r"\frac{a}", "x^", "^{", "a^2}", r"x^2 \\ y"],
 )
-def test_a_formula_beyond_one_line_is_shown_as_source(source: str) -> None:
+def test_an_unsupported_or_malformed_formula_is_not_converted(source: str) -> None:
     assert formula(source) is None
 
 
@@ -59,7 +59,7 @@ def test_no_formula_source_raises(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["{" * 5000 + "x^2" + "}" * 5000, "x" + "^" * 5000 + "2"])
-def test_deeply_nested_formulas_are_shown_as_source(source: str) -> None:
+def test_deeply_nested_formulas_are_not_converted(source: str) -> None:
     assert formula(source) is None
 
 
@@ -68,7 +68,7 @@ WIDTHS = (40, 80, 120)
 
 
 def page(width: int) -> str:
-    """All formulas as an answer of that width shows them, then in a line."""
+    """Returns all formulas drawn at a width, as display formulas and inline."""
     shown = []
     for number, source in enumerate(FORMULAS, 1):
         text = f"$$\n{source}\n$$\n\nIn a line: ${source}$"
@@ -78,13 +78,13 @@ def page(width: int) -> str:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_forty_formulas_look_as_reviewed(width: int) -> None:
+def test_forty_formulas_match_their_snapshots(width: int) -> None:
     assert len(FORMULAS) == 40
     assert page(width) == (SNAPSHOTS / f"{width}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("source", FORMULAS)
-def test_each_of_them_is_understood(source: str) -> None:
+def test_each_sample_formula_is_drawn_without_latex_commands(source: str) -> None:
     drawn = display(source)
 
     assert drawn is not None
@@ -102,7 +102,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=25).map("".join))
-def test_no_display_raises_and_its_boxes_are_rectangles(source: str) -> None:
+def test_drawing_a_display_formula_never_raises_and_boxes_are_rectangular(source: str) -> None:
     try:
         node = parse_latex(source)
     except NotUnderstood:
@@ -121,7 +121,7 @@ def test_a_display_formula_inside_of_a_text_stays_in_its_line() -> None:
 
 
 @pytest.mark.parametrize("source", ["$$\n%s\n$$", "\\[%s\\]", "\\[\n%s\n\\]", "$$%s$$"])
-def test_all_ways_to_write_a_display_formula_are_drawn(source: str) -> None:
+def test_every_notation_of_a_display_formula_is_drawn(source: str) -> None:
     text = "Before\n" + source % r"\frac{a}{b}" + "\nafter"
     rows = Markdown(text, 0, 0, draws_formulas=True).render(40)
 
@@ -130,7 +130,7 @@ def test_all_ways_to_write_a_display_formula_are_drawn(source: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["$$ and $$", "kill $$; echo $$", "$$x$$"])
-def test_dollars_without_a_formula_stay_text(source: str) -> None:
+def test_dollar_signs_without_a_formula_are_kept_as_text(source: str) -> None:
     rows = Markdown(source, 0, 0, draws_formulas=True).render(40)
 
     assert [strip_sequences(row).rstrip() for row in rows] == [source]

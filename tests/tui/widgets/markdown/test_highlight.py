@@ -31,18 +31,18 @@ def test_code_is_coloured_line_by_line() -> None:
 
 @pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("language", ["", "no-such-language", "text"])
-def test_without_a_known_language_code_stays_plain(language: str) -> None:
+def test_code_of_an_unknown_language_is_not_coloured(language: str) -> None:
     assert highlight("if 1:\n\n  pass\n", language, THEME) == ["if 1:", "", "  pass"]
 
 
 @pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("language", ["kt", "jsonc", "jsonl", "hpp", "h", "mjs", "Python"])
-def test_languages_are_known_by_the_names_that_people_write(language: str) -> None:
+def test_common_language_aliases_are_recognised(language: str) -> None:
     assert highlight("1\n", language, THEME) == ["=1="]
 
 
 @pytest.mark.parametrize("language", ["diff", "patch"])
-def test_lines_of_a_patch_differ(language: str) -> None:
+def test_inserted_and_deleted_lines_of_a_patch_are_coloured(language: str) -> None:
     patch = "@@ -1 +1 @@\n-old\n+new\n same\n"
 
     assert highlight(patch, language, THEME) == ["#@@ -1 +1 @@#", "(-old)", "<+new>", " same"]
@@ -58,7 +58,7 @@ def test_empty_code_has_no_lines() -> None:
 
 
 @pytest.mark.behaviour("markdown-streams-linearly")
-def test_code_is_cut_into_pieces_where_nothing_is_open() -> None:
+def test_code_is_split_into_pieces_outside_of_open_constructs() -> None:
     function = "def f():\n" + "    pass\n" * 30 + "\n\n"
     docstring = 'x = """\n' + "text\n\n" * 20 + '"""\n\n'
 
@@ -76,7 +76,7 @@ def test_highlighting_never_changes_the_code(lines: list[str]) -> None:
     assert [strip_sequences(line) for line in highlight(code, "python", colours)] == lines
 
 
-def test_pygments_is_not_loaded_before_there_is_code() -> None:
+def test_pygments_is_not_imported_for_text_without_code() -> None:
     program = (
         "import sys, pi.tui.widgets.markdown.widget as w; w.Markdown('x').render(9);"
         "sys.exit('pygments' in sys.modules)"

@@ -49,7 +49,7 @@ def link(url: str, text: str) -> Link:
         (ImageNode(url="p.png", children=()), "<[image]> {(p.png)}"),
     ],
 )
-def test_every_kind_of_text_is_painted(node: Inline, shown: str) -> None:
+def test_every_inline_element_is_painted_with_its_style(node: Inline, shown: str) -> None:
     assert draw_inline([node], MarkdownStyle(theme=MARKED)) == shown
 
 
@@ -61,7 +61,7 @@ def test_unsafe_links_are_written_out() -> None:
     assert "\x1b]8" not in draw_inline(nodes, look)
 
 
-def test_a_terminal_with_hyperlinks_gets_them() -> None:
+def test_links_are_hyperlinks_if_the_terminal_supports_them() -> None:
     look = MarkdownStyle(theme=MARKED, has_hyperlinks=True)
 
     assert draw_inline([link("https://e.org", "here")], look) == (
@@ -69,7 +69,7 @@ def test_a_terminal_with_hyperlinks_gets_them() -> None:
     )
 
 
-def test_plain_text_is_what_is_left_without_marks() -> None:
+def test_plain_text_returns_the_text_without_markup() -> None:
     nodes: list[Inline] = [
         StyledSpan(mark="bold", children=(Code(text="a"),)),
         Plain(text="b"),

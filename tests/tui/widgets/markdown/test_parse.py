@@ -36,7 +36,7 @@ def paragraph(*texts: str) -> Paragraph:
     return Paragraph(children=tuple(map(plain, texts)))
 
 
-def test_text_with_marks_code_and_links() -> None:
+def test_emphasis_code_links_and_images_are_parsed() -> None:
     source = "a **b *c*** ~~d~~ `e` [f](u) ![g](v)\nh  \ni"
 
     assert blocks(source) == [
@@ -64,7 +64,7 @@ def test_text_with_marks_code_and_links() -> None:
     ]
 
 
-def test_blocks_and_where_they_begin() -> None:
+def test_blocks_are_parsed_with_their_start_offsets() -> None:
     placed = parse("# é\n\n> q\n\n---\n\n    code\n")
 
     assert [(found.start, found.block) for found in placed] == [
@@ -75,7 +75,7 @@ def test_blocks_and_where_they_begin() -> None:
     ]
 
 
-def test_a_tight_list_and_its_tasks() -> None:
+def test_a_tight_list_with_tasks_is_parsed() -> None:
     inside = Item(marker="-", is_checked=False, children=(paragraph("c"),), apart=(False,))
     second = (paragraph("b"), List(first_number=None, items=(inside,)))
     assert blocks("+ a\n+ [x] b\n  - [ ] c\n") == [
@@ -110,7 +110,7 @@ def test_an_empty_line_inside_an_item_is_not_between_the_items() -> None:
     assert [item.is_apart for item in block.items] == [False, False]
 
 
-def test_a_table() -> None:
+def test_a_table_is_parsed_with_its_alignments() -> None:
     assert blocks("| a | b |\n|:-:|---|\n| c | d |\n") == [
         Table(
             alignments=("Center", "None"),
@@ -120,7 +120,7 @@ def test_a_table() -> None:
     ]
 
 
-def test_fenced_code_with_a_language() -> None:
+def test_fenced_code_is_parsed_with_its_language() -> None:
     assert blocks("~~~rust,ignore\nx\n~~~\n") == [CodeBlock(language="rust", text="x\n")]
 
 
@@ -167,7 +167,7 @@ def test_formulas_between_escaped_brackets_are_drawn_too(source: str, shown: str
     assert plain_text(placed.block.children) == shown
 
 
-def test_addresses_are_links_but_not_inside_of_links_and_code() -> None:
+def test_bare_urls_are_links_except_inside_links_and_code() -> None:
     address = Link(url="http://a.b/c_d", children=(Plain(text="http://a.b/c_d"),))
     bold = StyledSpan(mark="bold", children=(Plain(text="http://x.y"),))
 
@@ -225,7 +225,7 @@ def test_deep_nesting_does_not_overflow(source: str) -> None:
 
 
 @given(st.text("ab*_`~[]()|-#> \n&;!<$\\", max_size=60))
-def test_anything_can_be_parsed(source: str) -> None:
+def test_parsing_any_text_returns_blocks_in_order(source: str) -> None:
     starts = [placed.start for placed in parse(source)]
 
     assert starts == sorted(starts)

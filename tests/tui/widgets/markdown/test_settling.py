@@ -24,7 +24,7 @@ def settled(source: str, width: int = 20) -> list[str]:
     return rows[: max(len(rows) - part.unsure_rows, 0)]
 
 
-def test_all_rows_of_a_paragraph_but_the_last_stay() -> None:
+def test_all_rows_of_a_paragraph_except_the_last_are_stable() -> None:
     assert settled("one two three four five six seven eight nine") == [
         "one two three four",
         "five six seven eight",
@@ -55,7 +55,7 @@ def test_text_after_an_open_mark_is_not_stable(opening: str) -> None:
     assert settled(f"zero one two three four {opening} six seven eight") == ["zero one two three"]
 
 
-def test_an_underscore_behind_an_escaped_one_may_open_something() -> None:
+def test_text_after_an_escaped_and_an_open_underscore_is_not_stable() -> None:
     assert settled("one two 34567890\\__five six seven eight nine ten") == []
 
 
@@ -72,8 +72,8 @@ def test_a_mark_closed_by_the_last_character_is_not_stable(end: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["\\", "&", "&am", "&#3"])
-def test_the_start_of_shrinking_text_is_not_stable(end: str) -> None:
-    """Without it, the word before it may fit into the row above."""
+def test_text_before_an_incomplete_escape_or_entity_is_not_stable(end: str) -> None:
+    """When it shrinks, the word before it may fit into the row above."""
     assert settled(f"one 234567890123456{end}") == []
 
 
@@ -87,7 +87,7 @@ def test_a_possible_table_head_is_not_stable() -> None:
     assert settled("some words before it\nand these\n| name | what", 12) == ["some words"]
 
 
-def test_whole_lines_of_code_stay_also_inside_of_lists_and_quotes() -> None:
+def test_complete_lines_of_code_are_stable_also_inside_lists_and_quotes() -> None:
     assert settled("- do\n  ```sh\n  one\n  two\n  thr") == [
         "- do",
         "    sh",
@@ -97,7 +97,7 @@ def test_whole_lines_of_code_stay_also_inside_of_lists_and_quotes() -> None:
     assert settled("> ```sh\n> one\n> tw") == ["│   sh", "│   one"]
 
 
-def test_of_a_quote_everything_but_the_end_of_its_last_block_stays() -> None:
+def test_all_of_a_quote_except_the_end_of_its_last_block_is_stable() -> None:
     assert settled("> first\n>\n> one two three four five six") == [
         "│ first",
         "│ ",
@@ -105,11 +105,11 @@ def test_of_a_quote_everything_but_the_end_of_its_last_block_stays() -> None:
     ]
 
 
-def test_an_item_stays_when_the_next_one_has_begun() -> None:
+def test_a_list_item_is_stable_when_the_next_one_has_begun() -> None:
     assert settled("- one\n- two\n- three") == ["- one", "- two"]
 
 
-def test_rows_of_a_table_stay_as_soon_as_its_columns_do() -> None:
+def test_table_rows_are_stable_once_the_column_widths_are_fixed() -> None:
     lines = ["| a | b |", "|---|---|", *(f"| {number} | words |" for number in range(12))]
 
     assert settled("\n".join(lines[:-1])) == []
@@ -119,7 +119,7 @@ def test_rows_of_a_table_stay_as_soon_as_its_columns_do() -> None:
 
 
 @pytest.mark.parametrize("source", ["# a heading", "---"])
-def test_short_blocks_are_stable_when_complete(source: str) -> None:
+def test_an_unfinished_heading_or_rule_has_no_stable_rows(source: str) -> None:
     assert settled(source) == []
 
 

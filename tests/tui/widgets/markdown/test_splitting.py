@@ -28,7 +28,7 @@ def code(text: str, *, has_start: bool = True, has_end: bool = True) -> CodeBloc
     return CodeBlock(language="py", text=text, has_start=has_start, has_end=has_end)
 
 
-def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> None:
+def test_a_block_is_final_after_the_first_complete_line_of_the_next_one() -> None:
     splitter = Splitter()
 
     assert splitter.append("one\n\ntwo") == []
@@ -37,7 +37,7 @@ def test_a_block_is_final_when_the_next_one_has_begun_with_a_whole_line() -> Non
 
 
 @pytest.mark.behaviour("markdown-streams-linearly")
-def test_items_are_final_one_by_one_and_the_list_goes_on() -> None:
+def test_list_items_become_final_one_by_one_and_the_list_continues() -> None:
     splitter = Splitter()
     final = [*splitter.append("1. a\n\n1"), *splitter.append(". b\n1. c")]
 
@@ -79,11 +79,11 @@ def test_long_code_becomes_final_in_pieces() -> None:
     assert splitter.tail(is_last=True).blocks == [code(function, has_start=False)]
 
 
-def test_an_indented_fence_takes_its_indent_from_the_code() -> None:
+def test_the_indent_of_a_fence_is_removed_from_the_code() -> None:
     assert Splitter().append("  ```py\n  a\n    b\n c\n  ```\n") == [code("a\n  b\nc\n")]
 
 
-def test_a_longer_fence_holds_shorter_ones() -> None:
+def test_a_shorter_fence_inside_a_longer_one_is_code() -> None:
     assert Splitter().append("````py\n```\n````\n") == [code("```\n")]
 
 
@@ -96,7 +96,7 @@ def test_fences_inside_a_list_belong_to_the_list() -> None:
 
 @pytest.mark.behaviour("open-fence-does-not-flicker")
 @pytest.mark.parametrize("half", ["`", "```", "```py", "~~", "-", "--", "=", "#", "12", "3."])
-def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
+def test_an_incomplete_ambiguous_line_is_not_shown(half: str) -> None:
     splitter = Splitter()
     splitter.append(f"text\n{half}")
 
@@ -104,7 +104,7 @@ def test_half_a_line_that_can_become_anything_waits(half: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["> text\n> #", "- text\n  #", "> - text\n>     #"])
-def test_half_a_line_in_quotes_and_lists_waits_as_well(source: str) -> None:
+def test_an_incomplete_ambiguous_line_in_quotes_and_lists_is_not_shown(source: str) -> None:
     splitter = Splitter()
     splitter.append(source)
     whole = Splitter()
@@ -129,14 +129,14 @@ def test_half_of_a_closing_fence_is_not_shown_as_code() -> None:
     assert splitter.tail(is_last=True).blocks == [code("x\n``")]
 
 
-def test_a_closing_fence_without_a_line_end_closes_in_the_end() -> None:
+def test_a_closing_fence_without_a_line_end_closes_the_code_at_the_end() -> None:
     splitter = Splitter()
     splitter.append("```py\nx\n```")
 
     assert splitter.tail(is_last=True).blocks == [code("x\n")]
 
 
-def test_a_definition_serves_the_blocks_after_it() -> None:
+def test_a_link_definition_applies_to_the_blocks_after_it() -> None:
     splitter = Splitter()
     final = splitter.append("a\n\n[r]: u\n\n# b\n\n[r]\n")
 
@@ -148,7 +148,9 @@ def test_a_definition_serves_the_blocks_after_it() -> None:
 
 @pytest.mark.behaviour("markdown-streams-linearly")
 @given(sources, cuts)
-def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: list[int]) -> None:
+def test_the_blocks_do_not_depend_on_the_chunks_of_the_text(
+    source: str, lengths: list[int]
+) -> None:
     at_once, bit_by_bit = Splitter(), Splitter()
     blocks: list[Block] = []
     for chunk in chunks(source, lengths):
@@ -161,7 +163,7 @@ def test_the_blocks_do_not_depend_on_how_the_text_arrives(source: str, lengths: 
 
 
 @given(sources)
-def test_cutting_finds_the_blocks_of_the_whole_text(source: str) -> None:
+def test_splitting_returns_the_blocks_of_the_whole_text(source: str) -> None:
     source = source.replace("\t", "")  # how much of a tab an indented fence removes is an edge case
     splitter = Splitter()
 
@@ -194,16 +196,14 @@ def without_last_line_feed(block: Block) -> Block:
         ("one", 0),
     ],
 )
-def test_behind_an_empty_line_what_is_growing_belongs_to_nothing_above(
-    source: str, closed: int
-) -> None:
+def test_only_blocks_above_an_empty_line_are_closed(source: str, closed: int) -> None:
     splitter = Splitter()
     splitter.append(source)
 
     assert splitter.tail(is_last=False).closed == closed
 
 
-def test_rows_of_a_table_come_one_by_one() -> None:
+def test_only_complete_rows_of_a_table_are_shown_while_streaming() -> None:
     splitter = Splitter()
     splitter.append("| a |\n|---|\n| one |\n| tw")
 

@@ -49,7 +49,7 @@ def test_the_widest_column_shrinks_and_its_cells_wrap() -> None:
 
 
 @pytest.mark.behaviour("tables-and-lists")
-def test_where_columns_do_not_fit_rows_are_stacked() -> None:
+def test_rows_are_stacked_if_the_columns_do_not_fit() -> None:
     assert draw_table(WIDE, 12, PLAIN) == [
         "name: one",
         "what: words",
@@ -83,7 +83,7 @@ def test_a_wrapped_cell_does_not_colour_its_neighbours() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(0, 60))
-def test_shrunk_columns_fit_and_small_ones_give_last(widths: list[int], room: int) -> None:
+def test_shrunk_columns_fit_and_narrow_ones_shrink_last(widths: list[int], room: int) -> None:
     room = max(room, len(widths))
 
     shrunk = shrink(widths, room)
@@ -102,7 +102,7 @@ def test_no_row_is_too_wide(width: int) -> None:
 
 @pytest.mark.behaviour("committed-rows-are-final", "tables-and-lists")
 @given(st.lists(st.integers(0, 30), min_size=15, max_size=30), st.integers(20, 60))
-def test_a_row_of_a_long_table_changes_nothing_above_it(lengths: list[int], width: int) -> None:
+def test_a_new_row_of_a_long_table_changes_no_row_above_it(lengths: list[int], width: int) -> None:
     rows = [f"| {number} | {'w ' * length}|" for number, length in enumerate(lengths)]
     source = ["| a | b |", "|---|---|", *rows]
 
@@ -125,7 +125,7 @@ def test_a_later_row_that_needs_more_room_begins_a_wider_grid() -> None:
     ]
 
 
-def test_a_grid_that_takes_all_the_room_stays_as_it_is() -> None:
+def test_a_grid_of_full_width_is_not_replaced_by_a_wider_one() -> None:
     many = "| a | b |\n|---|---|\n" + "| some words | yes |\n" * 12
 
     assert draw_table(table(many + "| x | no way |\n"), 16, PLAIN)[-4:] == [

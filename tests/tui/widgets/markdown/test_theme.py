@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.tui.widgets.markdown.nodes import MarkdownStyle, MarkdownTheme
 
 
-def test_without_a_theme_only_marks_are_seen() -> None:
+def test_the_default_theme_uses_only_text_attributes() -> None:
     theme = MarkdownTheme()
 
     assert theme.bold("x") == "\x1b[1mx\x1b[22m"

@@ -17,7 +17,7 @@ from pi.tui.widgets.markdown.widget import Markdown
 from tests.tui.widgets.markdown.sources import chunks, cuts, sources
 
 
-def test_blocks_stand_apart_inside_the_padding() -> None:
+def test_blocks_are_separated_and_padded() -> None:
     widget = Markdown("# One\n\ntwo", theme=MarkdownTheme(bold=str, underline=str))
 
     assert widget.render(10) == ["", " One", "", " two", ""]
@@ -29,7 +29,7 @@ def test_a_background_fills_every_row() -> None:
     assert widget.render(4) == ["<    >", "< a  >", "<    >", "< b  >", "<    >"]
 
 
-def test_nothing_takes_no_rows() -> None:
+def test_an_empty_text_has_no_rows() -> None:
     assert Markdown("").render(10) == []
 
 
@@ -39,7 +39,7 @@ def test_unchanged_rows_are_the_same_list() -> None:
     assert widget.render(10) is widget.render(10)
 
 
-def test_the_sources_of_users_are_shown_as_typed() -> None:
+def test_list_markers_and_backslashes_can_be_shown_as_typed() -> None:
     widget = Markdown(
         "+ a\n\n5) b\n5) c\n\n\\*no\\*", 0, 0, keeps_list_markers=True, keeps_backslashes=True
     )
@@ -52,14 +52,14 @@ def test_formulas_are_drawn_on_request() -> None:
     assert Markdown("$x^2$", 0, 0, draws_formulas=True).render(20) == ["x²"]
 
 
-def test_a_transform_changes_what_is_shown_and_not_the_text() -> None:
+def test_a_transform_changes_the_shown_rows_and_not_the_text() -> None:
     widget = Markdown("a", 0, 0, transform=str.upper, is_streaming=True)
     widget.append("b")
 
     assert (widget.text, widget.render(5)) == ("ab", ["AB"])
 
 
-def test_a_transform_is_asked_again_when_the_text_is_complete() -> None:
+def test_a_transform_is_applied_again_when_the_text_is_complete() -> None:
     endings = iter(["a …", "ab …", "abc."])
     widget = Markdown("a", 0, 0, transform=lambda text: next(endings), is_streaming=True)
     shown = [widget.render(9)]
@@ -98,7 +98,7 @@ def test_no_sequence_of_a_source_reaches_the_terminal(text: str, is_streaming: b
 
 
 @pytest.mark.behaviour("line-ends-are-normalised")
-def test_line_ends_and_tabs_are_made_uniform() -> None:
+def test_line_ends_and_tabs_are_normalised() -> None:
     widget = Markdown("a\r\nb\r```\r\n\tc\r\n```\r\n", 0, 0)
 
     assert widget.render(20) == ["a", "b", "", "      c"]
@@ -112,7 +112,9 @@ def test_no_row_is_too_wide(source: str, width: int) -> None:
 
 @pytest.mark.behaviour("markdown-streams-linearly")
 @given(sources, cuts)
-def test_a_streamed_text_looks_like_one_given_at_once(source: str, lengths: list[int]) -> None:
+def test_a_streamed_text_has_the_same_rows_as_a_complete_one(
+    source: str, lengths: list[int]
+) -> None:
     streamed = Markdown(is_streaming=True)
     for chunk in chunks(source, lengths):
         streamed.append(chunk)
