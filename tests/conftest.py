@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--one-each", action="append", default=[], help="run one test of this file")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let started programs have the default signal handling, however the tests were started.
 
     ``nohup`` ignores SIGHUP and a shell's background job SIGINT and SIGQUIT, and programs inherit
@@ -47,6 +47,8 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda number, frame: None)
+    if config.getoption("--failures") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailureNames(config))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -86,6 +88,18 @@ def _time_limit(item: pytest.Item) -> float:
     """Seconds that the test has been given, 0 if it has the usual limit."""
     mark = item.get_closest_marker("timeout")
     return float(mark.args[0]) if mark is not None and mark.args else 0.0
+
+
+class FailureNames:
+    """Prints the name of a test as soon as it fails: a whole run takes up to an hour."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter is not None:
+            reporter.write_line(f"\nfailed: {report.nodeid}")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
