@@ -52,6 +52,7 @@ def test_an_error_is_shown_as_two_lines_and_no_traceback(screen: Screen) -> None
     assert rows == ["Error: Unknown option: --nonsense", "See `pi --help`."]
 
 
+@pytest.mark.timing
 def test_an_exit_in_an_extension_callback_is_reported_and_the_screen_remains(
     screen: Screen, tmp_path: Path
 ) -> None:
