@@ -40,7 +40,7 @@ SECRET_NAMES = (
 HARMLESS = {
     "MONKEY_ISLAND": "guybrush-threepwood",
     "PATH": "/usr/local/bin:/usr/bin",
-    "GIT_AUTHOR_NAME": "Somebody Else",
+    "GIT_AUTHOR_NAME": "Ada Lovelace-Byron",
     "KEYBOARD_LAYOUT": "us-international",
     "PWD": "/home/me/project",
     "SSH_AUTH_SOCK": "/tmp/ssh-abcdefgh/agent",
