@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -140,7 +141,7 @@ async def test_a_command_that_its_extension_does_not_register_names_the_manifest
     fixture = SessionFixture(tmp_path)
     path = kit(fixture, 'activate = ["command:plan"]', "pass")
     session = await fixture.open()
-    failures: list[ExtensionFailed] = []
+    failures: list[Any] = []
     session.subscribe(failures.append, kinds=(ExtensionFailed,))
     await session.start()
 
