@@ -26,7 +26,8 @@ for line in sys.stdin:
             "serverInfo": {"name": "late", "version": "1"},
         }
     elif message["method"] == "tools/list":
-        result = {"tools": [{"name": "echo", "description": "d", "inputSchema": {"type": "object"}}]}
+        tool = {"name": "echo", "description": "d", "inputSchema": {"type": "object"}}
+        result = {"tools": [tool]}
     send({"id": message["id"], "result": result})
 send({"method": "notifications/tools/list_changed"})
 send({"id": "late-1", "method": "roots/list"})
