@@ -1,6 +1,6 @@
 """Finds secrets with something between their characters: colours, line wraps, escapes. Pure.
 
-``decode`` and ``squeeze`` remove what may be between characters, so that one fast search tells
+``decode`` and ``squeeze`` remove what may be between characters, so that one fast search shows
 whether a value occurs at all. Only then is the exact place found with ``spread_pattern``.
 """
 
