@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.views import View
     from pi.coding.extension_host.discovery.finding import DeclaredExtension
     from pi.coding.extension_host.host import ExtensionHost
-    from pi.coding.files.layers import FileLayer, FileRead
+    from pi.coding.files.layers import FileLayer, OpenText, ReadGuard
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
     from pi.coding.shell.spawns import SpawnWrap
@@ -187,9 +187,13 @@ class ExtensionContributions:
         """File layers around every write."""
         return () if self.host is None else self.host.contributed.file_layers()
 
-    def file_reads(self) -> tuple[FileRead, ...]:
+    def file_reads(self) -> tuple[OpenText, ...]:
         """Functions that return the content of files with unsaved changes."""
         return () if self.host is None else self.host.contributed.file_reads()
+
+    def read_guards(self) -> tuple[ReadGuard, ...]:
+        """Guards of the reads of tool calls."""
+        return () if self.host is None else self.host.contributed.read_guards()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""
