@@ -90,6 +90,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.foreign_text import hides_text, neutralise
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -401,6 +402,7 @@ else:
             "pi.coding.resources.ignore": (
                 "IgnoreRule",
                 "compile_glob",
+                "hides_text",
                 "is_ignored",
                 "parse_ignore_rules",
             ),
@@ -743,6 +745,7 @@ __all__ = [
     "message_tokens",
     "messages_for",
     "messages_server",
+    "neutralise",
     "next_role",
     "one_line",
     "parse_command",
