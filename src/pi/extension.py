@@ -402,7 +402,6 @@ else:
             "pi.coding.resources.ignore": (
                 "IgnoreRule",
                 "compile_glob",
-                "hides_text",
                 "is_ignored",
                 "parse_ignore_rules",
             ),
@@ -736,6 +735,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "hides_text",
     "is_ignored",
     "is_loopback",
     "is_running",
