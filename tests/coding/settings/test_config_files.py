@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile
+from pi.coding.settings.files import ConfigFile, SettingsFile
+from pi.coding.settings.settings import Settings
 from tests.files import put
 
 

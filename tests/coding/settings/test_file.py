@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.locks import FileLocked
-from pi.coding.settings.settings import BadSettings, SettingsFile
+from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
 from tests.files import mode_of
 

@@ -8,7 +8,8 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import Settings
 from pi.testing import FakeClock
 from tests.files import put
 
