@@ -251,8 +251,8 @@ async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str)
     async with guarded(tmp_path, says("ok"), ui=ui, deny=[rule]) as hosted:
         await hosted.session.prompt("/permissions")
 
-        assert any("A permission rule was not used" in seen[1] for seen in ui.seen)
-        assert "not used: your settings" in ui.seen[-1][1]
+        assert any("A permission rule is invalid" in seen[1] for seen in ui.seen)
+        assert "invalid: your settings" in ui.seen[-1][1]
 
 
 async def test_the_confirmation_of_an_edit_shows_the_lines_of_the_file(tmp_path: Path) -> None:

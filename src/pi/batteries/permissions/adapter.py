@@ -92,8 +92,8 @@ class Guard:
 
     @property
     def mode(self) -> Mode:
-        """The current mode; ``ask`` for an unknown one, so that a typo does not switch it off."""
-        return next((mode for mode in MODES if mode == self._written_mode), "ask")
+        """The current mode; ``read-only`` for an unknown one: a typo must not switch it off."""
+        return next((mode for mode in MODES if mode == self._written_mode), "read-only")
 
     @property
     def _written_mode(self) -> object:
@@ -116,12 +116,11 @@ class Guard:
             yield where.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, unless the mode is ``off``."""
+        """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
         self._show_mode(ctx)
-        if self.mode != "off":
-            await self._load(ctx)
+        await self._load(ctx)
 
     def _complain(self, text: str, ctx: ExtensionContext) -> None:
         self._pi.log.error("%s", text)
@@ -146,15 +145,15 @@ class Guard:
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
         self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
-            self._complain(f"A permission rule was not used. {problem}", ctx)
+            self._complain(f"A permission rule is invalid. {problem}", ctx)
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
     ) -> tuple[Rule, ...]:
         """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
-        if not allowing:
-            return rules
+        if not allowing or self.mode == "off":
+            return rules  # allow rules have no effect while nothing asks
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )
@@ -164,7 +163,9 @@ class Guard:
 
     def _own(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
         get = self._pi.settings.get
-        lists = {effect: list(get(f"permissions.{effect}")) for effect in EFFECTS}
+        lists = {
+            effect: list(get(f"permissions.{effect}", with_project=False)) for effect in EFFECTS
+        }
         return parse_rules(lists, "your settings")
 
     def rules(self) -> RuleSet:
@@ -191,10 +192,10 @@ class Guard:
 
     async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
         """Allow a call, ask the user, or refuse it with a ``Block``."""
-        if self.mode == "off":
-            return None
         if self._file_rules is None:
             await self._load(ctx)
+        if self.mode == "off" and not self.rules().of("deny"):
+            return None
         request = ToolRequest(tool=event.tool_name, input=event.input, approval=event.approval)
         decision = decide(request, self.rules(), self.mode, self._places(ctx))
         if decision.action == "ask":
@@ -248,7 +249,7 @@ class Guard:
 
     async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
         """Check the actual path of a write: the arguments of a tool may not name the file."""
-        if self.mode == "off":
+        if self.mode == "off" and not self.rules().of("deny"):
             return await write(change)
         ctx = self._pi.context
         places = self._places(ctx)
@@ -259,7 +260,7 @@ class Guard:
                 raise ToolFailed(
                     f"{change.path} was not written: the deny rule {rule.text} applies."
                 )
-        if is_protected(path, places) and change.call_id not in self._consented:
+        if self.mode != "off" and is_protected(path, places) and change.call_id not in self._consented:
             await self._ask_about(change.path, ctx)
         return await write(change)
 
@@ -283,8 +284,7 @@ class Guard:
         elif word in MODES:
             self._switched = next(mode for mode in MODES if mode == word)
             self._show_mode(ctx)
-            if self.mode != "off":
-                await self._load(ctx)
+            await self._load(ctx)
             ctx.write(f"Permission mode of this session: {self.mode}\n")
         elif word:
             ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
@@ -304,7 +304,7 @@ class Guard:
         if not rules.rules:
             yield "  no rules"
         for problem in rules.problems:
-            yield f"  not used: {problem}"
+            yield f"  invalid: {problem}"
         if not self._pi.context.is_project_trusted():
             yield "The project is not trusted: its rules are not read. See /trust."
 

@@ -89,12 +89,13 @@ def paths_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ..
 
 
 def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
-    """The decision about one call."""
+    """The decision about one call; in the mode ``off`` only deny rules count."""
     if mode == "off":
-        return Decision(action="allow")
-    if request.command is not None:
-        return _Command(request, rules, mode, places).decide()
-    return _Tool(request, rules, mode, places).decide()
+        rules = RuleSet(rules=rules.of("deny"))
+        if not rules.rules:
+            return Decision(action="allow")
+    call = (_Tool if request.command is None else _Command)(request, rules, mode, places)
+    return call.denied() if mode == "off" else call.decide()
 
 
 class _Tool:
@@ -113,8 +114,8 @@ class _Tool:
     def decide(self) -> Decision:
         request, tier = self._request, self._request.approval.tier
         is_allowed = tier == "read" or self._matching("allow") is not None
-        if (rule := self._matching("deny")) is not None:
-            return Decision(action="deny", reason=_rule_reason(rule))
+        if (denied := self.denied()).action == "deny":
+            return denied
         if self._mode == "read-only" and not is_allowed:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
@@ -123,6 +124,17 @@ class _Tool:
         if is_allowed or edits:
             return Decision(action="allow")
         return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide."""
+        rule = self._matching("deny")
+        if rule is not None:
+            return Decision(action="deny", reason=_rule_reason(rule))
+        # A search that is not refused as a whole could still show a file that may not be read.
+        inside = self._restricted_inside() if self._mode == "off" else None
+        if inside is not None:
+            return Decision(action="ask", reason=_rule_reason(inside))
+        return Decision(action="allow")
 
     def _must_ask(self) -> str:
         """Why the user must be asked even if a rule allows the call; empty if not."""
@@ -208,6 +220,18 @@ class _Command:
         self._mode = mode
         self._places = places
         self._line = commands.parsed(request.command or "")
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide; a call that may be meant asks."""
+        rules = self._command_rules("deny")
+        denied = commands.restricting(self._line, rules)
+        by_files = self._by_files("deny")
+        if denied.rule is not None and denied.certain:
+            return Decision(action="deny", reason=_rule_reason(denied.rule))
+        if by_files is not None and by_files.action == "deny":
+            return by_files
+        doubt = self._doubt(denied) if rules else None
+        return doubt or by_files or Decision(action="allow")
 
     def decide(self) -> Decision:
         denied = commands.restricting(self._line, self._command_rules("deny"))

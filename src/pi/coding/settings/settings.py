@@ -278,7 +278,7 @@ class Settings:
             if self._unreadable == "refuse":
                 raise
             self._is_strictest = True
-            self.warn(error.message)
+            self.warn(f"{error.message} Until then all guards are at their strictest.")
             return {}
         return checked_guards(raw, str(file.path), self.warn)
 
