@@ -30,10 +30,10 @@ from pi.coding.runtime.models import KEYS, ProviderRetry
 from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
-from pi.coding.settings.setting import Setting
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.layers import value_at
 from pi.coding.settings.reading import read_record
+from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import Values

@@ -176,9 +176,7 @@ def _strictest(section: str) -> Json:
     return {row.path[1]: row.strictest for row in rows}
 
 
-def _report_unknown(
-    values: Json, section: str, source: str, warn: Callable[[str], None]
-) -> None:
+def _report_unknown(values: Json, section: str, source: str, warn: Callable[[str], None]) -> None:
     names = [row.path[1] for row in GUARDS if row.path[0] == section]
     for name in values:
         if name not in names:

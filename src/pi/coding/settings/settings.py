@@ -113,9 +113,9 @@ class Settings:
         nothing, and their guards are at least as strict as here.
         """
         child = Settings()
-        child._parent, child._is_nested = self, nested  # noqa: SLF001
+        child._parent, child._is_nested = self, nested
         self._derived.add(child)
-        child._merge()  # noqa: SLF001
+        child._merge()
         return child
 
     # Reading --------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Settings:
         if self._parent is None:
             below = merge_layers(self._user, self._overlay)
         else:
-            below = self._parent._own()  # noqa: SLF001
+            below = self._parent._own()
         return merge_layers(below, self._checked_overrides())
 
     def _checked_overrides(self) -> Json:
@@ -318,4 +318,4 @@ class Settings:
         for listener in tuple(self._listeners):
             listener()
         for child in tuple(self._derived):
-            child._merge()  # noqa: SLF001
+            child._merge()
