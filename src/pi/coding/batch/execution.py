@@ -342,6 +342,7 @@ class TaskRunner:
 
 
 def agent_dir_of(options: AgentSessionOptions) -> Path | None:
+    """Return the agent directory that the options of a batch name."""
     folder = options.get("agent_dir")
     return None if folder is None else expand_home(folder).absolute()
 

@@ -31,8 +31,8 @@ RECOMMENDED = "recommended"
 """The value of ``batteries`` that switches the recommended batteries on."""
 
 Unreadable: TypeAlias = Literal["refuse", "strictest"]
-"""What a file that cannot be read does: ``load`` raises ``BadSettings``, or the file counts as empty
-and all guards are at their strictest."""
+"""What a file that cannot be read does: ``load`` raises ``BadSettings``, or the file counts as
+empty and all guards are at their strictest."""
 
 
 class Settings:
