@@ -22,7 +22,7 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
     Other values are reported by name and keep their default; unknown names are ignored.
     """
     if not isinstance(raw, dict):
-        warn(f'Ignored setting "{where}": expected an object, got {_shown(raw)}')
+        warn(f'Ignored setting "{where}": expected an object, got {_as_json(raw)}')
         raw = {}
     if raw.keys().isdisjoint(kind.__struct_encode_fields__):
         return kind()
@@ -35,8 +35,13 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
             try:
                 fields[field] = _value(type_, value, warn, name)
             except msgspec.ValidationError as error:
-                warn(f'Ignored setting "{name}": {_reason(error, type_)}, got {_shown(value)}')
+                warn(ignored(name, error, type_, value))
     return kind(**fields)
+
+
+def ignored(name: str, error: msgspec.ValidationError, kind: Any, value: object) -> str:
+    """Return the warning about a setting whose value is not of the type ``kind``."""
+    return f'Ignored setting "{name}": {_reason(error, kind)}, got {_as_json(value)}'
 
 
 def _type_of(kind: type[Record], field: str) -> Any:
@@ -74,5 +79,5 @@ def _choices(kind: Any) -> Iterator[str]:
             yield from _choices(part)
 
 
-def _shown(value: object) -> str:
+def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()[:60]

@@ -25,6 +25,7 @@ from pi.coding.port.queries import ChooseNext
 from pi.coding.port.results import ModelNotes
 from pi.coding.session.views import ModelCall, model_call_entry
 from pi.coding.settings.layers import value_at
+from pi.coding.settings.reading import ignored
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
@@ -219,7 +220,7 @@ class ExtensionSettings:
         try:
             return msgspec.convert(raw, kind)
         except msgspec.ValidationError as error:
-            settings.warn(f'Ignored setting "{key}": {str(error)[:1].lower()}{str(error)[1:]}')
+            settings.warn(ignored(key, error, kind, raw))
             return default
 
     def get_project(self, key: str) -> Any:
