@@ -40,6 +40,7 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.effects import CallEffects, FileEffect
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -213,7 +214,7 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
-from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
+from pi.coding.files.layers import FileChange, FileLayer, FileRead, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
@@ -272,6 +273,7 @@ if TYPE_CHECKING:
     )
     from pi.base.processes.terminal import ChildTerminal
     from pi.base.processes.tree import is_running
+    from pi.base.protected_files import starts_by_scripts, starts_something
     from pi.base.server_guard import (
         GuardRefusal,
         ServerGuard,
@@ -358,6 +360,7 @@ else:
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.base.processes.tree": ("is_running",),
+            "pi.base.protected_files": ("starts_by_scripts", "starts_something"),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
             "pi.base.server_guard": (
                 "GuardRefusal",
@@ -473,6 +476,7 @@ __all__ = [
     "CacheWarmingAnswer",
     "CacheWarmingDecisionEvent",
     "Call",
+    "CallEffects",
     "Cancel",
     "CheckResult",
     "Child",
@@ -531,12 +535,14 @@ __all__ = [
     "FeedItem",
     "FileAccessError",
     "FileChange",
+    "FileEffect",
     "FileError",
     "FileFailed",
     "FileLayer",
     "FileLock",
     "FileLocked",
     "FilePreview",
+    "FileRead",
     "FileStamp",
     "FileWrite",
     "FileWritten",
@@ -772,6 +778,8 @@ __all__ = [
     "serve_http",
     "split_words",
     "start_detached",
+    "starts_by_scripts",
+    "starts_something",
     "sweep_working_copies",
     "syntax_language",
     "tool",
