@@ -196,7 +196,7 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
 def stored_trust(machine: Machine, cwd: Path) -> Trust:
     """Return the stored trust decision for a project, without asking the user."""
     decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
-    # A file that cannot be read trusts nothing; whoever uses the settings reports it.
+    # A file that cannot be read trusts nothing; the caller reports it when it reads settings.
     settings = Settings.of(machine.agent_dir, cwd, clock=machine.clock, unreadable="strictest")
     own = settings.values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)

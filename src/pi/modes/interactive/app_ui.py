@@ -242,7 +242,7 @@ class AppUi:
         """Open a file in the external editor of the variables; errors are shown."""
         with report_errors(self):
             command = editor_command(None, environ, self._system)
-            with self._lent_terminal():
+            with self._released_terminal():
                 try:
                     code = await run_attached([*command, str(path)], cwd=self._cwd(), env=environ)
                 except SpawnFailed as error:
@@ -261,14 +261,14 @@ class AppUi:
             command = editor_command(
                 port.settings.values.external_editor, host.environ, self._system
             )
-            with self._lent_terminal():
+            with self._released_terminal():
                 variables = environment_of_programs(host, port.settings)
                 cwd = self._cwd()
                 edited = await edit_text(text, command, suffix=suffix, cwd=cwd, env=variables)
         return edited
 
     @contextmanager
-    def _lent_terminal(self) -> Iterator[None]:
+    def _released_terminal(self) -> Iterator[None]:
         """Give the whole terminal to another program during the block."""
         tui = self._frame.tui
         tui.stop(for_now=True)
