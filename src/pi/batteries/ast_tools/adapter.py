@@ -29,6 +29,7 @@ from pi.extension import (
     ToolResult,
     WorkerProcess,
     can_parse_syntax,
+    install_hint,
     make_tool,
     syntax_language,
 )
@@ -52,7 +53,6 @@ SKIPPED = ("node_modules", "__pycache__", "target", "dist", "build", "venv")
 """Folders that are skipped outside of a git repository, in addition to hidden ones."""
 SECONDS = 10.0
 """Time limit of one file."""
-INSTALL = "pip install 'pi-harness[rules]'"
 
 _PATTERNS = """\
 Patterns are code with variables: `$X` stands for one node, `$$$ARGS` for any number of nodes, and \
@@ -335,7 +335,7 @@ class TreeParser:
 def require_parser() -> None:
     """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
     if not can_parse_syntax():
-        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")
+        raise ToolFailed(f"Syntax trees need the package ast-grep-py. {install_hint('rules')}")
 
 
 _ALIASES = {

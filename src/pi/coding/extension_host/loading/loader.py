@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.files import read_regular
+from pi.base.installation import install_command
 from pi.base.records import Record, replace
 from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
@@ -21,7 +22,6 @@ from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.discovery.finding import (
     Candidate,
     DeclaredExtension,
-    install_command,
 )
 from pi.coding.extension_host.discovery.manifest import (
     DEFERRABLE,
@@ -226,7 +226,7 @@ class ExtensionLoader:
                 instance,
                 deferred.manifest,
                 lambda: self._activate(deferred),
-                has_views=not deferred.candidate.missing_extras,
+                has_views=not deferred.candidate.missing_requirements,
             )
         except Exception as error:
             self._refuse_deferred(deferred, error)
@@ -360,7 +360,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         "activation": () if is_always else shown,
         "switch": next(iter(manifest.triggers("setting")), ""),
         "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
-        "install": install_command(candidate.missing_extras) if candidate.missing_extras else "",
+        "needs": candidate.missing_requirements,
+        "install": install_command(candidate.missing_requirements),
     }
 
 
