@@ -40,7 +40,7 @@ TARGET = f"--upgrade --target {VENV.libraries}"
         ),
         (replace(VENV, kind="pipx"), PIP),
         (
-            replace(VENV, kind="uv tool", has_pip=False, uv="/bin/uv"),
+            replace(VENV, has_pip=False, uv="/bin/uv"),
             f"uv pip install --python /venv/bin/python '{REQUIREMENT}'",
         ),
         (
@@ -48,11 +48,11 @@ TARGET = f"--upgrade --target {VENV.libraries}"
             f"/venv/bin/python -m ensurepip && {PIP}",
         ),
         (
-            replace(VENV, kind="system", is_writable=False),
+            replace(VENV, kind="system", keeps_libraries=False),
             f"/venv/bin/python -m pip install {TARGET} '{REQUIREMENT}'",
         ),
         (
-            replace(VENV, is_writable=False, has_pip=False, uv="/bin/uv"),
+            replace(VENV, keeps_libraries=False, has_pip=False, uv="/bin/uv"),
             f"uv pip install --python /venv/bin/python --target {VENV.libraries} '{REQUIREMENT}'",
         ),
     ],
@@ -137,9 +137,11 @@ def test_an_environment_is_known_by_the_files_of_its_installer(
     if file:
         (tmp_path / file).write_text("")
     code = "from pi.base.installation import *; i = Installation.current({'PATH': ''});"
-    code += "print(i.kind, i.is_writable, i.prefix)"
+    code += "print(i.kind, i.keeps_libraries, i.prefix)"
     ran = subprocess.run(
         [tmp_path / "bin" / "python", "-c", code], capture_output=True, text=True, check=True
     )
 
-    assert ran.stdout.split() == [*kind.split(), "True", str(tmp_path)]
+    # `uv tool upgrade` would remove libraries that it has not installed.
+    keeps_libraries = str(kind != "uv tool")
+    assert ran.stdout.split() == [*kind.split(), keeps_libraries, str(tmp_path)]

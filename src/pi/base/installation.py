@@ -39,11 +39,11 @@ class Installation(Record):
     """Its environment."""
     source: Path
     """The folder of the package ``pi``."""
-    is_writable: bool = True
-    """Whether libraries can be added: the folder is writable, and no system manages it."""
+    keeps_libraries: bool = True
+    """Whether libraries can be added to the environment, and stay there."""
     has_pip: bool = True
     libraries: Path = Path()
-    """The folder in the agent directory for libraries of installations that are not writable."""
+    """The folder in the agent directory for libraries that the environment does not keep."""
     pipx: str = ""
     """The path of the program; empty if it is not on PATH."""
     uv: str = ""
@@ -65,9 +65,11 @@ class Installation(Record):
             python=Path(sys.executable),
             prefix=prefix,
             source=source,
-            # The marker (PEP 668) speaks about the Python of the system, not about environments
-            # that were made from it.
-            is_writable=os.access(packages, os.W_OK) and not (managed and kind == "system"),
+            # `uv tool upgrade` removes what it has not installed. The marker (PEP 668) speaks about
+            # the Python of the system, not about environments that were made from it.
+            keeps_libraries=os.access(packages, os.W_OK)
+            and kind != "uv tool"
+            and not (managed and kind == "system"),
             has_pip=find_spec("pip") is not None,
             libraries=library_folder(environ),
             pipx=find_program("pipx", environ) or "",
@@ -77,7 +79,7 @@ class Installation(Record):
     @property
     def pip_words(self) -> list[str]:
         """The arguments of pip before the requirements, for the place where libraries go."""
-        if self.is_writable:
+        if self.keeps_libraries:
             return ["install"]
         # --upgrade: pip does not replace a library in a target folder otherwise.
         return ["install", "--upgrade", "--target", str(self.libraries)]
@@ -85,12 +87,12 @@ class Installation(Record):
     def command(self, requirements: Sequence[str]) -> str:
         """Return the command line that installs libraries into this installation."""
         pip = [str(self.python), "-m", "pip"]
-        if self.kind == "pipx" and self.is_writable and self.pipx:
+        if self.kind == "pipx" and self.keeps_libraries and self.pipx:
             return shlex.join(["pipx", "inject", self.prefix.name, *requirements])
         if self.has_pip:
             return shlex.join([*pip, *self.pip_words, *requirements])
         if self.uv:
-            target = [] if self.is_writable else ["--target", str(self.libraries)]
+            target = [] if self.keeps_libraries else ["--target", str(self.libraries)]
             words = ["uv", "pip", "install", "--python", str(self.python), *target]
             return shlex.join([*words, *requirements])
         ensure = shlex.join([str(self.python), "-m", "ensurepip"])

@@ -71,6 +71,19 @@ def has_pip() -> bool:
     return importlib.util.find_spec("pip") is not None or _bundled_pip() is not None
 
 
+def reports_progress() -> bool:
+    """Whether pip writes its progress as numbers: since 24.1, and Python 3.11 brings 23."""
+    if importlib.util.find_spec("pip") is not None:
+        from importlib.metadata import version  # lazy: few runs install anything
+
+        text = version("pip")
+    else:
+        wheel = _bundled_pip()
+        text = wheel.name.split("-")[1] if wheel is not None else "0"
+    numbers = tuple(int(part) for part in re.findall(r"\d+", text)[:2])
+    return numbers >= (24, 1)
+
+
 def _bundled_pip() -> Path | None:
     """Return the wheel of pip in the standard library, which runs without being installed.
 

@@ -37,7 +37,8 @@ async def run_pip(
             "This Python has no pip, which installs libraries.",
             hint=f"Run `{sys.executable} -m ensurepip` first.",
         )
-    command = pip.pip_command([words[0], "--progress-bar", "raw", *words[1:]])
+    progress_bar = "raw" if pip.reports_progress() else "off"
+    command = pip.pip_command([words[0], "--progress-bar", progress_bar, *words[1:]])
     # older versions of pip ignore it
     env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}
     last_lines: list[bytes] = []

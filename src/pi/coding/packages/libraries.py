@@ -77,7 +77,7 @@ class LibraryPlan(Record):
     def text(self) -> str:
         """The libraries with versions and sizes, and the folder."""
         installation = self.installation
-        folder = installation.prefix if installation.is_writable else installation.libraries
+        folder = installation.prefix if installation.keeps_libraries else installation.libraries
         return "\n".join(
             [*(f"• {library.text}" for library in self.libraries), f"With pip, into {folder}"]
         )
@@ -90,15 +90,22 @@ class LibraryPlan(Record):
 
 
 async def plan_libraries(
-    requirements: Sequence[str], environ: Mapping[str, str], *, purpose: str, offline: bool = False
+    requirements: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    purpose: str,
+    offline: bool = False,
+    installation: Installation | None = None,
 ) -> LibraryPlan:
     """Return what would be installed; nothing is changed.
 
     ``requirements`` are those of ``ExtensionInfo.needs`` or ``missing_requirements``. ``purpose``
-    names what needs them, e.g. ``ast-tools``. Raises ``LibrariesNotInstalled`` if pi cannot install
-    them: the hint is the command for this installation.
+    names what needs them, e.g. ``ast-tools``. The installation is the running one.
+
+    Raises ``LibrariesNotInstalled`` if pi cannot install them: the hint is the command for this
+    installation.
     """
-    installation = Installation.current(environ)
+    installation = installation or Installation.current(environ)
     names = ", ".join(requirement_name(text) for text in requirements)
     if (reason := _obstacle(installation, offline=offline)) is not None:
         raise LibrariesNotInstalled(
@@ -124,15 +131,15 @@ async def install_planned(plan: LibraryPlan, environ: Mapping[str, str], report:
     """
     installation = plan.installation
     words = [*installation.pip_words, *plan.requirements]
-    progress = _Progress(plan, report).count
+    progress = _Progress(plan, report)
     try:
-        if installation.is_writable:
-            await run_pip(words, environ, progress)
+        if installation.keeps_libraries:
+            await run_pip(words, environ, progress.count, progress.read)
         else:
             installation.libraries.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Two sessions must not replace files of the same folder at the same time.
             async with FileLock(installation.libraries.with_name(".lock")):
-                await run_pip(words, environ, progress)
+                await run_pip(words, environ, progress.count, progress.read)
     except (PiError, OSError) as error:
         raise _failure(installation, plan.requirements, error) from error
     use_library_folder(environ)
@@ -159,7 +166,7 @@ def _obstacle(installation: Installation, *, offline: bool) -> str | None:
         return "pi is offline"
     if not has_pip():
         return "this Python has no pip"
-    if not installation.is_writable and not _can_write(installation.libraries):
+    if not installation.keeps_libraries and not _can_write(installation.libraries):
         return f"neither {installation.prefix} nor {installation.libraries} can be written"
     return None
 
@@ -226,3 +233,9 @@ class _Progress:
         # Metadata of an index without a file of its own is a download as well.
         of_total = f" of {megabytes(self._total)}" if self._total >= size else ""
         self._report(f"{self._label}: {megabytes(size)}{of_total}")
+
+    def read(self, line: bytes) -> None:
+        """Show the file that an older pip downloads; it writes no numbers."""
+        text = line.decode(errors="replace").strip()
+        if text.startswith("Downloading "):
+            self._report(f"{self._label}: {one_line(text.removeprefix('Downloading '))}")
