@@ -40,6 +40,7 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.effects import CallEffects, FileEffect
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -475,6 +476,7 @@ __all__ = [
     "CacheWarmingAnswer",
     "CacheWarmingDecisionEvent",
     "Call",
+    "CallEffects",
     "Cancel",
     "CheckResult",
     "Child",
@@ -533,6 +535,7 @@ __all__ = [
     "FeedItem",
     "FileAccessError",
     "FileChange",
+    "FileEffect",
     "FileError",
     "FileFailed",
     "FileLayer",

@@ -97,13 +97,17 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
 
 
 def with_file_notes(tool: AgentTool) -> AgentTool:
-    """``tool`` whose result has the texts, details and notes of file layers."""
-    if tool.touches is None:
-        return tool
+    """``tool`` whose result has the texts, details and notes of file layers.
 
-    async def run(params: Any, ctx: ToolContext) -> ToolResult:
+    Layers and guards learn the id of the call, also for tools that declare no changes of files.
+    """
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
         with writing_for(ctx.call_id) as writing:
-            result = to_tool_result(await tool.run(params, ctx))
+            result = await tool.run(params, ctx)
+        if tool.touches is None:
+            return result
+        result = to_tool_result(result)
         texts = tuple(Text(text=each.text) for each in writing.written if each.text)
         if texts:
             others = tuple(block for block in result.content if not isinstance(block, Text))
@@ -151,6 +155,7 @@ def _other_parameters(tool: AgentTool, params: ToolParameters) -> dict[str, Any]
         "prepare_arguments": None,
         # These two functions expect the tool's own parameters.
         "touches": None,
+        "effects": None,
         "preview": None,
     }
 
