@@ -262,6 +262,7 @@ if TYPE_CHECKING:
     from pi.ai.wire_support.sse import SseReader
     from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
     from pi.base.http_server import serve_http
+    from pi.base.installation import install_hint
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -358,6 +359,7 @@ else:
             ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
+            "pi.base.installation": ("install_hint",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.base.processes.tree": ("is_running",),
@@ -738,6 +740,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "install_hint",
     "is_ignored",
     "is_loopback",
     "is_running",
