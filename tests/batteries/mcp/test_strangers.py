@@ -169,6 +169,7 @@ def test_hidden_characters_in_names_and_values_of_a_schema_are_found() -> None:
         {"disabledServers": ["mine"]},
         {"mcpServers": {"mine": {"command": "true", "disabled": True}}},
         {"mcpServers": {"mine": {}}},
+        {"mcpServers": {"my_own": {"command": "true"}}},
         {"mcpServers": {"mine": {"command": "true"}}, "enabledServers": []},
     ],
 )
@@ -176,17 +177,18 @@ async def test_a_project_switches_servers_of_the_user_off_only_with_consent(
     tmp_path: Path, switching: dict[str, Any]
 ) -> None:
     project, agent = files_of(tmp_path)
-    write_json(agent / "mcp.json", {"mcpServers": {"mine": program("modern")}})
+    name = "my-own" if "my_own" in str(switching) else "mine"
+    write_json(agent / "mcp.json", {"mcpServers": {name: program("modern")}})
     write_json(project / ".pi" / "mcp.json", switching)
 
     async with mcp_session(tmp_path, {}, approve=True) as mcp:
-        assert [server.name for server in mcp.mcp.servers] == ["mine"], "without a user"
+        assert [server.name for server in mcp.mcp.servers] == [name], "without a user"
     ui = Answers("Deny")
     async with mcp_session(tmp_path, {}, ui=ui, approve=True) as mcp:
-        assert [server.name for server in mcp.mcp.servers] == ["mine"]
+        assert [server.name for server in mcp.mcp.servers] == [name]
     assert len(ui.titles) == 1
     assert "Apply the MCP list disabledServers?" in ui.titles[0]
-    assert 'switchesOff: ["mine"]' in ui.titles[0]
+    assert f'switchesOff: ["{name}"]' in ui.titles[0]
 
 
 async def test_a_list_that_the_user_accepts_switches_servers_off(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from pi.batteries.mcp import definitions
-from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured
-from pi.extension import ConsentRequest, ExtensionAPI, PiError, Record, Where, replace
+from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured, server_word
+from pi.extension import ConsentRequest, ExtensionAPI, PiError, Record, Where, mcp_key, replace
 
 KIND = "mcp-files"
 SETTINGS_SOURCE = "settings"
@@ -36,8 +36,13 @@ class SourceFile(Record):
 
     def without(self, names: Set[str]) -> SourceFile:
         """The file without its effect on these servers, which other files define."""
+        clashing = {name for server in self.content.servers for name in _alike(server.name, names)}
         switched_off = self.switched_off & names
-        servers = tuple(s for s in self.content.servers if s.name not in switched_off)
+        servers = tuple(
+            server
+            for server in self.content.servers
+            if server.name not in switched_off and not _alike(server.name, clashing)
+        )
         content = replace(self.content, servers=servers, disabled=self.content.disabled - names)
         return replace(self, content=content)
 
@@ -126,7 +131,8 @@ class Configuration:
         }
         requests: dict[str, ConsentRequest] = {}
         for file in files:
-            if file.is_project and (names := file.switched_off & of_user):
+            clashing = {name for s in file.content.servers for name in _alike(s.name, of_user)}
+            if file.is_project and (names := (file.switched_off & of_user) | clashing):
                 requests[file.source] = ConsentRequest(
                     kind="MCP list",
                     name="disabledServers",
@@ -156,6 +162,12 @@ class Configuration:
         accepted = await self._pi.consent.allowed(requests.values()) if requests else []
         names = {request.name for request in accepted}
         return [each for each in usable if each.is_own or each.name in names]
+
+
+def _alike(name: str, others: Set[str]) -> set[str]:
+    """The other names that count as equal: servers with such names cannot be used together."""
+    key = mcp_key(server_word(name))
+    return {other for other in others if other != name and mcp_key(server_word(other)) == key}
 
 
 def _replaced(files: Sequence[SourceFile]) -> dict[tuple[str, str], str]:
