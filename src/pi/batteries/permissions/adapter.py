@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -183,8 +184,14 @@ class Guard:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        confinement = self._pi.service("sandbox")
         return BaseFolders(
-            cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
+            cwd=str(ctx.cwd),
+            home=home,
+            agent_dir=self._agent_dir,
+            keeps_folder=keeps_folder,
+            is_confined=confinement is not None and confinement.is_confining,
+            program_folders=tuple(ctx.environ.get("PATH", "").split(os.pathsep)),
         )
 
     # Calls ----------------------------------------------------------------------------------------

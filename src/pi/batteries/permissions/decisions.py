@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pi.batteries.permissions import commands
+from pi.batteries.permissions.grants import rules_for
 from pi.batteries.permissions.paths import (
     BaseFolders,
     NamedFile,
@@ -21,8 +23,18 @@ from pi.batteries.permissions.paths import (
     rule_matches,
     touched,
 )
+from pi.batteries.permissions.repository import program_reason
 from pi.batteries.permissions.rules import Effect, Mode, Rule, RuleSet
-from pi.extension import CommandPart, Json, Record, ToolApproval
+from pi.batteries.permissions.unasked import (
+    FILE_CHANGERS,
+    changes_repository,
+    has_protected_files,
+    is_of_project,
+    makes_links,
+    tests_project,
+    written_words,
+)
+from pi.extension import CommandPart, CommandWord, Json, Record, ToolApproval, change_reason
 
 Action: TypeAlias = Literal["allow", "ask", "deny"]
 _PATH_MEMBERS = frozenset({"path", "file", "filepath", "file_path", "paths", "files", "target"})
@@ -259,17 +271,75 @@ class _Command:
         return ""
 
     def _missing(self) -> list[CommandPart]:
+        """The parts that neither a rule nor the mode allows."""
         strict = bool(self._command_rules("deny") or self._command_rules("ask"))
         rules = self._command_rules("allow")
-        missing = commands.not_allowed(self._line, rules, strict=strict)
-        if missing or not self._line.parts:
+        missing = [
+            part
+            for part in self._line.parts
+            if not part.is_launched
+            and not commands.is_allowed(part, rules, strict=strict)
+            and not self._runs_unasked(part)
+        ]
+        if missing:
             return missing
         # A redirection that writes needs the same permission as an edit.
         for part in self._line.parts:
             for each in part.redirections:
                 if each.writes and not self._may_write(each.target.literal):
                     return [part]
+                if each.operator == "<" and _may_connect(each.target):
+                    return [part]
         return []
+
+    def _runs_unasked(self, part: CommandPart) -> bool:
+        """Whether a part only reads, or, in ``auto-edit``, only changes files of the project."""
+        if part.unresolved or commands.decisive_assignments(part) or not part.words:
+            return False
+        if is_of_project(part.name or "", self._places):
+            return False
+        reads = not change_reason(part)
+        if commands.base_name(part.name or "") == "git":
+            changes = self._mode == "auto-edit" and changes_repository(part.arguments)
+            if changes and part.arguments[0].literal == "stash":
+                changes = not has_protected_files(self._places)
+            return (reads or changes) and not self._git_reason(part, changes=not reads)
+        return reads or (self._mode == "auto-edit" and self._stays_inside(part))
+
+    def _stays_inside(self, part: CommandPart) -> bool:
+        if self._places.is_confined and tests_project(part):
+            return True
+        words = written_words(part)
+        return words is not None and all(self._may_change(part, word.literal) for word in words)
+
+    def _may_change(self, part: CommandPart, text: str | None) -> bool:
+        if text is None or not self._may_write(text):
+            return False
+        # A folder that is moved takes what is protected in it along.
+        moves = part.name in ("mv", "rm", "rmdir")
+        return not (moves and Path(touched(text, self._cwd, self._places).real).is_dir())
+
+    def _git_reason(self, part: CommandPart, *, changes: bool) -> str:
+        """Why git may run programs that the repository names; empty if it runs none."""
+        folders = self._folders()
+        if folders is None:
+            return "the folder is not known"
+        bases = [self._cwd]
+        for folder in folders[1:]:
+            bases.append(touched(folder, bases[-1], self._places).lexical)
+        texts = [word.literal or "" for word in part.arguments]
+        if "-C" in texts[:-1]:
+            bases.append(touched(texts[texts.index("-C") + 1], bases[-1], self._places).lexical)
+        others = (other for other in self._line.parts if other is not part)
+        makes_files = any(each.writes for each in self._line.redirections) or any(
+            map(change_reason, others)
+        )
+        for base in bases:
+            if makes_files and not Path(base, ".git").exists():
+                return "the line may make the folder a repository"
+            if reason := program_reason(Path(base), Path(self._places.home), changes=changes):
+                return reason
+        return ""
 
     def _may_write(self, text: str | None) -> bool:
         if text in _HARMLESS_FILES:
@@ -279,6 +349,8 @@ class _Command:
         if text is None or not (is_known or text.startswith("/")):
             return False
         path = touched(text, self._cwd, self._places)
+        if self._may_be_linked(path):
+            return False
         if self._mode == "auto-edit" and is_below(
             path.real, touched(".", self._places.cwd, self._places).real
         ):
@@ -350,19 +422,45 @@ class _Command:
             or covers_restricted(place, rules, self._places) is not None
         )
 
+    def _may_be_linked(self, path: TouchedPath) -> bool:
+        """Whether the line may make a link of a folder in the path, which does not exist yet."""
+        if len(self._line.parts) == 1 or not any(map(makes_links, self._line.parts)):
+            return False
+        return not Path(path.lexical).parent.exists()
+
     def _protected(self) -> Decision | None:
+        """A question about files that decide what runs later, or that may be such files."""
         for file, path in self._files():
-            if path is not None and file.may_write and is_protected(path, self._places):
+            if path is None or not file.may_write:
+                continue
+            if is_protected(path, self._places):
                 reason = f"{file.text} decides what runs later. It is always asked about."
                 return Decision(action="ask", reason=reason)
+            if self._may_be_linked(path):
+                reason = f"{file.text} may be below a link that the same line makes."
+                return Decision(action="ask", reason=reason)
+        for part in self._line.parts:
+            if commands.base_name(part.name or "") in FILE_CHANGERS and change_reason(part):
+                unknown = [word.raw for word in part.arguments if word.text is None]
+                if part.more_arguments or unknown:
+                    name = unknown[0] if unknown else "the input"
+                    reason = f"The files that {part.name} changes are not known in advance: {name}."
+                    return Decision(action="ask", reason=reason)
         return None
 
     def _grants(self, missing: Sequence[CommandPart]) -> tuple[str, ...]:
-        found = [commands.grant_for(part) for part in missing]
-        writes = any(each.writes for part in missing for each in part.redirections)
-        if writes or None in found:
-            return ()
-        return tuple(dict.fromkeys(rule for rule in found if rule))
+        files = (each for part in missing for each in part.redirections)
+        if any(each.writes or _may_connect(each.target) for each in files):
+            return ()  # a rule about the command does not cover its files
+        return rules_for(missing)
+
+
+def _may_connect(target: CommandWord) -> bool:
+    """Whether bash may open a connection instead of a file, such as ``/dev/tcp/host/80``."""
+    text = target.literal
+    if text is None:
+        return not target.prefix or target.prefix.startswith("/dev")
+    return text.startswith(("/dev/tcp/", "/dev/udp/"))
 
 
 def _rule_reason(rule: Rule, *, certain: bool = True) -> str:
