@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
+from pi.batteries.permissions.decisions import decide
 from pi.batteries.permissions.grants import fitting_rules
 from pi.batteries.permissions.paths import BaseFolders
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rules
 from pi.extension import ToolApproval, ToolTier, replace
 
