@@ -59,6 +59,18 @@ class CommandDecision:
         self._places = places
         self._line = commands.parsed(request.command or "")
 
+    def denied(self) -> Decision:
+        """What the deny rules alone decide; a call that may be meant asks."""
+        rules = self._command_rules("deny")
+        denied = commands.restricting(self._line, rules)
+        by_files = self._by_files("deny")
+        if denied.rule is not None and denied.certain:
+            return Decision(action="deny", reason=rule_reason(denied.rule))
+        if by_files is not None and by_files.action == "deny":
+            return by_files
+        doubt = self._doubt(denied) if rules else None
+        return doubt or by_files or Decision(action="allow")
+
     def decide(self) -> Decision:
         """The decision: deny wins over doubt, and doubt over what is allowed."""
         denied = commands.restricting(self._line, self._command_rules("deny"))

@@ -93,12 +93,13 @@ def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
 
 
 def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
-    """The decision about one call."""
+    """The decision about one call; in the mode ``off`` only deny rules count."""
     if mode == "off":
-        return Decision(action="allow")
-    if request.command is not None:
-        return CommandDecision(request, rules, mode, places).decide()
-    return _Tool(request, rules, mode, places).decide()
+        rules = replace(rules, rules=rules.of("deny"))
+        if not rules.rules:
+            return Decision(action="allow")
+    call = (_Tool if request.command is None else CommandDecision)(request, rules, mode, places)
+    return call.denied() if mode == "off" else call.decide()
 
 
 class _Tool:
@@ -117,8 +118,8 @@ class _Tool:
     def decide(self) -> Decision:
         request, tier = self._request, self._request.approval.tier
         is_allowed = tier == "read" or self._matching("allow") is not None
-        if (rule := self._matching("deny")) is not None:
-            return Decision(action="deny", reason=rule_reason(rule))
+        if (denied := self.denied()).action == "deny":
+            return denied
         if self._mode == "read-only" and not is_allowed:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
@@ -127,6 +128,16 @@ class _Tool:
         if is_allowed or edits:
             return Decision(action="allow")
         return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide."""
+        rule = self._matching("deny")
+        if rule is not None:
+            return Decision(action="deny", reason=rule_reason(rule))
+        rule = self._mentioned() if self._mode == "off" else None
+        if rule is not None:
+            return Decision(action="ask", reason=rule_reason(rule, certain=False))
+        return Decision(action="allow")
 
     def _must_ask(self) -> str:
         """Why the user must be asked even if a rule allows the call; empty if not."""

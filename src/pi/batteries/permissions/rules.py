@@ -106,12 +106,21 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
     )
 
 
+def _wider_rule(text: str, effect: Effect, source: str) -> Rule:
+    """The rule that stands for one that cannot be parsed: about every call of its tool, or of all.
+
+    A restriction that is not understood must not become a permission.
+    """
+    match = re.match(r"\s*([\w*?-]+)\s*\(", text)
+    return parse_rule(match[1] if match else "*", effect, source)
+
+
 def parse_rules(
     lists: Any, source: str, *, effects: Iterable[Effect] = EFFECTS
 ) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """The rules of ``{"allow": […], "ask": […], "deny": […]}``, and the problems of invalid ones.
 
-    An invalid deny or ask rule must not be ignored silently: the user has to see the problem.
+    An invalid deny or ask rule applies to every call of its tool.
     """
     rules: list[Rule] = []
     problems: list[str] = []
@@ -123,12 +132,15 @@ def parse_rules(
         written = lists.get(effect) or []
         if not isinstance(written, list):
             problems.append(f"{source}: permissions.{effect} must be a list of rules.")
-            continue
+            written = [] if effect == "allow" else ["*"]
         for text in written:
             try:
                 rules.append(parse_rule(str(text), effect, source))
             except BadRule as error:
                 problems.append(f"{source}: {error}")
+                if effect != "allow":
+                    rules.append(_wider_rule(str(text), effect, source))
+                    problems[-1] += f" It applies as {rules[-1].text}."
     return tuple(rules), tuple(problems)
 
 

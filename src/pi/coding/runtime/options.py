@@ -22,7 +22,7 @@ from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
 from pi.coding.settings.option_names import OptionNames
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.settings import Settings, Unreadable
 from pi.coding.trust import AskTrust, Trust
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class SessionOptions(Record):
     """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Values that override the settings files for this run."""
+    unreadable_settings: Unreadable = "refuse"
+    """What a settings file that cannot be read does: the session does not start, or it starts with
+    all guards at their strictest."""
     config_files: tuple[str, ...] = ()
     """``--config``: files with settings, above those of the project; later ones win."""
     name: str | None = None
@@ -100,7 +103,7 @@ class SessionOverrides(Record):
     model: Model | None = None
     last_resort: LastResort | None = None
     settings: Settings | None = None
-    """All settings; settings of the project are not added."""
+    """The settings that those of the session derive from; those of the project are not added."""
     tools: tuple[AgentTool, ...] = ()
     """In addition to the built-in ones."""
     policies: tuple[Policy, ...] = ()
