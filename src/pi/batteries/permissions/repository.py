@@ -26,23 +26,23 @@ _OF_READERS = "post-index-change"
 """The hook that ``git status`` runs."""
 
 
-class Repository(Record):
+class ProjectRepository(Record):
     """A repository that contains a folder."""
 
     root: Path
     git_dir: Path
 
 
-def repository_of(folder: Path) -> Repository | str | None:
+def repository_of(folder: Path) -> ProjectRepository | str | None:
     """The repository that git finds from ``folder``, ``None``, or why it is not known."""
     for candidate in (folder, *folder.parents):
         entry = candidate / ".git"
         try:
             if entry.is_file():
                 target = entry.read_text("utf-8", "replace").partition("gitdir:")[2].strip()
-                return Repository(root=candidate, git_dir=candidate / target)
+                return ProjectRepository(root=candidate, git_dir=candidate / target)
             if entry.is_dir():
-                return Repository(root=candidate, git_dir=entry)
+                return ProjectRepository(root=candidate, git_dir=entry)
             if all((candidate / name).exists() for name in ("HEAD", "objects", "refs")):
                 return f"{candidate} is a repository without a work tree"
         except OSError as error:
@@ -66,7 +66,7 @@ def program_reason(folder: Path, home: Path, *, changes: bool) -> str:
         return f"{repository.git_dir} cannot be read: {error}"
 
 
-def _reason(repository: Repository, home: Path, *, changes: bool) -> str:
+def _reason(repository: ProjectRepository, home: Path, *, changes: bool) -> str:
     git_dir = repository.git_dir
     common = git_dir
     if (file := git_dir / "commondir").is_file():
