@@ -13,7 +13,7 @@ KIND = "mcp-files"
 SETTINGS_SOURCE = "settings"
 
 
-class SourceFile(Record):
+class ServersFile(Record):
     """A configuration file and its content."""
 
     content: ConfigFile
@@ -34,7 +34,7 @@ class SourceFile(Record):
         )
         return self.content.disabled.union(off)
 
-    def without(self, names: Set[str]) -> SourceFile:
+    def without(self, names: Set[str]) -> ServersFile:
         """The file without its effect on these servers, which other files define."""
         clashing = {name for server in self.content.servers for name in _alike(server.name, names)}
         switched_off = self.switched_off & names
@@ -88,14 +88,16 @@ class Configuration:
             # A server behind a refused one may be used now, and may need consent itself.
             denied |= refused
 
-    def _files(self) -> list[SourceFile]:
+    def _files(self) -> list[ServersFile]:
         settings = self._pi.settings
-        files: list[SourceFile] = []
+        files: list[ServersFile] = []
         # Settings of the project are ignored: its servers belong in a file, which needs consent.
         configured = settings.get("mcp.servers", with_project=False)
         if configured:
             content = definitions.from_settings(configured)
-            own = SourceFile(content=content, source=SETTINGS_SOURCE, is_own=True, is_project=False)
+            own = ServersFile(
+                content=content, source=SETTINGS_SOURCE, is_own=True, is_project=False
+            )
             files.append(own)
         of_project = settings.get("mcp.enableProjectConfig")
         for item in self._pi.context.resources.load(KIND):
@@ -109,7 +111,7 @@ class Configuration:
                 self._pi.warn(f"MCP servers of {path} are left out: {error.message}")
                 continue
             files.append(
-                SourceFile(
+                ServersFile(
                     content=kind.read(raw, self.where),
                     source=str(path),
                     is_own=kind.is_own,
@@ -124,7 +126,7 @@ class Configuration:
             return None
         return next((each for each in FILES if definitions.path_of(each, where) == path), None)
 
-    async def _with_allowed_lists(self, files: list[SourceFile]) -> list[SourceFile]:
+    async def _with_allowed_lists(self, files: list[ServersFile]) -> list[ServersFile]:
         """The files; lists of a project only with consent if they name servers of other files."""
         of_user = {
             server.name for file in files if not file.is_project for server in file.content.servers
@@ -170,7 +172,7 @@ def _alike(name: str, others: Set[str]) -> set[str]:
     return {other for other in others if other != name and mcp_key(server_word(other)) == key}
 
 
-def _replaced(files: Sequence[SourceFile]) -> dict[tuple[str, str], str]:
+def _replaced(files: Sequence[ServersFile]) -> dict[tuple[str, str], str]:
     """The file of the user whose server a project replaces, by source and name of the server."""
     replaced: dict[tuple[str, str], str] = {}
     for position, file in enumerate(files):
@@ -187,7 +189,7 @@ def _replaced(files: Sequence[SourceFile]) -> dict[tuple[str, str], str]:
 
 
 def _without_replacing(
-    files: Sequence[SourceFile], denied: Set[tuple[str, str]]
+    files: Sequence[ServersFile], denied: Set[tuple[str, str]]
 ) -> list[tuple[ConfigFile, str, bool, bool]]:
     """The files for ``merge``, without refused servers that would replace others."""
     replaced = _replaced(files)
