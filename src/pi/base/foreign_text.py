@@ -1,7 +1,7 @@
 """Neutralises text that strangers wrote: web pages, results and descriptions of servers.
 
 Everything that reaches a model or the screen from outside goes through ``neutralise``. Such text
-may hide instructions in characters that nobody sees, reorder what the user reads, or imitate the
+may hide instructions in characters that are not visible, reorder what the user reads, or imitate the
 marks with which pi describes a text to a model.
 """
 
@@ -35,7 +35,7 @@ stay."""
 
 
 def hides_text(text: str) -> bool:
-    """Whether ``text`` has characters that nobody sees, or that change its direction."""
+    """Whether ``text`` has characters that are not visible, or that change its direction."""
     return "\x1b" in text or bool(_UNSEEN.search(text) or _DIRECTION.search(text))
 
 

@@ -444,7 +444,7 @@ def _neutral_schema(value: Any) -> Any:
 
 
 def hidden_text(tool: ToolInfo) -> str:
-    """A name or a value of a tool that has characters which nobody sees; empty if none has."""
+    """A name or a value of a tool that has invisible characters; empty if none has."""
     texts = (tool.name, *_texts_of(tool.input_schema))
     return next(filter(hides_text, texts), "")
 
