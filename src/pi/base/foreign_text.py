@@ -1,8 +1,8 @@
 """Neutralises text that strangers wrote: web pages, results and descriptions of servers.
 
 Everything that reaches a model or the screen from outside goes through ``neutralise``. Such text
-may hide instructions in characters that are not visible, reorder what the user reads, or imitate the
-marks with which pi describes a text to a model.
+may hide instructions in invisible characters, reorder what the user reads, or imitate the marks
+with which pi describes a text to a model.
 """
 
 from __future__ import annotations
