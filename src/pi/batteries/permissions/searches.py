@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
@@ -140,7 +141,7 @@ def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
 
 def _named_folders(texts: Sequence[str], folders: Sequence[str]) -> list[str]:
     """The folders of ``git -C``."""
-    pairs = zip(texts, texts[1:], strict=False)
+    pairs = pairwise(texts)
     named = [value for option, value in pairs if option == "-C"]
     return [str(Path(folder, name)) for folder in folders for name in named]
 
