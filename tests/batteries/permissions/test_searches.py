@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.permissions.decisions import ToolRequest, decide
+from pi.batteries.permissions.decisions import decide
 from pi.batteries.permissions.paths import BaseFolders
+from pi.batteries.permissions.requests import ToolRequest
 from pi.batteries.permissions.rules import RuleSet, parse_rules
 from pi.extension import ToolApproval
 from tests.files import put

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from pi.batteries.permissions.decisions import ToolRequest
 from pi.batteries.permissions.paths import (
     BaseFolders,
     TouchedPath,
@@ -19,6 +18,7 @@ from pi.batteries.permissions.paths import (
     is_protected,
     rule_matches,
 )
+from pi.batteries.permissions.requests import ToolRequest
 from pi.batteries.permissions.rules import Mode, Rule, RuleSet
 from pi.extension import FileChange, FileRead, FileWrite, FileWritten, ToolFailed
 
