@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import Record
+from pi.extension import Record, mcp_key, tool_matches
 
 Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
 MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
@@ -33,6 +33,7 @@ _SUBJECTS: dict[str, Subject] = {
     "webfetch": "url",
 }
 """Subjects of rules by tool. ``Edit`` and ``Read`` cover all tools that edit or read."""
+MCP = "mcp__"
 _TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
 
 
@@ -59,15 +60,16 @@ class Rule(Record):
     @property
     def name_pattern(self) -> str:
         """The pattern of tool names for a rule with the subject ``tool``."""
-        name = _TOOLS.get(self.tool.lower(), self.tool)
-        # ``mcp__server`` covers all tools of a server.
-        is_server = name.startswith("mcp__") and name.count("__") == 1
-        return f"{name}__*" if is_server else name
+        return _TOOLS.get(self.tool.lower(), self.tool)
 
 
 def matches_tool(rule: Rule, tool: str) -> bool:
     """Whether a rule about a tool by name matches."""
-    return fnmatchcase(tool.casefold(), rule.name_pattern.casefold())
+    name = rule.name_pattern.casefold()
+    if rule.effect == "allow" and "*" in name and tool.startswith(MCP):
+        # Not in the older form, in which the names of two servers may begin alike.
+        return fnmatchcase(mcp_key(tool), mcp_key(name)) and "__" in name.removeprefix(MCP)
+    return tool_matches(name, tool.casefold())
 
 
 class RuleSet(Record):

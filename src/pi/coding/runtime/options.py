@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import field
 
 from pi.agent.policy import Policy
+from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.models.model import Model, ThinkingLevel
@@ -52,7 +53,7 @@ class ToolFilter(Record):
         """Restrict this filter by ``limits``."""
         only = self.only
         if limits.only is not None:
-            only = limits.only if only is None else tuple(n for n in only if n in limits.only)
+            only = limits.only if only is None else _in_both(only, limits.only)
         return ToolFilter(
             only=only,
             without=(*limits.without, *self.without),
@@ -60,6 +61,13 @@ class ToolFilter(Record):
             built_in=self.built_in and limits.built_in,
             any=self.any and limits.any,
         )
+
+
+def _in_both(names: tuple[str, ...], limits: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names and patterns that both lists allow."""
+    narrow = (name for name in names if any(tool_matches(limit, name) for limit in limits))
+    wide = (limit for limit in limits if any(tool_matches(name, limit) for name in names))
+    return tuple(dict.fromkeys((*narrow, *wide)))
 
 
 class SessionOptions(Record):
