@@ -19,6 +19,7 @@ GLOBAL_ONLY = frozenset(
         "cacheWarming",
         "collab",
         "defaultProjectTrust",
+        "files",
         "github",
         "httpProxy",
         "oauthClients",

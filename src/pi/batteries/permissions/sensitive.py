@@ -1,0 +1,65 @@
+"""Files that look like credentials, by their names, and the variables that they set. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+
+_NAMES = (
+    *(".env", ".env.*", "*.env", ".envrc"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.ppk"),
+    *("*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx"),
+    *("credentials", "credentials.*", ".credentials", ".credentials.*", ".git-credentials"),
+    *("*secrets.yml", "*secrets.yaml", "*secrets.json", "*secrets.toml", ".secrets"),
+    *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".htpasswd", ".dockercfg"),
+    *(".vault-token", "kubeconfig", "*.tfstate", "*.tfvars", "service-account*.json"),
+    *("application_default_credentials.json", "client_secret*.json"),
+)
+_FOLDERS = (".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud")
+"""Everything in them counts, but what ``_HARMLESS`` names."""
+_PATHS = (
+    *(".docker/config.json", ".config/gh/hosts.yml", ".codex/auth.json", "agent/auth.json"),
+    *(".cargo/credentials.toml", ".terraform.d/credentials.tfrc.json", ".oci/config"),
+)
+_HARMLESS = (
+    *("*.example", "*.sample", "*.template", "*.dist", "*.defaults", "*.schema", "*.md"),
+    *("*.pub", "known_hosts", "known_hosts.*", "authorized_keys"),
+    *("*cert*.pem", "*chain*.pem", "*ca.pem", "ca-*.pem", "ca_*.pem", "*public*.pem", "*pub.pem"),
+    *("*.env.py", "*.env.ts", "*.env.js", "*.env.d.ts", "*.env.mjs", "*.env.cjs"),
+)
+MAX_NAMES = 50
+_VARIABLE = re.compile(
+    r"^[ \t]*(?:export[ \t]+|set[ \t]+)?[\"']?([A-Za-z_][A-Za-z0-9_.-]{0,80})[\"']?[ \t]*[=:]",
+    re.MULTILINE,
+)
+
+
+def is_sensitive(*paths: str) -> bool:
+    """Whether one of the names of a file is that of a file with credentials."""
+    return any(map(_is_sensitive, paths))
+
+
+def _is_sensitive(path: str) -> bool:
+    parts = [part.casefold() for part in PurePath(path).parts]
+    if not parts:
+        return False
+    name, folders = parts[-1], parts[:-1]
+    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
+        return False
+    if any(folder in _FOLDERS for folder in folders):
+        return True
+    whole = "/".join(parts)
+    return any(fnmatchcase(name, pattern) for pattern in _NAMES) or whole.endswith(_PATHS)
+
+
+def sensitive_folder(path: str) -> bool:
+    """Whether everything in a folder counts as credentials."""
+    return PurePath(path).name.casefold() in _FOLDERS
+
+
+def variable_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """The names of the variables that texts set, without their values."""
+    names = dict.fromkeys(match[1] for text in texts for match in _VARIABLE.finditer(text))
+    return tuple(names)[:MAX_NAMES]
