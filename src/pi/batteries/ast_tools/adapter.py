@@ -28,6 +28,7 @@ from pi.extension import (
     ToolResult,
     WorkerProcess,
     can_parse_syntax,
+    install_hint,
     make_tool,
 )
 
@@ -44,7 +45,6 @@ MAX_DIFF_LINES = 400
 """Maximum lines of a preview in the text for the model; views show all lines."""
 SECONDS = 10.0
 """Time limit of one file."""
-INSTALL = "pip install 'pi-harness[rules]'"
 
 _PATTERNS = """\
 Patterns are code with variables: `$X` stands for one node, `$$$ARGS` for any number of nodes, and \
@@ -326,7 +326,7 @@ class TreeParser:
 def require_parser() -> None:
     """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
     if not can_parse_syntax():
-        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")
+        raise ToolFailed(f"Syntax trees need the package ast-grep-py. {install_hint('rules')}")
 
 
 def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:

@@ -86,7 +86,7 @@ class DormantExtensions:
 
             self._views = NamedRegistry()
             for owner, each in self._owners():
-                if not each.candidate.missing_extras:
+                if not each.candidate.missing_requirements:
                     for name, view in each.manifest.views.items():
                         self._views.add(name, view, owner)
         return self._views

@@ -18,9 +18,10 @@ from pi.coding.extension_host.discovery.manifest import (
     is_triggered,
 )
 from pi.coding.port.extensions import ExtensionInfo, ExtensionRow, RowGroup, RowState
+from pi.coding.settings.layers import value_at
 from pi.coding.settings.parsing import InvalidValue, check_value
 from pi.coding.settings.setting import Setting
-from pi.coding.settings.settings import RECOMMENDED, Settings, value_at
+from pi.coding.settings.settings import RECOMMENDED, Settings
 
 STRATEGY = "compaction.strategy"
 
@@ -136,7 +137,7 @@ def row_of(
         choices=setting.choices if setting else (),
         value=value_at(settings.raw, setting.name.split(".")) if setting else None,
         asks=_asks(info.name, setting, settings.raw),
-        needs=(info.install,) if info.install else (),
+        needs=info.needs,
         install=info.install,
         tools=_named(info, "tool ", (*manifest.tools, *manifest.triggers("selected"))),
         commands=_named(info, "/", manifest.declared_commands()),
@@ -176,27 +177,40 @@ def _state(
 ) -> RowState:
     if info.state == "failed":
         return "failed"
-    if info.install:
+    if info.needs:
         return "needs"
-    if setting is not None and setting.off is not None:  # hooks: on until it is switched off
-        value = value_at(settings.raw, setting.name.split("."))
-        if value == setting.off:
-            return "off"
-        if value is None and info.state == "waiting":
-            return "ready"
-    if setting is not None and is_on(setting, settings.raw):
+    if setting is None:
+        is_loaded = info.state == "loaded" or is_triggered(manifest, state)
+        return "on" if is_loaded else "ready"
+    if is_on(setting, settings.raw):
         return "session" if _is_for_this_run(setting, settings, info) else "on"
-    if info.rank == "bundled" and setting is not None and _is_idle(manifest, setting, state):
+    return _state_while_off(info, manifest, setting, settings, state)
+
+
+def _state_while_off(
+    info: ExtensionInfo,
+    manifest: Manifest,
+    setting: Setting,
+    settings: Settings,
+    state: ActivationState,
+) -> RowState:
+    """The state of an extension whose setting is off: a file or an option may load it as well."""
+    value = value_at(settings.raw, setting.name.split("."))
+    if setting.off is not None and value is None and info.state == "waiting":
+        return "ready"  # hooks: on until they are switched off
+    if setting.off is not None and value == setting.off:
         return "off"
-    if setting is None and info.state == "waiting":
-        return "ready"
+    if info.rank == "bundled" and _is_idle(manifest, state):
+        return "off"
     return "on" if info.state == "loaded" or is_triggered(manifest, state) else "off"
 
 
-def _is_idle(manifest: Manifest, setting: Setting, state: ActivationState) -> bool:
+def _is_idle(manifest: Manifest, state: ActivationState) -> bool:
     """Whether nothing but the settings, which are off, could have loaded a battery."""
     others = tuple(
-        t for t in manifest.activate if t.partition(":")[0] not in ("setting", "command")
+        trigger
+        for trigger in manifest.activate
+        if trigger.partition(":")[0] not in ("setting", "command")
     )
     return not is_triggered(replace(manifest, activate=others), state)
 

@@ -21,7 +21,11 @@ from pi.coding.extension_host.contributions.model_wraps import (
 )
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
+from pi.coding.extension_host.contributions.tools import (
+    as_guarded_call,
+    with_file_notes,
+    wrap_tool,
+)
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.extension_host.events.run import (
@@ -59,6 +63,8 @@ class SessionWraps:
             tools = [with_file_notes(tool) for tool in tools]
         if wraps := self._registries.tool_wraps.values:
             tools = [wrap_tool(tool, wraps) for tool in tools]
+        if self.file_layers():
+            tools = [as_guarded_call(tool) for tool in tools]
         return tuple(tools)
 
     def active_tools(

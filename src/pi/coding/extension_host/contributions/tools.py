@@ -97,17 +97,13 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
 
 
 def with_file_notes(tool: AgentTool) -> AgentTool:
-    """``tool`` whose result has the texts, details and notes of file layers.
+    """``tool`` whose result has the texts, details and notes of file layers."""
+    if tool.touches is None:
+        return tool
 
-    Layers and guards learn the id of the call, also for tools that declare no changes of files.
-    """
-
-    async def run(params: Any, ctx: ToolContext) -> Any:
+    async def run(params: Any, ctx: ToolContext) -> ToolResult:
         with writing_for(ctx.call_id) as writing:
-            result = await tool.run(params, ctx)
-        if tool.touches is None:
-            return result
-        result = to_tool_result(result)
+            result = to_tool_result(await tool.run(params, ctx))
         texts = tuple(Text(text=each.text) for each in writing.written if each.text)
         if texts:
             others = tuple(block for block in result.content if not isinstance(block, Text))
@@ -120,6 +116,16 @@ def with_file_notes(tool: AgentTool) -> AgentTool:
             known = result.details if isinstance(result.details, dict) else {}
             result = replace(result, details=known | details)
         return replace(result, content=result.content + notes) if notes else result
+
+    return replace(tool, run=run)
+
+
+def as_guarded_call(tool: AgentTool) -> AgentTool:
+    """``tool`` whose files, and those of its wraps, are read and written for its call."""
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        with writing_for(ctx.call_id):
+            return await tool.run(params, ctx)
 
     return replace(tool, run=run)
 

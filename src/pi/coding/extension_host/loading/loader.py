@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.files import read_regular
+from pi.base.installation import install_command
 from pi.base.records import Record, replace
 from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
@@ -27,7 +28,6 @@ from pi.coding.extension_host.contributions.flags import checked_flags
 from pi.coding.extension_host.discovery.finding import (
     Candidate,
     DeclaredExtension,
-    install_command,
 )
 from pi.coding.extension_host.discovery.manifest import (
     DEFERRABLE,
@@ -296,7 +296,7 @@ class ExtensionLoader:
             return
         commands = declared_commands(manifest, candidate.source, owner)
         removals += [registries.commands.declare(command) for command in commands]
-        if manifest.views and not candidate.missing_extras:
+        if manifest.views and not candidate.missing_requirements:
             removals.append(registries.views.add_all(manifest.views, owner))
 
     def _withdraw(self, where: str) -> None:
@@ -441,7 +441,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         "activation": () if is_always else shown,
         "switch": next(iter(manifest.triggers("setting")), ""),
         "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
-        "install": install_command(candidate.missing_extras) if candidate.missing_extras else "",
+        "needs": candidate.missing_requirements,
+        "install": install_command(candidate.missing_requirements),
     }
 
 

@@ -14,7 +14,7 @@ from pi.ai.messages import Json
 from pi.base.errors import PiError
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 
 if TYPE_CHECKING:  # lazy: imported when extensions are listed or switched
     from pi.coding.extension_host.contributions.commands import DeclaredCommand

@@ -173,6 +173,7 @@ class SessionSwitcher:
             await self._stop_all()
             # Before extensions are unloaded, because they may answer the trust decision.
             trust = await bootstrap.decide_trust(core.workspace.cwd)
+            bootstrap.check_project_settings(core.workspace.cwd, trust)
             await core.bus.emit(SessionShutdownEvent(reason="reload"))
             workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
             await core.workspace.close()
@@ -255,6 +256,7 @@ class SessionSwitcher:
             # Decided again even for the same directory: extensions are reloaded, and files may have
             # been added. Decided before extensions are unloaded, because they may answer.
             trust = await self._bootstrap.decide_trust(cwd)
+            self._bootstrap.check_project_settings(cwd, trust)
             await core.bus.emit(
                 SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
             )
