@@ -328,6 +328,7 @@ if TYPE_CHECKING:
         CommandWord,
         Redirection,
     )
+    from pi.coding.shell.command_line.reading import change_reason
     from pi.coding.shell.command_line.resolve import parse_command
     from pi.coding.tools.diff import Diff
     from pi.coding.tools.edit import EditedFile, Replacement, compute_edit, write_edit
@@ -426,6 +427,7 @@ else:
                 "CommandWord",
                 "Redirection",
             ),
+            "pi.coding.shell.command_line.reading": ("change_reason",),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
             "pi.coding.tools.diff": ("Diff",),
             "pi.coding.tools.edit": (
@@ -730,6 +732,7 @@ __all__ = [
     "agent_events",
     "bearer",
     "can_parse_syntax",
+    "change_reason",
     "chat_completions_server",
     "claude_call",
     "claude_names",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pi.batteries.permissions.decisions import ToolRequest
 from pi.batteries.permissions.paths import (
     BaseFolders,
     TouchedPath,
@@ -18,6 +17,7 @@ from pi.batteries.permissions.paths import (
     is_protected,
     rule_matches,
 )
+from pi.batteries.permissions.requests import ToolRequest
 from pi.batteries.permissions.rules import Mode, Rule, RuleSet
 from pi.extension import FileChange, FileRead, FileWrite, FileWritten, ToolFailed
 

@@ -15,13 +15,13 @@ from pathlib import Path, PurePath
 from unicodedata import normalize
 from urllib.parse import unquote
 
-from pi.batteries.permissions.commands import READERS, base_name
 from pi.batteries.permissions.rules import Rule
 from pi.extension import (
     CommandLine,
     CommandWord,
     FileEffect,
     Record,
+    change_reason,
     compile_glob,
     replace,
     starts_by_scripts,
@@ -66,6 +66,10 @@ class BaseFolders(Record):
     agent_dir: str = ""
     keeps_folder: bool = False
     """Whether commands start in the folder of the previous one, which is then unknown."""
+    is_confined: bool = False
+    """Whether the sandbox keeps commands from writing outside, and from the network."""
+    program_folders: tuple[str, ...] = ()
+    """The folders of PATH."""
 
 
 def touched(written: str, base: str, places: BaseFolders) -> TouchedPath:
@@ -307,7 +311,7 @@ class NamedFile(Record):
 def named_files(line: CommandLine) -> Iterator[NamedFile]:
     """Every word that may name a file, and the files of redirections."""
     for part in line.parts:
-        reads = part.name is not None and base_name(part.name) in READERS
+        reads = not change_reason(part)
         before = ""
         for word in part.arguments:
             yield from _files_of(word, may_write=not (reads or _is_pattern(before, word)))
@@ -342,8 +346,10 @@ def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
     for mark in ("=", "@", ":"):
         if mark in text:
             yield NamedFile(text=text.partition(mark)[2], is_known=known, may_write=may_write)
-    if re.match(r"-[A-Za-z].", text):
-        yield NamedFile(text=text[2:], is_known=known, may_write=may_write)
+    if letters := re.match(r"-[A-Za-z]+", text):
+        # The value of an option may begin behind any letter: ``-uo.bashrc``.
+        for start in range(2, min(letters.end() + 1, len(text))):
+            yield NamedFile(text=text[start:], is_known=known, may_write=may_write)
 
 
 def folders_of(line: CommandLine, start: str) -> list[str] | None:
