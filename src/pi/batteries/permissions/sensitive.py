@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import PurePath
 
 _NAMES = (
@@ -17,7 +17,7 @@ _NAMES = (
     *(".vault-token", "kubeconfig", "*.tfstate", "*.tfvars", "service-account*.json"),
     *("application_default_credentials.json", "client_secret*.json"),
 )
-_FOLDERS = (".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud")
+_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud"})
 """Everything in them counts, but what ``_HARMLESS`` names."""
 _PATHS = (
     *(".docker/config.json", ".config/gh/hosts.yml", ".codex/auth.json", "agent/auth.json"),
@@ -29,6 +29,9 @@ _HARMLESS = (
     *("*cert*.pem", "*chain*.pem", "*ca.pem", "ca-*.pem", "ca_*.pem", "*public*.pem", "*pub.pem"),
     *("*.env.py", "*.env.ts", "*.env.js", "*.env.d.ts", "*.env.mjs", "*.env.cjs"),
 )
+# One pattern each: a search asks about every file.
+_NAMES_PATTERN = re.compile("|".join(map(translate, _NAMES)))
+_HARMLESS_PATTERN = re.compile("|".join(map(translate, _HARMLESS)))
 MAX_NAMES = 50
 _VARIABLE = re.compile(
     r"^[ \t]*(?:export[ \t]+|set[ \t]+)?[\"']?([A-Za-z_][A-Za-z0-9_.-]{0,80})[\"']?[ \t]*[=:]",
@@ -46,12 +49,10 @@ def _is_sensitive(path: str) -> bool:
     if not parts:
         return False
     name, folders = parts[-1], parts[:-1]
-    if any(fnmatchcase(name, pattern) for pattern in _HARMLESS):
-        return False
-    if any(folder in _FOLDERS for folder in folders):
-        return True
-    whole = "/".join(parts)
-    return any(fnmatchcase(name, pattern) for pattern in _NAMES) or whole.endswith(_PATHS)
+    is_named = _NAMES_PATTERN.match(name) or not _FOLDERS.isdisjoint(folders)
+    if is_named or "/".join(parts).endswith(_PATHS):
+        return not _HARMLESS_PATTERN.match(name)
+    return False
 
 
 def sensitive_folder(path: str) -> bool:

@@ -117,11 +117,12 @@ class SensitiveFiles:
         if refusal := await self._decide(read.call_id, [read.real]):
             raise ToolFailed(refusal.reason)
 
-    def hides(self, path: str, real: str, cwd: str) -> bool:
-        """Whether a search leaves a file out: its lines would be shown. Lists show the name."""
-        if self.policy == "allow" or not is_sensitive(path, real) or real in self._allowed:
-            return False
-        return not self._running or not _LISTS.issuperset(self._running.values())
+    def hidden(self, cwd: str) -> Callable[[str, str], bool] | None:
+        """Which files searches leave out: their lines would be shown. Lists show the names."""
+        only_lists = bool(self._running) and _LISTS.issuperset(self._running.values())
+        if self.policy == "allow" or only_lists:
+            return None
+        return lambda path, real: is_sensitive(path, real) and real not in self._allowed
 
     # Decisions ------------------------------------------------------------------------------------
 
