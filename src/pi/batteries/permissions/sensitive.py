@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable
 from fnmatch import translate
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 _NAMES = (
     *(".env", ".env.*", "*.env", ".envrc"),
@@ -52,6 +53,28 @@ def _is_sensitive(path: str) -> bool:
     is_named = _NAMES_PATTERN.match(name) or not _FOLDERS.isdisjoint(folders)
     if is_named or "/".join(parts).endswith(_PATHS):
         return not _HARMLESS_PATTERN.match(name)
+    return False
+
+
+MAX_LINKED = 5000
+"""Maximum of files that are compared with a file that has several names (hard links)."""
+
+
+def has_sensitive_name(path: str) -> bool:
+    """Whether a file has another name, in its folder or above, that is that of credentials."""
+    try:
+        status = Path(path).stat()
+        if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+            return False
+        count = 0
+        for folder in (*Path(path).parents[:2],):
+            for other in folder.iterdir():
+                count += 1
+                is_same = is_sensitive(str(other)) and other.lstat().st_ino == status.st_ino
+                if is_same or count > MAX_LINKED:
+                    return is_same
+    except (OSError, ValueError):
+        pass
     return False
 
 

@@ -11,7 +11,11 @@ from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name
 from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
-from pi.batteries.permissions.sensitive import is_sensitive, sensitive_folder
+from pi.batteries.permissions.sensitive import (
+    has_sensitive_name,
+    is_sensitive,
+    sensitive_folder,
+)
 from pi.extension import CommandLine, CommandPart, CommandWord, parse_command
 
 SHOWS_NO_CONTENT = frozenset(
@@ -133,7 +137,9 @@ class _Search:
 
     def _add_existing(self, lexical: str, real: str) -> None:
         try:
-            if is_sensitive(lexical, real) and Path(real).is_file():
+            if not Path(real).is_file():
+                return
+            if is_sensitive(lexical, real) or has_sensitive_name(real):
                 self.paths.setdefault(real)
         except (OSError, ValueError):
             return

@@ -13,7 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import DENY, ONCE, SESSION, visible
-from pi.batteries.permissions.sensitive import is_sensitive, variable_names
+from pi.batteries.permissions.sensitive import (
+    has_sensitive_name,
+    is_sensitive,
+    variable_names,
+)
 from pi.batteries.permissions.sensitive_commands import mentioned_files, sensitive_files_of
 from pi.extension import (
     Block,
@@ -100,7 +104,8 @@ class SensitiveFiles:
         for file in effects.files:
             # A search in a folder leaves such files out; one in the file itself is a read.
             is_read = not file.writes and (not file.below or Path(file.real).is_file())
-            if is_read and is_sensitive(file.path, file.real):
+            names = (file.path, file.real, *filter(None, (file.member,)))
+            if is_read and (is_sensitive(*names) or has_sensitive_name(file.real)):
                 yield file.real
 
     # Files ----------------------------------------------------------------------------------------
@@ -112,7 +117,9 @@ class SensitiveFiles:
     async def check(self, read: FileRead) -> None:
         """Raise ``ToolFailed`` for a file with credentials that the user has not allowed."""
         is_listed = self._running.get(read.call_id) in _LISTS
-        if is_listed or self.policy == "allow" or not is_sensitive(str(read.path), read.real):
+        if is_listed or self.policy == "allow":
+            return
+        if not is_sensitive(str(read.path), read.real) and not has_sensitive_name(read.real):
             return
         if refusal := await self._decide(read.call_id, [read.real]):
             raise ToolFailed(refusal.reason)
