@@ -346,6 +346,23 @@ def test_patterns_that_leave_git_out_are_no_changes_of_it(
     assert bash(command, places, rules({"allow": ["Bash"]})).action == "allow"
 
 
+def test_rules_about_the_project_hold_for_copies_of_isolated_agents(places: BaseFolders) -> None:
+    agent_dir = Path(places.home, ".pi/agent")
+    copy = agent_dir / "working-copies/spy-1a2b/files"
+    copy.mkdir(parents=True)
+    for name in ("secret.txt", "other.txt"):
+        (copy / name).write_text("x")
+    inside = replace(places, agent_dir=str(agent_dir))
+    nested = replace(inside, session_cwd=str(copy))
+
+    assert file("read", f"{copy}/secret.txt", inside, rules()).action == "deny"
+    assert bash(f"cat {copy}/secret.txt", inside, rules()).action == "deny"
+    assert bash(f"cat {agent_dir}/working-copies/*/files/s*", inside, rules()).action == "ask"
+    assert file("write", f"{copy}/other.txt", nested, RuleSet()).action == "allow"
+    assert file("write", f"{copy}/.envrc", nested, RuleSet()).action == "ask"
+    assert file("write", f"{agent_dir}/settings.json", nested, RuleSet()).action == "ask"
+
+
 def test_scripts_of_packages_are_asked_about_in_the_mode_ask_only(places: BaseFolders) -> None:
     allowed = rules({"allow": ["Edit(./**)"]})
 

@@ -33,11 +33,12 @@ from pi.extension import (
     replace,
 )
 
-_PATH_NAME = re.compile(
-    r"(?:.*(?:path|file|dir|folder|directory)s?|(?:file|note)?name|target|source|destination|src|dst"
-    r"|dest|from|to|root|cwd|uri|notebook)"
-)
-"""Names of arguments with files, without ``_`` and ``-``, for tools that declare no effects."""
+_PATH_NAME = re.compile(r".*(?:path|file)s?|filename|target|uri")
+"""Names of arguments with files, without ``_`` and ``-``, for tools that declare no effects.
+
+Files of a call that stay in the project may be allowed, so that these names must mean files; other
+arguments are compared with rules that restrict.
+"""
 MAX_TEXTS, MAX_TEXT = 500, 4096
 """Maximum of arguments, and of their characters, that are compared with rules about files."""
 
@@ -98,6 +99,8 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
         rules = replace(rules, rules=rules.of("deny"))
         if not rules.rules:
             return Decision(action="allow")
+    if request.effects.cwd != places.cwd:  # a nested session in a copy of the project
+        places = replace(places, session_cwd=request.effects.cwd)
     call = (_Tool if request.command is None else CommandDecision)(request, rules, mode, places)
     return call.denied() if mode == "off" else call.decide()
 
@@ -111,7 +114,7 @@ class _Tool:
         self._request = request
         self._rules = rules
         self._mode = mode
-        self._places = replace(places, session_cwd=request.effects.cwd)
+        self._places = places
         self._files = files_of(request, self._places)
         self._written = tuple(path for path in self._files if path.writes)
 
