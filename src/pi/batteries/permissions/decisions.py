@@ -45,12 +45,23 @@ MAX_TEXTS, MAX_TEXT = 500, 4096
 
 def files_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
     """The files of a call: those that its tool declares, else those that its arguments name."""
-    declared = tuple(map(touched_by, request.effects.files))
+    in_urls = filter(None, map(_file_url, request.effects.urls))
+    declared = (
+        *map(touched_by, request.effects.files),
+        *(touched(url, places.cwd, places) for url in in_urls),
+    )
     if request.effects.is_declared:
         return declared
     writes = request.approval.tier != "read"
     named = (replace(path, writes=writes) for path in _named_paths(request.input, places))
     return (*declared, *named)
+
+
+def _file_url(url: str) -> str:
+    """The ``file://`` address in an address such as ``mcp://server/file:///x``; else empty."""
+    plain = unquote(url)
+    start = plain.casefold().find("file://")
+    return plain[start:] if start >= 0 else ""
 
 
 def _named_paths(arguments: Any, places: BaseFolders) -> Iterable[TouchedPath]:
@@ -175,9 +186,16 @@ class _Tool:
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
-                return matches_tool(rule, request.tool)
+                return any(matches_tool(rule, name) for name in self._tool_names(rule))
             case _:
                 return False
+
+    def _tool_names(self, rule: Rule) -> Iterable[str]:
+        """The tool, and for rules that restrict the MCP servers whose resources it reads."""
+        yield self._request.tool
+        for url in self._request.effects.urls if rule.effect != "allow" else ():
+            if url.casefold().startswith("mcp://"):
+                yield f"mcp__{url[6:].partition('/')[0]}__read_resource"
 
     def _by_path(self, rule: Rule, paths: Sequence[TouchedPath]) -> bool:
         if not paths:
