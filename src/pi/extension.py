@@ -41,6 +41,7 @@ from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.effects import CallEffects, FileEffect
+from pi.agent.tools.names import mcp_key, older_name, tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -90,6 +91,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.foreign_text import hides_text, neutralise
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -327,6 +329,7 @@ if TYPE_CHECKING:
         CommandWord,
         Redirection,
     )
+    from pi.coding.shell.command_line.reading import change_reason
     from pi.coding.shell.command_line.resolve import parse_command
     from pi.coding.tools.diff import Diff
     from pi.coding.tools.edit import EditedFile, Replacement, compute_edit, write_edit
@@ -425,6 +428,7 @@ else:
                 "CommandWord",
                 "Redirection",
             ),
+            "pi.coding.shell.command_line.reading": ("change_reason",),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
             "pi.coding.tools.diff": ("Diff",),
             "pi.coding.tools.edit": (
@@ -729,6 +733,7 @@ __all__ = [
     "agent_events",
     "bearer",
     "can_parse_syntax",
+    "change_reason",
     "chat_completions_server",
     "claude_call",
     "claude_names",
@@ -739,6 +744,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "hides_text",
     "install_hint",
     "is_ignored",
     "is_loopback",
@@ -746,10 +752,13 @@ __all__ = [
     "make_token",
     "make_tool",
     "make_working_copy",
+    "mcp_key",
     "message_tokens",
     "messages_for",
     "messages_server",
+    "neutralise",
     "next_role",
+    "older_name",
     "one_line",
     "parse_command",
     "parse_front_matter",
@@ -786,6 +795,7 @@ __all__ = [
     "sweep_working_copies",
     "syntax_language",
     "tool",
+    "tool_matches",
     "usage_of",
     "write_edit",
 ]

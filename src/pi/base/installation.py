@@ -85,6 +85,7 @@ class Installation(Record):
 
     def command(self, requirements: Sequence[str]) -> str:
         """Return the command line that installs libraries into this installation."""
+
         pip = [str(self.python), "-m", "pip"]
         if self.kind == "pipx" and self.keeps_libraries and self.pipx:
             return _joined(["pipx", "inject", self.prefix.name, *requirements])
@@ -99,6 +100,7 @@ class Installation(Record):
 
     def update_command(self) -> str:
         """Return the command that updates pi, with its own installer and wheels only."""
+
         match self.kind:
             case "checkout":
                 return f"git -C {_quoted(str(self.source))} pull"

@@ -70,9 +70,15 @@ def test_a_home_is_new_without_settings_logins_and_sessions(
     path = tmp_path / "agent" / file
     (tmp_path / "agent").mkdir()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("{}")
+    path.write_text('{"anthropic": {"type": "api_key", "key": "k"}}')
 
     assert is_new_home(tmp_path / "agent", tmp_path / "elsewhere") == is_new
+
+
+def test_an_empty_file_of_logins_is_no_login(tmp_path: Path) -> None:
+    (tmp_path / "auth.json").write_text("{}\n")
+
+    assert is_new_home(tmp_path)
 
 
 def test_a_home_without_an_agent_directory_is_new_unless_it_cannot_be_written(

@@ -15,8 +15,10 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pi.batteries.mcp import content
+from pi.batteries.mcp.definitions import server_word
 from pi.batteries.mcp.interaction import required_pages
 from pi.batteries.mcp.protocol import McpError, PromptInfo, RpcError, ToolInfo, completions_of
+from pi.batteries.mcp.schema_patterns import PatternMatcher, without_patterns
 from pi.batteries.mcp.server import McpServer, ServerUser
 from pi.extension import (
     AgentTool,
@@ -26,12 +28,15 @@ from pi.extension import (
     PiError,
     Record,
     Registration,
+    ToolApproval,
     ToolContext,
     ToolFailed,
     ToolResult,
     make_tool,
+    mcp_key,
+    neutralise,
     one_line,
-    sanitise,
+    replace,
 )
 
 MAX_NAME = 64
@@ -39,38 +44,32 @@ PREFIX = "mcp__"
 
 
 def tool_name(server: str, tool: str) -> str:
-    """``mcp__<server>_<tool>``, shortened with a hash if it is too long for providers."""
-    return _fit(f"{PREFIX}{_word(server)}_{_word(tool)}", server, tool)
-
-
-def tool_alias(server: str, tool: str) -> str:
-    """``mcp__<server>__<tool>``, the form that other agents use."""
-    return _fit(f"{PREFIX}{_word(server)}__{_word(tool)}", server, tool)
+    """``mcp__<server>__<tool>``, shortened with a hash if it is too long for providers."""
+    name = f"{PREFIX}{server_word(server)}__{_word(tool)}"
+    return name if len(name) <= MAX_NAME else _hashed(name, server, tool)
 
 
 def unique_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The names of all tools, as pairs of server and tool.
+    """The names of all tools, as pairs of server and tool, in the order of their server.
 
-    On a collision, the first pair in sorted order gets the plain name and the others a name with a
-    hash, so that names do not depend on the order in which servers are ready.
+    Names of one server that count as equal get a numbered suffix, so that a rule about one tool
+    never means another. Servers with equal names are not started.
     """
     names: dict[tuple[str, str], str] = {}
     used: set[str] = set()
-    for pair in sorted(set(tools)):
-        name = tool_name(*pair)
-        if name in used:
-            name = _hashed(name, *pair)
-        used.add(name)
+    for pair in dict.fromkeys(tools):
+        plain = name = tool_name(*pair)
+        number = 1
+        while mcp_key(name) in used:
+            number += 1
+            name = f"{plain[: MAX_NAME - len(str(number)) - 1]}_{number}"
+        used.add(mcp_key(name))
         names[pair] = name
     return names
 
 
 def _word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", text).strip("_") or "x"
-
-
-def _fit(name: str, server: str, tool: str) -> str:
-    return name if len(name) <= MAX_NAME else _hashed(name, server, tool)
 
 
 def _hashed(name: str, server: str, tool: str) -> str:
@@ -103,6 +102,7 @@ class SessionTools:
     def __init__(self, session: ServerUser) -> None:
         self._session = session
         self._pi = session.pi
+        self._patterns = PatternMatcher(session.pi, session.pi.log.warning)
         self._registered: dict[str, tuple[Any, Registration]] = {}
         """By name: the values from which the tool was created, and its registration."""
         self._enabled: dict[str, Registration] = {}
@@ -124,9 +124,6 @@ class SessionTools:
         for pair, name in self.names.items():
             server, tool = offered[pair]
             offered_now[name] = (server, tool, name, "on_demand" if self.is_searched else "active")
-            alias = tool_alias(*pair)
-            if alias not in offered_now and alias != name:
-                offered_now[alias] = (server, tool, alias, "hidden")
         for name in [*self._registered]:
             if offered_now.get(name) != self._registered[name][0]:
                 self._registered.pop(name)[1].remove()
@@ -141,8 +138,7 @@ class SessionTools:
             agent_tool = self._make(server, tool, name)
             registration = self._pi.add_tool(agent_tool, exposure=exposure)
         except PiError as error:  # the schema is invalid
-            if exposure != "hidden":
-                server.log(f"The tool {tool.name} was left out: {error.message}")
+            server.log(f"The tool {tool.name} was left out: {error.message}")
             return
         self._registered[name] = (offer, registration)
 
@@ -152,23 +148,31 @@ class SessionTools:
         async def run(arguments: Json, ctx: ToolContext) -> ToolResult:
             return await self._call(server, tool, arguments, ctx)
 
-        return make_tool(
-            name=name,
-            label=f"{server.name}: {one_line(tool.title or tool.name)}",
-            description=described(server, tool),
-            params=schema,
-            run=run,
-            # Hints of the server such as readOnlyHint are not trusted.
-            approval="exec",
-        )
+        def made(parameters: Json) -> AgentTool:
+            return make_tool(
+                name=name,
+                label=f"{server.name}: {one_line(tool.title or tool.name)}",
+                description=described(server, tool),
+                params=parameters,
+                run=run,
+                # Hints of the server such as readOnlyHint are not trusted.
+                approval=ToolApproval(
+                    tier="exec", reason=f"A tool of the MCP server {server.name}."
+                ),
+            )
+
+        # Declared with its patterns, but validated without: ``_call`` matches them.
+        return replace(made(schema), validate=made(without_patterns(schema)).validate)
 
     async def _call(
         self, server: McpServer, tool: ToolInfo, arguments: Json, ctx: ToolContext
     ) -> ToolResult:
         def progressed(done: float, total: float | None, message: str) -> None:
             share = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-            ctx.update(ToolResult.of(" ".join(filter(None, (share, sanitise(message))))))
+            ctx.update(ToolResult.of(" ".join(filter(None, (share, neutralise(message))))))
 
+        if problems := await self._patterns.problems(tool.input_schema, arguments):
+            raise ToolFailed(f"The arguments are invalid: {'; '.join(problems)}.")
         try:
             result = await server.call(tool, arguments, self._session, progressed)
         except RpcError as error:
@@ -246,9 +250,7 @@ class SessionTools:
 
     def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
-        known = {
-            name: offer[:2] for name, (offer, _) in self._registered.items() if offer[3] != "hidden"
-        }
+        known = {name: offer[:2] for name, (offer, _) in self._registered.items()}
         names = ranked(query, {name: _searched(*each) for name, each in known.items()})
         if not names:
             raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
@@ -262,7 +264,7 @@ class SessionTools:
 
 def described(server: McpServer, tool: ToolInfo) -> str:
     """The description for the model, with the name of the server."""
-    text = sanitise(tool.description).strip() or tool.title or tool.name
+    text = neutralise(tool.description).strip() or tool.title or tool.name
     if len(text) > MAX_DESCRIPTION:
         text = f"{text[:MAX_DESCRIPTION]}…"
     return f"{text}\n(tool of the MCP server {server.name})"
@@ -380,7 +382,9 @@ class SessionPrompts:
             name,
             run,
             completions=complete,
-            description=sanitise(" ".join(filter(None, (words, summary, f"(MCP {server.name})")))),
+            description=neutralise(
+                " ".join(filter(None, (words, summary, f"(MCP {server.name})")))
+            ),
         )
 
     async def complete(self, command: str, typed: str) -> list[str]:
@@ -416,7 +420,7 @@ class SessionPrompts:
         for each in prompt.arguments:
             if each.required and each.name not in values:
                 label = f"{each.name}: {each.description}" if each.description else each.name
-                text = await ctx.ui.input(sanitise(label))
+                text = await ctx.ui.input(neutralise(label))
                 if text is None:
                     ctx.ui.notify(f"/{command_name(server.name, prompt.name)} needs {each.name}.")
                     return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pi.batteries.permissions.actual_files import ActualFiles
-from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
+from pi.batteries.permissions.decisions import decide
 from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import (
     DENY,
@@ -21,6 +22,7 @@ from pi.batteries.permissions.questions import (
     question,
     visible,
 )
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import (
     EFFECTS,
     MODES,
@@ -96,8 +98,8 @@ class Guard:
 
     @property
     def mode(self) -> Mode:
-        """The current mode; ``ask`` for an unknown one, so that a typo does not switch it off."""
-        return next((mode for mode in MODES if mode == self._written_mode), "ask")
+        """The current mode; ``read-only`` for an unknown one: a typo must not switch it off."""
+        return next((mode for mode in MODES if mode == self._written_mode), "read-only")
 
     @property
     def _written_mode(self) -> object:
@@ -120,12 +122,11 @@ class Guard:
             yield where.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, unless the mode is ``off``."""
+        """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
         self._show_mode(ctx)
-        if self.mode != "off":
-            await self._load(ctx)
+        await self._load(ctx)
 
     def _complain(self, text: str, ctx: ExtensionContext) -> None:
         self._pi.log.error("%s", text)
@@ -141,6 +142,7 @@ class Guard:
             lists, source = item.value.permissions, str(item.path)
             effects = RESTRICTING if item.scope == "project" else EFFECTS
             found, invalid = parse_rules(lists, source, effects=effects)
+            problems += [item.value.problem] if item.value.problem else []
             if item.scope != "project":
                 found = await self._accepted(found, source, ctx)
             rules += found
@@ -150,7 +152,7 @@ class Guard:
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
         self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
-            self._complain(f"A permission rule was not used. {problem}", ctx)
+            self._complain(f"A permission rule is invalid. {problem}", ctx)
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
@@ -159,6 +161,8 @@ class Guard:
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
         if not allowing:
             return rules
+        if self.mode == "off":  # not asked now: allow rules have no effect while nothing asks
+            return tuple(rule for rule in rules if rule.effect != "allow")
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )
@@ -168,11 +172,17 @@ class Guard:
 
     def _own(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
         get = self._pi.settings.get
-        lists = {effect: list(get(f"permissions.{effect}")) for effect in EFFECTS}
+        lists = {
+            effect: list(get(f"permissions.{effect}", with_project=False)) for effect in EFFECTS
+        }
         return parse_rules(lists, "your settings")
 
     def rules(self) -> RuleSet:
-        """All rules that apply now."""
+        """All rules that apply now; in the mode ``off`` only deny rules do."""
+        rules = self._all_rules()
+        return replace(rules, rules=rules.of("deny")) if self.mode == "off" else rules
+
+    def _all_rules(self) -> RuleSet:
         own, problems = self._own()
         stored = {"allow": self._pi.store("global").get(self._project, [])}
         grants, _ = parse_rules(stored, "granted for this project")
@@ -191,16 +201,20 @@ class Guard:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        confinement = self._pi.service("sandbox")
         return BaseFolders(
-            cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
+            cwd=str(ctx.cwd),
+            home=home,
+            agent_dir=self._agent_dir,
+            keeps_folder=keeps_folder,
+            is_confined=confinement is not None and confinement.is_confining,
+            program_folders=tuple(ctx.environ.get("PATH", "").split(os.pathsep)),
         )
 
     # Calls ----------------------------------------------------------------------------------------
 
     async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
         """Allow a call, ask the user, or refuse it with a ``Block``."""
-        if self.mode == "off":
-            return None
         if self._file_rules is None:
             await self._load(ctx)
         # Not ``event.approval``: other handlers may have changed the arguments since.
@@ -294,8 +308,7 @@ class Guard:
         elif word in MODES:
             self._switched = next(mode for mode in MODES if mode == word)
             self._show_mode(ctx)
-            if self.mode != "off":
-                await self._load(ctx)
+            await self._load(ctx)
             ctx.write(f"Permission mode of this session: {self.mode}\n")
         elif word:
             ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
@@ -308,14 +321,14 @@ class Guard:
         yield f"Permission mode: {self.mode}"
         if self._mode_problem:
             yield f"  {self._mode_problem}"
-        rules = self.rules()
+        rules = self._all_rules()
         for effect in EFFECTS:
             for rule in rules.of(effect):
                 yield f"  {effect}: {rule.text} ({rule.source})"
         if not rules.rules:
             yield "  no rules"
         for problem in rules.problems:
-            yield f"  not used: {problem}"
+            yield f"  invalid: {problem}"
         if not self._pi.context.is_project_trusted():
             yield "The project is not trusted: its rules are not read. See /trust."
 

@@ -14,8 +14,10 @@ from pi.modes.interactive.ui import Ui
 log = logging.getLogger(__name__)
 
 
-NOT_NEW = ("settings.json", "config.yml", "auth.json", "oauth.json")
+NOT_NEW = ("settings.json", "config.yml", "oauth.json")
 """Files of the agent directory with which the home of a user is not new."""
+NO_LOGIN = b"{}"
+"""``auth.json`` as the original writes it at its first start, without a login."""
 
 
 def is_new_home(agent_dir: Path, session_dir: Path | None = None) -> bool:
@@ -24,6 +26,9 @@ def is_new_home(agent_dir: Path, session_dir: Path | None = None) -> bool:
     A home that cannot be written counts as used: it would be asked at every start.
     """
     if any((agent_dir / name).exists() for name in NOT_NEW):
+        return False
+    logins = read_if_exists(agent_dir / "auth.json")
+    if logins is not None and logins.split() not in ([], [NO_LOGIN]):
         return False
     folders = [agent_dir / "sessions", *([session_dir] if session_dir is not None else [])]
     if any(agent_dir.glob("*.jsonl")) or any(any(path.glob("**/*.jsonl")) for path in folders):

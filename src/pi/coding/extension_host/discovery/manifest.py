@@ -27,7 +27,7 @@ from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record, replace
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import is_file
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 
 if TYPE_CHECKING:
     from pi.coding.port.ui import Mode
@@ -123,6 +123,10 @@ class Manifest(Record, rename=None):
     """Subcommands of the command line, ``pi name …``, by name."""
     needs_run_here: tuple[str, ...] = ()
     """Commands that need a session that runs in this process, not one that is only shown."""
+    enabling_commands: tuple[str, ...] = ()
+    """Commands that switch the extension on for the session when they are typed: its setting gets
+    the value that ``/extensions on`` would store.
+    """
     tools: dict[str, ToolManifest] = field(default_factory=dict)
     """Tools by name, as they are declared to models before the extension is loaded."""
     shortcuts: dict[str, str] = field(default_factory=dict)
