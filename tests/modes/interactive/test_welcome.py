@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.records import replace
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 from pi.modes.interactive.welcome import is_new_home, welcome
 from tests.modes.interactive.commands.command_fixture import CommandFixture, command_fixture
 from tests.modes.interactive.dialogs.test_first_run import newcomer

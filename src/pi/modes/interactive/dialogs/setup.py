@@ -12,7 +12,8 @@ from typing import Any
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.port.extensions import ExtensionInfo
-from pi.coding.settings.settings import RECOMMENDED, value_at
+from pi.coding.settings.layers import value_at
+from pi.coding.settings.settings import RECOMMENDED
 from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.questions import Option, choose_several
 from pi.modes.interactive.dialogs.settings.dialog import theme_names, theme_sample
@@ -204,7 +205,7 @@ async def set_up(ui: Ui, *, is_new: bool) -> None:
 
 
 async def _save(ui: Ui, changes: dict[str, Any]) -> None:
-    """Save what differs; batteries and approvals need a reload."""
+    """Save what differs, and load the batteries."""
     settings = ui.port.settings
     new = {
         name: value
@@ -213,15 +214,11 @@ async def _save(ui: Ui, changes: dict[str, Any]) -> None:
     }
     if not new:
         return
-    with report_errors(ui):
-        settings.set(new)
-    if new.keys() == {"theme"}:
-        return
+    with report_errors(ui), ui.working("Switching…"):
+        await ui.port.extensions.switches.change(new)
     if new.get("batteries") == RECOMMENDED:
         for line in ui.port.extensions.missing_extra_notes():
             ui.notify(f"Left out: {line}", "warning")
-    with ui.working("Reloading…"):
-        await ui.port.sessions.reload()
 
 
 # The choices --------------------------------------------------------------------------------------
