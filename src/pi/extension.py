@@ -264,6 +264,12 @@ if TYPE_CHECKING:
     from pi.base.http_server import serve_http
     from pi.base.installation import install_hint
     from pi.base.locks import FileLock, FileLocked
+    from pi.base.processes.git import (
+        GIT_PROGRAMS_QUERY,
+        git_command,
+        git_programs,
+        remote_programs,
+    )
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -358,6 +364,12 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.processes.git": (
+                "GIT_PROGRAMS_QUERY",
+                "git_command",
+                "git_programs",
+                "remote_programs",
+            ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
             "pi.base.installation": ("install_hint",),
@@ -446,6 +458,7 @@ else:
 
 __all__ = [
     "API_VERSION",
+    "GIT_PROGRAMS_QUERY",
     "SYNTAX_LANGUAGES",
     "UNSET",
     "Access",
@@ -742,6 +755,8 @@ __all__ = [
     "exchanges",
     "field",
     "find_sandbox",
+    "git_command",
+    "git_programs",
     "guard_for",
     "install_hint",
     "is_ignored",
@@ -774,6 +789,7 @@ __all__ = [
     "project_policy",
     "read_regular",
     "read_token",
+    "remote_programs",
     "replace",
     "replace_file",
     "replace_files",
