@@ -91,6 +91,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.foreign_text import hides_text, neutralise
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -758,6 +759,7 @@ __all__ = [
     "git_command",
     "git_programs",
     "guard_for",
+    "hides_text",
     "install_hint",
     "is_ignored",
     "is_loopback",
@@ -769,6 +771,7 @@ __all__ = [
     "message_tokens",
     "messages_for",
     "messages_server",
+    "neutralise",
     "next_role",
     "older_name",
     "one_line",
