@@ -157,9 +157,14 @@ NOTHING = "Nothing is staged."
 STAGE = "Stage changes with `git add`, then run it again."
 
 
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("commit.hooks", bool, False, "run the hooks of the repository"),
+)
+
+
 def extension(pi: ExtensionAPI) -> None:
     """Register the command, which ``pi commit`` runs as well."""
-    pi.settings.declare_all((("commit.hooks", bool, False, "run the hooks of the repository"),))
+    pi.settings.declare_all(SETTINGS)
     commits = Commits(pi)
     pi.register_command(
         "commit",
