@@ -24,7 +24,7 @@ _OFF = (
 _DIFFS = frozenset({
     "diff", "log", "show", "diff-tree", "diff-index", "diff-files", "format-patch", "whatchanged",
 })  # fmt: skip
-"""Commands that run external diffs and text converters unless they are told not to."""
+"""Commands that run external diffs and text converters unless options keep them from it."""
 GIT_PROGRAMS_QUERY = (
     "config", "--null", "--show-scope", "--get-regexp",
     r"^(filter\..*|merge\..*\.driver|gpg\..*|core\.(sshcommand|gitproxy|askpass)"
