@@ -202,7 +202,8 @@ async def _open_with_questions(
         from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
-        answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
+        message = question.removesuffix("[y/N] ").strip()
+        answer = await confirm(opening.ui, title, message, default=False)
         return await _open_in_folder(arguments, host, cwd, opening, answers=[answer])
 
 

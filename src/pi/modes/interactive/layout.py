@@ -339,7 +339,7 @@ class QuitKeys:
     def _show_hint(self) -> None:
         """Shows that a further press quits, until the time is over or another key is pressed."""
         # deferred: not needed for the first frame
-        from pi.modes.interactive.dialogs.panel import shown_key
+        from pi.modes.interactive.dialogs.message import shown_key
 
         frame, notice = self._frame, self._frame.passing
         keys = frame.keymap.keys("app.clear")

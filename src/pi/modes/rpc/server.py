@@ -281,6 +281,7 @@ class RpcUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Ask for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
@@ -302,10 +303,19 @@ class RpcUI(ExtensionUI):
         return _values(answer) if multi else _value(answer)
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
-        """Ask a yes-or-no question."""
-        answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
+        """Ask a yes-or-no question; the request has ``default`` if that is No."""
+        fields: Json = {"title": title, "message": message}
+        if not default:
+            fields["default"] = False
+        answer = await self._ask("confirm", fields, timeout)
         return on_timeout if answer is None else answer.get("confirmed") is True
 
     async def input(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows, shown_key
+from pi.modes.interactive.dialogs.message import shown_key
+from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.ui import Ui
 from pi.tui.text.ansi import strip_sequences

@@ -176,6 +176,7 @@ class ScreenUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Ask for one of ``options``, or for several."""
         rows = [
@@ -184,15 +185,27 @@ class ScreenUI(ExtensionUI):
                 label=each.label,
                 description=each.description,
                 preview=each.preview,
+                key=each.key,
             )
             for each in as_options(options)
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
-        ask = questions.choose_several if multi else questions.choose
 
         async def ask_about_call(aside: DialogHints) -> Any:
             with self._transcript.feed.shown_in_dialog(call_id):
-                return await ask(self._screen, title, rows, initial=chosen, aside=aside)
+                if multi:
+                    return await questions.choose_several(
+                        self._screen, title, rows, initial=chosen, aside=aside
+                    )
+                return await questions.choose(
+                    self._screen,
+                    title,
+                    rows,
+                    initial=chosen,
+                    numbered=True,
+                    cancel=cancel or "cancel",
+                    aside=aside,
+                )
 
         return await self._dialogs.ask(timeout, ask_about_call, on_timeout)
 
@@ -207,12 +220,20 @@ class ScreenUI(ExtensionUI):
         return None if picked is None else picked.model
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
         """Ask a yes-or-no question."""
         answer = await self._dialogs.ask(
             timeout,
-            lambda aside: questions.confirm(self._screen, title, message, aside=aside),
+            lambda aside: questions.confirm(
+                self._screen, title, message, default=default, aside=aside
+            ),
             on_timeout,
         )
         return False if answer is None else answer
