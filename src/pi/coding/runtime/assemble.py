@@ -132,6 +132,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         has_model=start.model is not None,
         artifacts=bootstrap.overrides.artifacts,
         variables=bootstrap.variables,
+        names=bootstrap.options.names,
     )
     return core
 

@@ -205,7 +205,8 @@ class Bootstrap:
         self._skipped = skipped
         if new and self.overrides.reports_skipped:
             self.machine.report(
-                f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
+                f"Not trusted, so not read: {', '.join(new)}."
+                f" Use {self.options.names.approve} to allow it once."
             )
 
     async def _open_log(self, location: SessionLocation) -> SessionLog:
@@ -349,4 +350,5 @@ class Bootstrap:
             default_role=self._default_role(),
             default_thinking=values.default_thinking_level,
             model_thinking=values.model_thinking_levels,
+            names=options.names,
         )

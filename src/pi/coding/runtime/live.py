@@ -29,6 +29,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
+from pi.coding.settings.option_names import OptionNames
 
 if TYPE_CHECKING:
     from pi.coding.port.remote import Remote
@@ -94,10 +95,12 @@ class LiveSession:
         conversation: SessionConversation,
         toolbox: Toolbox,
         extensions: ExtensionContributions,
+        names: OptionNames,
         has_model: bool = True,
         artifacts: Artifacts | None = None,
         variables: CurrentVariables | None = None,
     ) -> None:
+        self.names = names
         self.machine = machine
         self.bus = bus
         self.agent = agent

@@ -21,6 +21,7 @@ from pi.coding.port.results import TaskOptions
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
+from pi.coding.settings.option_names import OptionNames
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import AskTrust, Trust
 
@@ -41,6 +42,8 @@ class ToolFilter(Record):
     """``--tools``: only these."""
     without: tuple[str, ...] = ()
     """``--exclude-tools``; applied last."""
+    built_ins: tuple[str, ...] | None = None
+    """Of the built-in tools only these, all active; other tools are not affected."""
     built_in: bool = True
     any: bool = True
     """False for ``--no-tools``."""
@@ -53,6 +56,7 @@ class ToolFilter(Record):
         return ToolFilter(
             only=only,
             without=(*limits.without, *self.without),
+            built_ins=limits.built_ins if self.built_ins is None else self.built_ins,
             built_in=self.built_in and limits.built_in,
             any=self.any and limits.any,
         )
@@ -80,6 +84,7 @@ class SessionOptions(Record):
     offline: bool = False
     task: TaskOptions = TaskOptions()
     """The task that the session works on for another one."""
+    names: OptionNames = OptionNames()
 
 
 OpenLog = Callable[[SessionLocation], SessionLog]

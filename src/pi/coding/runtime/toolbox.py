@@ -138,13 +138,20 @@ class Toolbox:
         filter = self._filter
         if not filter.any:
             return ()
-        built_in = self._workspace.tools if filter.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added, *contributed))
+        names = dict.fromkeys((*self._built_in_names(), *self._added, *contributed))
         if filter.only is not None:
             # Resolvers are added: without one a previewed change could not be applied.
             allowed = (*filter.only, *_resolvers(contributed))
             names = dict.fromkeys(name for name in allowed if name in names)
         return tuple(name for name in names if name not in filter.without)
+
+    def _built_in_names(self) -> Iterable[str]:
+        filter, tools = self._filter, self._workspace.tools
+        if not filter.built_in:
+            return ()
+        if filter.built_ins is None:
+            return tools
+        return (name for name in tools if name in filter.built_ins)
 
     @property
     def selected(self) -> tuple[str, ...]:
@@ -180,7 +187,7 @@ class Toolbox:
         always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
         if self._chosen is None:
-            usual = {*self._workspace.settings.values.default_tools, *offered, *always}
+            usual = {*self.selected, *offered, *always}
             return (name for name in known if name in usual)
         # Tools that were unknown at the time of the selection stay active.
         later = {name for name in offered if name not in self._known_then} | always
@@ -231,7 +238,7 @@ def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
     """Return the tools that the user selected by name; ``usual`` is the setting's list."""
     if not filter.any:
         return ()
-    names = usual if filter.only is None else filter.only
+    names = next(names for names in (filter.only, filter.built_ins, usual) if names is not None)
     return tuple(name for name in names if name not in filter.without)
 
 

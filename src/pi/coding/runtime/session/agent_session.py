@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,9 +12,9 @@ from pi.agent.events import Kinds, Listener
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.base.records import replace
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
+from pi.coding.extension_host.events.answers import as_custom_message
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     SessionAbortEvent,
@@ -316,26 +316,27 @@ class AgentSession:
 
     async def send_custom_message(
         self,
-        message: CustomMessage,
+        message: CustomMessage | Mapping[str, Any],
         *,
         deliver_as: Streaming = "steer",
         trigger_turn: bool = False,
     ) -> None:
         """Send a message to the model that is not a user message; it is stored in the session.
 
+        A dict has the fields of ``CustomMessage``.
         During a run ``deliver_as`` selects the queue. In an idle session the message is sent with
         the next prompt, or at once with ``trigger_turn``; then the call waits until the agent is
         idle again.
         """
         core, agent = self._core, self._core.agent
-        message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
+        custom = as_custom_message(message, now_ms=core.machine.clock.now_ms())
         if core.busy:
-            await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
+            await (agent.steer if deliver_as == "steer" else agent.follow_up)(custom)
         elif trigger_turn:
             await self.prompts.prepare()
-            await agent.prompt((message,))
+            await agent.prompt((custom,))
         else:
-            await core.append_message(message)
+            await core.append_message(custom)
 
     @property
     def state(self) -> SessionState:
