@@ -93,8 +93,13 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
     if mode == "off":
         return Decision(action="allow")
     if request.command is not None:
-        return _Command(request, rules, mode, places).decide()
-    return _Tool(request, rules, mode, places).decide()
+        decision = _Command(request, rules, mode, places).decide()
+    else:
+        decision = _Tool(request, rules, mode, places).decide()
+    if mode == "ask-all" and decision.action != "deny":
+        # No grants: an answer is about one call.
+        return Decision(action="ask", reason=decision.reason or request.approval.reason)
+    return decision
 
 
 class _Tool:

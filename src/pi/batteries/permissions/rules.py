@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from pi.extension import BadResource, Record
 
-Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
-MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
+Mode: TypeAlias = Literal["off", "ask", "ask-all", "auto-edit", "read-only"]
+MODES: tuple[Mode, ...] = ("off", "ask", "ask-all", "auto-edit", "read-only")
 Effect: TypeAlias = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]

@@ -202,6 +202,7 @@ class ExtensionUIProxy:
         self._remove("fact", name)
         if text is not None:
             self._shown["fact", name] = self._facts.add(name, text, self._owner)
+        self._screen.set_fact(name, text)
 
     @property
     def facts(self) -> Mapping[str, str]:

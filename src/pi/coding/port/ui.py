@@ -217,7 +217,7 @@ class ExtensionUI:
         """Publish a fact about the session for other extensions to show, e.g. ``sandbox``.
 
         ``None`` removes it. ``facts`` returns all. If two extensions set the same fact, the one of
-        the later rank wins.
+        the later rank wins. A screen shows the facts ``permissions`` and ``plan`` in its footer.
         """
 
     @property

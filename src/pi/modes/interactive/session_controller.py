@@ -130,6 +130,7 @@ class SessionController:
             self.transcript,
             activity,
             window,
+            facts_changed=self.status.refresh,
             reloaded=self._reloaded,
         )
         self.prompt_sender = PromptSender(

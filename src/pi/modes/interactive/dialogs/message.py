@@ -9,6 +9,7 @@ from pi.base.terminal_text import one_line
 from pi.modes.interactive.diffs import DiffLine, diff_rows, language_of, with_words
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
+from pi.tui.style import Paint
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
@@ -22,11 +23,13 @@ class MessageView:
     """The rows of a message in the rows that a dialog has for it.
 
     A message that does not fit shows its beginning and its end, because the end of a command may be
-    the part that does harm. ``toggle`` opens it: it can then be scrolled in the whole dialog.
+    the part that does harm. A key opens it: it can then be scrolled in the whole dialog.
+    ``text`` is what is asked about; ``remark`` follows it and is muted.
     """
 
-    def __init__(self, text: str, theme: Theme, keymap: Keymap) -> None:
+    def __init__(self, text: str, remark: str, theme: Theme, keymap: Keymap) -> None:
         self._text = text
+        self._muted_text = remark
         self._theme = theme
         self._keymap = keymap
         self._rows: tuple[int, list[str]] = (0, [])
@@ -51,8 +54,14 @@ class MessageView:
     def rows(self, width: int) -> list[str]:
         """Return all rows."""
         if self._rows[0] != width:
-            rows = _message_rows(self._text, self._theme, width) if self._text else ()
-            self._rows = (width, [*rows])
+            parts = ((self._text, "text"), (self._muted_text, "muted"))
+            rows = [
+                row
+                for text, token in parts
+                if text
+                for row in _message_rows(text, self._theme, self._theme.paint(token), width)
+            ]
+            self._rows = (width, rows)
         return self._rows[1]
 
     def folded(self, width: int, height: int) -> list[str]:
@@ -135,15 +144,14 @@ def shown_key(key: str) -> str:
 # Rows ---------------------------------------------------------------------------------------------
 
 
-def _message_rows(text: str, theme: Theme, width: int) -> Iterator[str]:
+def _message_rows(text: str, theme: Theme, paint: Paint, width: int) -> Iterator[str]:
     """Wrap a message; a unified diff has the numbers and colours that the transcript uses."""
-    muted = theme.paint("muted")
     lines = text.split("\n")
     index = 0
     while index < len(lines):
         path, diff, end = _read_unified(lines, index)
         if end == index:
-            yield from map(muted, _wrapped(lines[index], width))
+            yield from map(paint, _wrapped(lines[index], width))
             index += 1
             continue
         if path:

@@ -75,8 +75,7 @@ class Panel:
         self._theme = theme
         first, _, more = sanitise(title).strip().partition("\n")
         self._title = one_line(first)
-        text = "\n".join(part for part in (more.strip("\n"), sanitise(message)) if part)
-        self._message = MessageView(text, theme, keymap or Keymap())
+        self._message = MessageView(more.strip("\n"), sanitise(message), theme, keymap or Keymap())
         self._repeats_title = False
         self._hints = hints
         self._rows = rows

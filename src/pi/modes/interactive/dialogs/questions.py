@@ -208,7 +208,7 @@ async def choose(
         items = [
             SelectItem(
                 value=str(index),
-                label=f"{index + 1}. {option.label}" if has_numbers else option.label,
+                label=_numbered_label(index, option) if has_numbers else option.label,
                 description=option.description,
             )
             for index, option in enumerate(options)
@@ -237,18 +237,16 @@ async def choose(
             message=message,
             aside=aside,
             inset=LIST_INSET,
-            more=_option_keys(options, has_numbers=has_numbers),
+            more="" if has_numbers else ", ".join(option.key for option in options if option.key),
         )
 
     return await ui.show(build)
 
 
-def _option_keys(options: Sequence[Option[Any]], *, has_numbers: bool) -> str:
-    """Return the hint of the keys of options, such as ``1-4, y, n``."""
-    letters = [shown_key(option.key) if len(option.key) > 1 else option.key for option in options]
-    numbers = [f"1-{len(options)}"] if has_numbers and len(options) > 1 else []
-    keys = [*numbers, *filter(None, letters)]
-    return ", ".join(keys) if any(letters) else ""
+def _numbered_label(index: int, option: Option[Any]) -> str:
+    """``2. Allow once, with a note (Tab)``."""
+    key = shown_key(option.key) if len(option.key) > 1 else option.key
+    return f"{index + 1}. {option.label}" + (f" ({key})" if key else "")
 
 
 def _with_preview(

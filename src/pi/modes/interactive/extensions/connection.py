@@ -199,13 +199,14 @@ class ExtensionConnection:
         activity: Activity,
         window: WindowTitle,
         *,
+        facts_changed: Callable[[], None],
         reloaded: Callable[[], None],
     ) -> None:
         self._screen = screen
         self._frame = frame
         self._transcript = transcript
         self._reload = reloaded
-        self.ui = ScreenUI(screen, frame, activity, window, transcript)
+        self.ui = ScreenUI(screen, frame, activity, window, transcript, facts_changed)
         """The UI of extensions."""
         self._shortcuts: Shortcuts | None = None
 

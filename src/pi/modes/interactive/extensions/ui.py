@@ -142,8 +142,10 @@ class ScreenUI(ExtensionUI):
         activity: Activity,
         window: WindowTitle,
         transcript: TranscriptView,
+        facts_changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._screen = screen
+        self._facts_changed = facts_changed
         self._activity = activity
         self._window = window
         self._transcript = transcript
@@ -312,6 +314,10 @@ class ScreenUI(ExtensionUI):
     def set_status(self, key: str, text: str | None) -> None:
         """Set a status text below the footer."""
         self.regions.set_status(key, text)
+
+    def set_fact(self, name: str, text: str | None) -> None:
+        """Show the changed fact in the footer."""
+        self._facts_changed()
 
     def set_title(self, title: str) -> None:
         """Set the window title."""
