@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from pi.agent.tool_calls import current_call
 from pi.ai.models.model import Model
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.open_dialogs import as_options
@@ -43,12 +45,16 @@ from pi.tui.overlays import Margin, OverlayOptions
 
 T = TypeVar("T")
 
+Waiting: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Returns a context in which the time of tools stands still."""
+
 
 class DialogQueue:
     """Shows one dialog at a time. A queued one can be cancelled, and its time limit can expire."""
 
-    def __init__(self, ui: Ui) -> None:
+    def __init__(self, ui: Ui, waiting: Waiting = nullcontext) -> None:
         self._ui = ui
+        self._waiting = waiting
         self._turn = asyncio.Lock()
 
     async def ask(
@@ -64,7 +70,8 @@ class DialogQueue:
             async with self._turn:
                 return await ask(limit.shown)
 
-        return await limit.wait_for(ask_in_turn(), on_timeout)
+        with self._waiting() if current_call.get() else nullcontext():
+            return await limit.wait_for(ask_in_turn(), on_timeout)
 
 
 async def show_component(
@@ -143,7 +150,10 @@ class ScreenUI(ExtensionUI):
         window: WindowTitle,
         transcript: TranscriptView,
         facts_changed: Callable[[], None] = lambda: None,
+        *,
+        waiting: Waiting = nullcontext,
     ) -> None:
+        """``waiting`` is entered while a tool call waits for an answer."""
         self._screen = screen
         self._facts_changed = facts_changed
         self._activity = activity
@@ -154,7 +164,7 @@ class ScreenUI(ExtensionUI):
         self.regions = ExtensionRegions(frame, self.colours)
         self._factory_arguments = (frame.tui, self.colours, frame.keymap)
         """The first arguments of a component factory."""
-        self._dialogs = DialogQueue(screen)
+        self._dialogs = DialogQueue(screen, waiting)
         self._editing = ExtensionEditing(
             frame, self._factory_arguments, lambda text: screen.notify(text, "error")
         )
