@@ -40,6 +40,7 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.effects import CallEffects, FileEffect
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -213,7 +214,7 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
-from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
+from pi.coding.files.layers import FileChange, FileLayer, FileRead, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
@@ -260,6 +261,7 @@ if TYPE_CHECKING:
     from pi.ai.wire_support.sse import SseReader
     from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
     from pi.base.http_server import serve_http
+    from pi.base.installation import install_hint
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -272,6 +274,7 @@ if TYPE_CHECKING:
     )
     from pi.base.processes.terminal import ChildTerminal
     from pi.base.processes.tree import is_running
+    from pi.base.protected_files import starts_by_scripts, starts_something
     from pi.base.server_guard import (
         GuardRefusal,
         ServerGuard,
@@ -355,9 +358,11 @@ else:
             ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
+            "pi.base.installation": ("install_hint",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.base.processes.tree": ("is_running",),
+            "pi.base.protected_files": ("starts_by_scripts", "starts_something"),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
             "pi.base.server_guard": (
                 "GuardRefusal",
@@ -473,6 +478,7 @@ __all__ = [
     "CacheWarmingAnswer",
     "CacheWarmingDecisionEvent",
     "Call",
+    "CallEffects",
     "Cancel",
     "CheckResult",
     "Child",
@@ -531,12 +537,14 @@ __all__ = [
     "FeedItem",
     "FileAccessError",
     "FileChange",
+    "FileEffect",
     "FileError",
     "FileFailed",
     "FileLayer",
     "FileLock",
     "FileLocked",
     "FilePreview",
+    "FileRead",
     "FileStamp",
     "FileWrite",
     "FileWritten",
@@ -731,6 +739,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "install_hint",
     "is_ignored",
     "is_loopback",
     "is_running",
@@ -772,6 +781,8 @@ __all__ = [
     "serve_http",
     "split_words",
     "start_detached",
+    "starts_by_scripts",
+    "starts_something",
     "sweep_working_copies",
     "syntax_language",
     "tool",

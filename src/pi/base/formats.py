@@ -176,10 +176,12 @@ def parse_json5(text: str) -> Any:
     try:
         import pyjson5  # an extra
     except ImportError as error:
+        from pi.base.installation import install_hint  # lazy: rarely needed
+
         raise BadFormat(
             "JSON",
             "JSON5 cannot be read without the json5 extra",
-            hint="Install it: pip install 'pi-harness[json5]'.",
+            hint=install_hint("json5"),
         ) from error
     try:
         return pyjson5.decode(text, maxdepth=200)

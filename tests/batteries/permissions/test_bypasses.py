@@ -9,6 +9,7 @@ import pytest
 from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
 from pi.batteries.permissions.paths import BaseFolders, rule_matches, touched
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
+from pi.coding.files.local import LocalFiles
 from pi.extension import ToolApproval, ToolTier, replace
 
 RULES = {
@@ -162,6 +163,15 @@ COMMANDS = [
     "cp x .mcp.json",
     "mv x .claude/settings.json",
     "cp x .PI/settings.json",
+    "echo x > .git/commondir",
+    "echo gitdir: /tmp/x > .git",
+    "rm -rf .git",
+    "mv x .git",
+    "tee .envrc",
+    "cp x .vscode/tasks.json",
+    "cp x .husky/pre-commit",
+    "find .git -delete",
+    "cat ~root/.ssh/../../etc/../etc/shadow > .envrc",
 ]
 
 FILES = [
@@ -175,7 +185,7 @@ FILES = [
     ("read", "sub/../secret.txt"),
     ("read", "./SECRET.txt"),
     ("read", "{cwd}/secret.txt"),
-    ("grep", "~"),
+    ("grep", "~/.ssh"),
     ("ls", "~/.ssh"),
     ("edit", "/etc/passwd"),
     ("edit", "/tmp/../etc/passwd"),
@@ -189,6 +199,27 @@ FILES = [
     ("edit", "sub/../.pi/settings.json"),
     ("write", "hooks-link/pre-commit"),
     ("write", "~/.zshrc"),
+    ("write", ".git"),
+    ("write", ".git/commondir"),
+    ("write", ".git/HEAD"),
+    ("write", ".git/info/attributes"),
+    ("write", "sub/.git"),
+    ("write", ".git/worktrees/a/gitdir"),
+    ("write", ".g\u200cit/config"),
+    ("write", ".git./config"),
+    ("write", "mcp.json"),
+    ("write", "sub/mcp.json"),
+    ("write", ".vscode/mcp.json"),
+    ("write", ".vscode/tasks.json"),
+    ("write", ".VSCode/Tasks.json"),
+    ("write", ".cursor/mcp.json"),
+    ("write", ".codex/config.toml"),
+    ("write", ".gemini/settings.json"),
+    ("write", "opencode.json"),
+    ("write", "lsp.json"),
+    ("write", ".husky/pre-commit"),
+    ("write", ".envrc"),
+    ("edit", ".pre-commit-config.yaml"),
 ]
 
 
@@ -223,7 +254,14 @@ def file(
     tool: str, path: str, places: BaseFolders, given: RuleSet, mode: Mode = "auto-edit"
 ) -> Decision:
     tier: ToolTier = "write" if tool in ("edit", "write") else "read"
-    request = ToolRequest(tool=tool, input={"path": path}, approval=ToolApproval(tier=tier))
+    files = LocalFiles(lambda: Path(places.cwd), home=places.home)
+    effect = files.effect(path, writes=tier == "write", below=tool in ("grep", "find", "ls"))
+    request = ToolRequest(
+        tool=tool,
+        input={"path": path},
+        approval=ToolApproval(tier=tier),
+        effects=files.effects(effect),
+    )
     return decide(request, given, mode, places)
 
 
@@ -255,6 +293,24 @@ def test_at_least_60_bypass_attempts_are_tested() -> None:
 
 @pytest.mark.parametrize(
     "command",
+    ["find . -path ./.git -prune -o -name a.py", "find . -not -path './.git/*'", "rg -g '!.git' x"],
+)
+def test_patterns_that_leave_git_out_are_no_changes_of_it(
+    command: str, places: BaseFolders
+) -> None:
+    assert bash(command, places, rules({"allow": ["Bash"]})).action == "allow"
+
+
+def test_scripts_of_packages_are_asked_about_in_the_mode_ask_only(places: BaseFolders) -> None:
+    allowed = rules({"allow": ["Edit(./**)"]})
+
+    assert file("write", "sub/package.json", places, allowed, "ask").action == "ask"
+    assert file("write", "sub/package.json", places, allowed, "auto-edit").action == "allow"
+    assert file("read", "sub/package.json", places, allowed, "ask").action == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
     [
         "ls -la",
         "git status",
@@ -264,6 +320,10 @@ def test_at_least_60_bypass_attempts_are_tested() -> None:
         "grep -n x sub/a.py && echo done",
         "git commit -m 'a message'",
         "LANG=C sort a.txt",
+        "tar --exclude=.git -cf a.tar sub",
+        "git --git-dir=.git log",
+        "du -sh .git",
+        "cat .git/HEAD",
     ],
 )
 def test_commands_without_a_matching_deny_rule_are_allowed(

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pi.batteries.permissions.actual_files import ActualFiles
 from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
 from pi.batteries.permissions.grants import Duration, Grant, Grants
-from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_protected, rule_matches
+from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import (
     CANCEL,
     DENY,
@@ -27,7 +28,7 @@ from pi.batteries.permissions.questions import (
 from pi.batteries.permissions.rules import (
     EFFECTS,
     MODES,
-    Effect,
+    RESTRICTING,
     Mode,
     Rule,
     RuleSet,
@@ -40,16 +41,15 @@ from pi.extension import (
     ConsentRequest,
     ExtensionAPI,
     ExtensionContext,
-    FileChange,
     FileFailed,
-    FileWrite,
-    FileWritten,
     Option,
     SessionStartEvent,
     StopRun,
+    ToolCall,
     ToolCallEvent,
-    ToolFailed,
+    ToolResultEvent,
     Where,
+    replace,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -68,7 +68,6 @@ MEANINGS: dict[Mode, str] = {
     "read-only": "read-only (edits and commands are refused)",
 }
 KEEP = "It holds until pi ends. To keep it, set permissions.mode with /settings."
-RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 SWITCHED = "permissions.switched"
 """An override of this run: ``permissions.mode`` was switched, and wins over the flag."""
 STOPPED = (
@@ -95,7 +94,9 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("session_start", guard.start)
     # Last, because other handlers may change the arguments.
     pi.on("tool_call", guard.call, at="last")
-    pi.wrap_files(guard.write, at="first")
+    pi.on("tool_result", guard.ended)
+    actual = ActualFiles(guard)
+    pi.wrap_files(actual.write, guard=actual, at="first")
     pi.register_command("permissions", guard.command, description="show or switch permissions")
 
 
@@ -107,8 +108,10 @@ class Guard:
         self._file_rules: tuple[Rule, ...] | None = None
         self._problems: tuple[str, ...] = ()
         self._grants = Grants(pi)
-        self._consented: set[str] = set()
-        """Ids of calls that the user has allowed; their writes do not ask again."""
+        self.running: dict[str, ToolRequest] = {}
+        """The calls that were allowed and have not ended, by id."""
+        self._agreed: set[tuple[str, str]] = set()
+        """Calls and files that they did not name, and that the user has allowed."""
         self._agent_dir = ""
         self._dialog = asyncio.Lock()
         """Held during a dialog, so that an answer can cover the calls that wait."""
@@ -201,6 +204,10 @@ class Guard:
         everything = (*own, *(self._file_rules or ()), *self._grants.rules())
         return RuleSet(rules=everything, problems=(*problems, *self._problems))
 
+    def folders(self, session_cwd: str) -> BaseFolders:
+        """The folders of patterns, for a session whose working directory may differ."""
+        return replace(self._places(self._pi.context), session_cwd=session_cwd)
+
     def _places(self, ctx: ExtensionContext) -> BaseFolders:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
@@ -217,17 +224,34 @@ class Guard:
             return None
         if self._file_rules is None:
             await self._load(ctx)
-        request = ToolRequest(tool=event.tool_name, input=event.input, approval=event.approval)
+        # Not ``event.approval``: other handlers may have changed the arguments since.
+        call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
+        request = ToolRequest(
+            tool=call.name,
+            input=call.arguments,
+            approval=ctx.approval(call),
+            effects=ctx.effects(call),
+        )
+        refusal = await self._refusal(call.id, request, ctx)
+        if refusal is None:
+            self.running[call.id] = request
+        return refusal
+
+    def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
+        """Forget a call."""
+        self.running.pop(event.tool_call_id, None)
+        self._agreed = {each for each in self._agreed if each[0] != event.tool_call_id}
+
+    async def _refusal(
+        self, call_id: str, request: ToolRequest, ctx: ExtensionContext
+    ) -> Block | None:
         decision = decide(request, self.rules(), self.mode, self._places(ctx))
         if decision.action == "ask":
             async with self._dialog:
                 # The answer to the previous question may cover this call.
                 decision = decide(request, self.rules(), self.mode, self._places(ctx))
                 if decision.action == "ask":
-                    refusal = await self._ask(event.tool_call_id, request, decision, ctx)
-                    if refusal is None:
-                        self._consented.add(event.tool_call_id)
-                    return refusal
+                    return await self._ask(call_id, request, decision, ctx)
         if decision.action == "deny":
             return Block(reason=f"Refused by the user's permissions. {decision.reason}")
         return None
@@ -269,6 +293,22 @@ class Guard:
             if note := await ctx.ui.input(NOTES[answer]):
                 return answer, note
 
+    async def agree(self, call_id: str, path: str, question: str) -> bool:
+        """Ask whether a call may use a file that it did not name; once for each file of a call."""
+        ctx = self._pi.context
+        if not ctx.has_ui:
+            return False
+        async with self._dialog:
+            if (call_id, path) in self._agreed:
+                return True
+            choices = [Option(label=ONCE, key="y"), Option(label=DENY, key="n")]
+            answer = await ctx.ui.select(
+                visible(question), choices, initial=DENY, call_id=call_id or None
+            )
+        if answer == ONCE and call_id:
+            self._agreed.add((call_id, path))
+        return answer == ONCE
+
     async def _before(self, request: ToolRequest, ctx: ExtensionContext) -> str | None:
         path = request.input.get("path")
         if not isinstance(path, str) or not changes_content(request.input):
@@ -277,34 +317,6 @@ class Guard:
             return (await ctx.files.read_file(path, most=MOST_COMPARED)).decode("utf-8", "replace")
         except FileFailed:  # new or too large: the whole content is shown
             return None
-
-    # Writes ---------------------------------------------------------------------------------------
-
-    async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Check the actual path of a write: the arguments of a tool may not name the file."""
-        if self.mode == "off":
-            return await write(change)
-        ctx = self._pi.context
-        places = self._places(ctx)
-        real = str(change.path.resolve())
-        path = TouchedPath(written=str(change.path), lexical=str(change.path), real=real)
-        for rule in self.rules().of("deny", "edit", "read"):
-            if rule_matches(rule, path, places):
-                raise ToolFailed(
-                    f"{change.path} was not written: the deny rule {rule.text} applies."
-                )
-        if is_protected(path, places) and change.call_id not in self._consented:
-            await self._ask_about(change.path, ctx)
-        return await write(change)
-
-    async def _ask_about(self, path: Path, ctx: ExtensionContext) -> None:
-        if ctx.has_ui:
-            text = visible(f"Allow a change of {path}?\nIt decides what runs later.")
-            choices = [Option(label=ONCE, key="y"), Option(label=DENY, key="n")]
-            async with self._dialog:
-                if await ctx.ui.select(text, choices, initial=DENY) == ONCE:
-                    return
-        raise ToolFailed(f"{path} was not written: it decides what runs later, and needs consent.")
 
     # ``/permissions`` -----------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pi.batteries.permissions import commands
 from pi.batteries.permissions.paths import (
@@ -15,18 +15,32 @@ from pi.batteries.permissions.paths import (
     TouchedPath,
     covers_restricted,
     folders_of,
-    is_below,
+    is_inside,
     is_protected,
     named_files,
     rule_matches,
     touched,
+    touched_by,
 )
-from pi.batteries.permissions.rules import Effect, Mode, Rule, RuleSet
-from pi.extension import CommandPart, Json, Record, ToolApproval
+from pi.batteries.permissions.rules import (
+    RESTRICTING,
+    Effect,
+    Mode,
+    Rule,
+    RuleSet,
+    matches_tool,
+    parse_rule,
+)
+from pi.extension import CallEffects, CommandPart, Json, Record, ToolApproval, replace
 
 Action: TypeAlias = Literal["allow", "ask", "deny"]
-_PATH_MEMBERS = frozenset({"path", "file", "filepath", "file_path", "paths", "files", "target"})
-_FOLDER_READERS = frozenset({"grep", "find", "ls"})
+_PATH_NAME = re.compile(
+    r"(?:.*(?:path|file|dir|folder|directory)s?|(?:file|note)?name|target|source|destination|src|dst"
+    r"|dest|from|to|root|cwd|uri|notebook)"
+)
+"""Names of arguments with files, without ``_`` and ``-``, for tools that declare no effects."""
+MAX_TEXTS, MAX_TEXT = 500, 4096
+"""Maximum of arguments, and of their characters, that are compared with rules about files."""
 _URL = re.compile(r"(?i)\s*(https?|wss?|ftp)://")
 _HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 
@@ -37,6 +51,7 @@ class ToolRequest(Record):
     tool: str
     input: Json
     approval: ToolApproval = ToolApproval()
+    effects: CallEffects = CallEffects(is_declared=False)
 
     @property
     def command(self) -> str | None:
@@ -47,7 +62,8 @@ class ToolRequest(Record):
     @property
     def urls(self) -> tuple[str, ...]:
         """All addresses in the arguments."""
-        return tuple(text for text in _texts(self.input) if _URL.match(text))
+        texts = (*self.effects.urls, *_texts(self.input))
+        return tuple(dict.fromkeys(text for text in texts if _URL.match(text)))
 
 
 class Decision(Record):
@@ -67,25 +83,54 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(member)
 
 
-def paths_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
-    """The files in the arguments of a file tool; the project for searches without a path."""
-    found: list[str] = []
+def files_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
+    """The files of a call: those that its tool declares, else those that its arguments name."""
+    declared = tuple(map(touched_by, request.effects.files))
+    if request.effects.is_declared:
+        return declared
+    writes = request.approval.tier != "read"
+    named = (replace(path, writes=writes) for path in _named_paths(request.input, places))
+    return (*declared, *named)
 
-    def collect(value: Any, name: str) -> None:
+
+def _named_paths(arguments: Any, places: BaseFolders) -> Iterable[TouchedPath]:
+    """The files in arguments whose names stand for files."""
+
+    def collect(value: Any, name: str) -> Iterable[str]:
         if isinstance(value, dict):
             for key, member in value.items():
-                collect(member, str(key).casefold())
+                yield from collect(member, str(key).casefold().replace("_", "").replace("-", ""))
         elif isinstance(value, list | tuple):
             for member in value:
-                collect(member, name)
-        elif isinstance(value, str) and name in _PATH_MEMBERS and not _URL.match(value):
-            found.append(value)
+                yield from collect(member, name)
+        elif isinstance(value, str) and _PATH_NAME.fullmatch(name) and not _URL.match(value):
+            yield value
 
-    collect(request.input, "")
-    if not found and request.tool in _FOLDER_READERS:
-        found.append(places.cwd)
+    for text in dict.fromkeys(collect(arguments, "")):
+        yield from _readings(text, places)
+
+
+def mentioned(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...] | None:
+    """The files that any text of the arguments may name; ``None`` if there are too many texts.
+
+    Only for tools that declare no effects, such as those of MCP servers.
+    """
+    if request.effects.is_declared:
+        return ()
+    texts = [*dict.fromkeys(_texts(request.input))]
+    if len(texts) > MAX_TEXTS:
+        return None
+    short = (text for text in texts if len(text) <= MAX_TEXT and "\n" not in text)
+    return tuple(path for text in short for path in _readings(text, places))
+
+
+def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
+    """The files that a text may stand for: as it is, and with ``%2e`` and the like decoded."""
+    if "\0" in text:
+        return
     # Users mention files with ``@``; the tools remove it.
-    return tuple(touched(text.removeprefix("@"), places.cwd, places) for text in found)
+    for plain in dict.fromkeys((text.removeprefix("@"), unquote(text), text.partition(":")[0])):
+        yield touched(plain, places.session_cwd or places.cwd, places)
 
 
 def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
@@ -111,9 +156,9 @@ class _Tool:
         self._request = request
         self._rules = rules
         self._mode = mode
-        self._places = places
-        self._paths = paths_of(request, places)
-        self._writes = request.approval.tier != "read"
+        self._places = replace(places, session_cwd=request.effects.cwd)
+        self._files = files_of(request, self._places)
+        self._written = tuple(path for path in self._files if path.writes)
 
     def decide(self) -> Decision:
         request, tier = self._request, self._request.approval.tier
@@ -131,13 +176,17 @@ class _Tool:
 
     def _must_ask(self) -> str:
         """Why the user must be asked even if a rule allows the call; empty if not."""
-        protected = [p for p in self._paths if self._writes and is_protected(p, self._places)]
-        if protected:
-            return f"{protected[0].written} decides what runs later. It is always asked about."
+        scripts = self._mode == "ask"
+        for path in self._written:
+            if is_protected(path, self._places, with_scripts=scripts):
+                return f"{path.written} decides what runs later. It is always asked about."
         if self._request.approval.must_ask:
             return self._request.approval.reason or f"{self._request.tool} always asks."
-        rule = self._matching("ask") or self._restricted_inside()
-        return "" if rule is None else _rule_reason(rule)
+        rule = self._matching("ask") or self._ask_rule_below()
+        if rule is not None:
+            return _rule_reason(rule)
+        rule = self._mentioned()
+        return "" if rule is None else _rule_reason(rule, certain=False)
 
     def _matching(self, effect: Effect) -> Rule | None:
         for rule in self._rules.of(effect):
@@ -149,57 +198,79 @@ class _Tool:
         request = self._request
         match rule.subject:
             case "edit":
-                return self._writes and self._by_path(rule)
+                return self._by_path(rule, self._written)
             case "read":
                 # An edit shows the file, so restrictions of reading apply to it as well.
-                applies = not self._writes or rule.effect != "allow"
-                return applies and self._by_path(rule)
+                if rule.effect == "allow":
+                    return not self._written and self._by_path(rule, self._files)
+                return self._by_path(rule, self._files)
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
-                return fnmatchcase(request.tool.casefold(), rule.name_pattern.casefold())
+                return matches_tool(rule, request.tool)
             case _:
                 return False
 
-    def _by_path(self, rule: Rule) -> bool:
-        if not self._paths:
-            return False
-        found = (rule_matches(rule, path, self._places) for path in self._paths)
-        return all(found) if rule.effect == "allow" else any(found)
+    def _by_path(self, rule: Rule, paths: Sequence[TouchedPath]) -> bool:
+        if not paths:
+            # References that are no files, such as ``ssh://host/x``: only restricted as a whole.
+            if rule.effect == "allow" or rule.specifier or not self._request.effects.urls:
+                return False
+            return rule.subject == "read" or self._request.approval.tier != "read"
+        matches = (rule_matches(rule, path, self._places) for path in paths)
+        return all(matches) if rule.effect == "allow" else any(matches)
 
     def _by_url(self, rule: Rule) -> bool:
         hosts = [_host(url) for url in self._request.urls]
         domain = rule.specifier.removeprefix("domain:").casefold()
-        found = (not domain or fnmatchcase(host, domain) for host in hosts)
+        matches = (not domain or fnmatchcase(host, domain) for host in hosts)
         if rule.effect == "allow":
-            return all(found)
-        return any(found) or any(host.endswith(f".{domain}") for host in hosts if domain)
+            return all(matches)
+        return any(matches) or any(host.endswith(f".{domain}") for host in hosts if domain)
 
-    def _restricted_inside(self) -> Rule | None:
-        """A restricting rule about a file inside a searched folder."""
-        if self._writes or self._request.tool not in _FOLDER_READERS:
+    def _ask_rule_below(self) -> Rule | None:
+        """An ask rule about a file below a folder that is searched.
+
+        Files of deny rules need no question: the search leaves them out.
+        """
+        rules = self._rules.of("ask", "read")
+        searched = (path for path in self._files if path.below)
+        matches = (covers_restricted(path, rules, self._places) for path in searched)
+        return next((rule for rule in matches if rule is not None), None)
+
+    def _mentioned(self) -> Rule | None:
+        """A restricting rule about a file that some argument may name."""
+        rules = tuple(
+            rule
+            for effect in RESTRICTING
+            for rule in self._rules.of(effect, "read", "edit")
+            if rule.specifier
+        )
+        if not rules or self._request.effects.is_declared:
             return None
-        rules = (*self._rules.of("deny", "read"), *self._rules.of("ask", "read"))
-        found = (covers_restricted(path, rules, self._places) for path in self._paths)
-        return next((rule for rule in found if rule is not None), None)
+        paths = mentioned(self._request, self._places)
+        if paths is None:
+            return rules[0]
+        for rule in rules:
+            if any(rule_matches(rule, path, self._places) for path in paths):
+                return rule
+        return None
 
     def _is_inside(self) -> bool:
-        cwd = touched(".", self._places.cwd, self._places)
-        return bool(self._paths) and all(
-            is_below(path.lexical, cwd.lexical) and is_below(path.real, cwd.real)
-            for path in self._paths
-        )
+        return bool(self._written) and all(is_inside(path, self._places) for path in self._written)
 
     def _grants(self) -> tuple[str, ...]:
         request = self._request
         if request.urls:
             hosts = dict.fromkeys(_host(url) for url in request.urls)
             return tuple(f"WebFetch(domain:{host})" for host in hosts if host)
-        if request.approval.tier == "write" and self._paths:
+        if request.approval.tier == "write" and self._written:
             if self._is_inside():
                 return ("Edit(./**)",)
-            return tuple(f"Edit(/{path.real})" for path in self._paths)
-        return (request.tool,)
+            return tuple(f"Edit(/{path.real})" for path in self._written)
+        # Of a file tool, the name of the tool would be a rule about all files.
+        is_file_tool = parse_rule(request.tool, "allow").subject != "tool"
+        return () if is_file_tool else (request.tool,)
 
 
 class _Command:
@@ -246,11 +317,7 @@ class _Command:
         return None
 
     def _command_rules(self, effect: Effect) -> tuple[Rule, ...]:
-        of_tool = (
-            rule
-            for rule in self._rules.of(effect, "tool")
-            if fnmatchcase("bash", rule.name_pattern.casefold())
-        )
+        of_tool = (rule for rule in self._rules.of(effect, "tool") if matches_tool(rule, "bash"))
         return (*self._rules.of(effect, "command"), *of_tool)
 
     def _unknown(self) -> str:
@@ -284,9 +351,7 @@ class _Command:
         if text is None or not (is_known or text.startswith("/")):
             return False
         path = touched(text, self._cwd, self._places)
-        if self._mode == "auto-edit" and is_below(
-            path.real, touched(".", self._places.cwd, self._places).real
-        ):
+        if self._mode == "auto-edit" and is_inside(path, self._places):
             return True
         return any(
             rule_matches(rule, path, self._places) for rule in self._rules.of("allow", "edit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ Mode: TypeAlias = Literal["off", "ask", "ask-all", "auto-edit", "read-only"]
 MODES: tuple[Mode, ...] = ("off", "ask", "ask-all", "auto-edit", "read-only")
 Effect: TypeAlias = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
+RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]
 
 _RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<specifier>.*)\))?\s*", re.DOTALL)
@@ -61,6 +63,11 @@ class Rule(Record):
         # ``mcp__server`` covers all tools of a server.
         is_server = name.startswith("mcp__") and name.count("__") == 1
         return f"{name}__*" if is_server else name
+
+
+def matches_tool(rule: Rule, tool: str) -> bool:
+    """Whether a rule about a tool by name matches."""
+    return fnmatchcase(tool.casefold(), rule.name_pattern.casefold())
 
 
 class RuleSet(Record):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pi.extension import (
     UNSET,
+    CallEffects,
     Custom,
     Entry,
     ExtensionAPI,
@@ -78,6 +79,7 @@ def extension(pi: ExtensionAPI) -> None:
         params=ResolveParams,
         run=resolver.run,
         execution_mode="sequential",  # after the previews of the same answer
+        effects=resolver.effects,
         approval=tier,
         format_approval_details=resolver.approval_details,
     )
@@ -139,6 +141,14 @@ class Resolver:
         pending = self._actions.peek()
         label = "no pending action" if pending is None else pending.label
         return [f"{arguments.get('action', '')}: {label}"]
+
+    def effects(self, params: ResolveParams) -> CallEffects:
+        """The files that the pending action writes; unknown if its tool does not name them."""
+        files, pending = self._pi.context.files, self._actions.peek()
+        if params.action == "discard" or pending is None:
+            return files.effects()
+        named = files.effects(*(files.effect(path, writes=True) for path in pending.files))
+        return replace(named, is_declared=bool(pending.files))
 
     # Lost actions ---------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from msgspec import field
 
 from pi.base.clock import Clock, RandomBytes, SystemClock
 from pi.base.files import FileAccessError, agent_directory, config_root, expand_home, read_if_exists
+from pi.base.installation import use_library_folder
 from pi.base.records import Record
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, nearest
@@ -161,6 +162,7 @@ class Machine(Record):
         report: Callable[[str], None] = _ignore,
     ) -> Machine:
         """Return the machine for environment variables, with the user's ``.env`` files."""
+        use_library_folder(environ)
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
         folders = (agent_dir, config_root(environ), home)

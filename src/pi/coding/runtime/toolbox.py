@@ -11,6 +11,7 @@ from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, ToolExecutionUpdate
 from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, judged_tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -93,13 +94,24 @@ class Toolbox:
 
     def approval(self, call: ToolCall) -> ToolApproval:
         """Return the effects that the tool declares for a call; the default for an unknown tool."""
-        tool = self._running(call.name)
-        if tool is None:
-            contributed = self._extensions.tools()
-            if call.name not in self._names(contributed):
-                return ToolApproval()
-            tool = self._tool(call.name, contributed)
-        return tool.approval_for(call.arguments)
+        tool = self._judged(call.name)
+        return ToolApproval() if tool is None else tool.approval_for(call.arguments)
+
+    def effects(self, call: ToolCall) -> CallEffects:
+        """Return what a call reads, writes and contacts; unknown for an unknown tool."""
+        tool = self._judged(call.name)
+        return UNKNOWN_EFFECTS if tool is None else tool.effects_for(call.arguments)
+
+    def _judged(self, name: str) -> AgentTool | None:
+        """Return the tool that a guard decides about, which may be one of a nested session."""
+        judged: AgentTool | None = judged_tool(name) or self._running(name)
+        if judged is not None:
+            return judged
+        contributed = self._extensions.tools()
+        if name not in self._names(contributed):
+            return None
+        (tool,) = self._wrap([self._tool(name, contributed)])
+        return tool
 
     async def call(
         self, name: str, arguments: Json, *, caller: str, update: Update | None = None

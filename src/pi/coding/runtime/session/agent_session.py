@@ -90,7 +90,6 @@ class AgentSession:
         self._timers = timers
         self._open_nested = open_nested
         self._services: Services | None = None
-        self._closed = False
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     # Parts that are created on first use ----------------------------------------------------------
@@ -177,6 +176,7 @@ class AgentSession:
 
     async def open_nested(self, spec: SubSession) -> AgentSession:
         """Open a nested session, guarded like this one; the caller closes it."""
+        self._core.require_open()
         return await self._open_nested(spec)
 
     def since_session_ms(self) -> int:
@@ -213,7 +213,7 @@ class AgentSession:
         """Return an iterator over all events from now on, until the session is closed."""
         feed = EventFeed(self.subscribe)
         self._feeds.add(feed)
-        if self._closed:
+        if self._core.has_ended:
             feed.end()
         return feed
 
@@ -240,9 +240,9 @@ class AgentSession:
 
     async def close(self) -> None:
         """Abort all running work, save the session and release its resources."""
-        if self._closed:
+        if self._core.has_ended:
             return
-        self._closed = True
+        self._core.has_ended = True
         await self._stop_all()
         await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
         self._core.log.close()
@@ -329,6 +329,7 @@ class AgentSession:
         idle again.
         """
         core, agent = self._core, self._core.agent
+        core.require_open()
         custom = as_custom_message(message, now_ms=core.machine.clock.now_ms())
         if core.busy:
             await (agent.steer if deliver_as == "steer" else agent.follow_up)(custom)
@@ -409,7 +410,7 @@ class AgentSession:
         return await self.exports.write(output)
 
     async def dispose(self) -> None:
-        """Close the session; the original pi's name for ``close``."""
+        """Close the session for good; the original pi's name for ``close``."""
         await self.close()
 
     async def __aenter__(self) -> Self:

@@ -137,6 +137,7 @@ class PromptRunner:
         but not sent to the model.
         """
         core = self._core
+        core.require_open()
         if source != "extension":
             await self.move_gate.passed()
         if source != "extension" and await self._handled_by_extension(text):
@@ -272,6 +273,7 @@ class PromptRunner:
         self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
     ) -> None:
         """Queue a message after input handlers, unless one of them handled it."""
+        self._core.require_open()
         self._refuse_command(text)
         if source != "extension" and await self._extensions.handle_input(text):
             return
@@ -346,8 +348,9 @@ class PromptRunner:
 
     async def prepare(self) -> None:
         """Prepare a run: prompt, tools, and the log entries about them."""
-        self._shell.flush()
         core = self._core
+        core.require_open()
+        self._shell.flush()
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
         await core.conversation.prepare()

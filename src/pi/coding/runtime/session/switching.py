@@ -167,6 +167,7 @@ class SessionSwitcher:
     async def reload(self) -> None:
         """Reload settings, resources and extensions; the conversation is kept."""
         core, bootstrap = self._core, self._bootstrap
+        core.require_open()
         core.agent.require_idle()
         with self._prompts.move_gate.closed():
             await self._stop_all()
@@ -214,12 +215,14 @@ class SessionSwitcher:
             raise PiError(NOT_SAVED)
 
     async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
+        self._core.require_open()
         question = SessionBeforeSwitchEvent(reason=reason, target_session_file=_path_text(target))
         return (await self._core.bus.query(question)).cancelled
 
     async def _ask_to_fork(
         self, id: str | None, position: Literal["before", "at"]
     ) -> SessionBeforeForkEvent:
+        self._core.require_open()
         event = await self._core.bus.query(SessionBeforeForkEvent(entry_id=id, position=position))
         if event.cancelled or not await self._forbidden("fork"):
             return event
