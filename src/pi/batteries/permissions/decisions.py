@@ -137,10 +137,11 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
     """The decision about one call."""
     if mode == "off":
         return Decision(action="allow")
+    asking_mode: Mode = "ask" if mode == "ask-all" else mode
     if request.command is not None:
-        decision = _Command(request, rules, mode, places).decide()
+        decision = _Command(request, rules, asking_mode, places).decide()
     else:
-        decision = _Tool(request, rules, mode, places).decide()
+        decision = _Tool(request, rules, asking_mode, places).decide()
     if mode == "ask-all" and decision.action != "deny":
         # No grants: an answer is about one call.
         return Decision(action="ask", reason=decision.reason or request.approval.reason)
