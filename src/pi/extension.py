@@ -41,6 +41,7 @@ from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.effects import CallEffects, FileEffect
+from pi.agent.tools.names import mcp_key, older_name, tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -746,10 +747,12 @@ __all__ = [
     "make_token",
     "make_tool",
     "make_working_copy",
+    "mcp_key",
     "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
+    "older_name",
     "one_line",
     "parse_command",
     "parse_front_matter",
@@ -786,6 +789,7 @@ __all__ = [
     "sweep_working_copies",
     "syntax_language",
     "tool",
+    "tool_matches",
     "usage_of",
     "write_edit",
 ]

@@ -16,7 +16,8 @@ from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import read_manifest
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.settings.settings import Settings, nested, value_at
+from pi.coding.settings.layers import nested, value_at
+from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.first_run import set_up
 from tests.ai.loopback import NOWHERE

@@ -209,14 +209,15 @@ async def test_the_mode_is_switched_for_the_session(tmp_path: Path) -> None:
         assert ui.seen[-1][1] == '{"approval": "read-only", "permissions": "read-only"}'
 
 
-async def test_an_unknown_mode_is_treated_as_ask(tmp_path: Path) -> None:
+async def test_an_unknown_mode_is_treated_as_read_only(tmp_path: Path) -> None:
     steps = (calls("write", path="a.txt", content="x"), says("ok"))
     async with guarded(tmp_path, *steps, mode="of") as hosted:
         await hosted.session.prompt("go")
 
         ((is_error, text),) = results(hosted)
         assert is_error
-        assert "Unknown permission mode 'of': use one of off, ask" in text
+        assert "The permission mode is read-only." in text
+        assert 'Invalid setting "permissions.mode"' in hosted.session.settings.warnings[0]
 
 
 async def test_a_tool_that_hides_its_path_still_cannot_write_protected_files(
@@ -241,14 +242,36 @@ async def test_a_tool_that_hides_its_path_still_cannot_write_protected_files(
         assert not (tmp_path / "home/project/.mcp.json").exists()
 
 
-async def test_no_confirmation_is_requested_while_permissions_are_off(tmp_path: Path) -> None:
-    steps = (calls("bash", command="echo hi"), says("ok"))
+async def test_only_deny_rules_apply_while_permissions_are_off(tmp_path: Path) -> None:
+    steps = (
+        calls("bash", command="echo hi"),
+        calls("bash", command="rm x"),
+        calls("read", path=".env"),
+        says("ok"),
+    )
     ui = Asked(DENY)
-    async with guarded(tmp_path, *steps, mode="off", deny=["Bash"], ui=ui) as hosted:
+    deny = ["Bash(rm:*)", "Read(.env)"]
+    async with guarded(tmp_path, *steps, mode="off", deny=deny, ask=["Bash"], ui=ui) as hosted:
         await hosted.session.prompt("go")
 
-        assert results(hosted) == [(False, "hi")]
+        assert [is_error for is_error, _ in results(hosted)] == [False, True, True]
+        assert "The deny rule Bash(rm:*)" in results(hosted)[1][1]
         assert ui.questions == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused"),
+    [("Bash(rm", [True, False]), ("(x", [True, True]), ("WebFetch(x)", [False, False])],
+)
+async def test_a_deny_rule_that_cannot_be_read_refuses_every_call_of_its_tool(
+    tmp_path: Path, rule: str, refused: list[bool]
+) -> None:
+    put(tmp_path / "home/project/a.txt", "text")
+    steps = (calls("bash", command="echo hi"), calls("read", path="a.txt"), says("ok"))
+    async with guarded(tmp_path, *steps, mode="off", deny=[rule]) as hosted:
+        await hosted.session.prompt("go")
+
+        assert [is_error for is_error, _ in results(hosted)] == refused
 
 
 @pytest.mark.parametrize("rule", ["Bash(", "WebFetch(x)"])
@@ -257,8 +280,8 @@ async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str)
     async with guarded(tmp_path, says("ok"), ui=ui, deny=[rule]) as hosted:
         await hosted.session.prompt("/permissions")
 
-        assert any("A permission rule was not used" in seen[1] for seen in ui.seen)
-        assert "not used: your settings" in ui.seen[-1][1]
+        assert any("A permission rule is invalid" in seen[1] for seen in ui.seen)
+        assert "invalid: your settings" in ui.seen[-1][1]
 
 
 async def test_the_confirmation_of_an_edit_shows_the_lines_of_the_file(tmp_path: Path) -> None:

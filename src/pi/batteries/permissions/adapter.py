@@ -61,15 +61,13 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 KIND = "permission rules"
 FLAG = "permission-mode"
 MEANINGS: dict[Mode, str] = {
-    "off": "off (nothing asks)",
+    "off": "off (nothing asks; deny rules count)",
     "ask": "ask (edits and commands ask)",
     "ask-all": "ask-all (every call asks, reads too)",
     "auto-edit": "auto-edit (commands ask, edits inside the project run)",
     "read-only": "read-only (edits and commands are refused)",
 }
 KEEP = "It holds until pi ends. To keep it, set permissions.mode with /settings."
-SWITCHED = "permissions.switched"
-"""An override of this run: ``permissions.mode`` was switched, and wins over the flag."""
 STOPPED = (
     "The user denied this call and stopped, to say what to do instead. Wait for the user's message."
 )
@@ -120,14 +118,15 @@ class Guard:
 
     @property
     def mode(self) -> Mode:
-        """The current mode; ``ask`` for an unknown one, so that a typo does not switch it off."""
-        return next((mode for mode in MODES if mode == self._written_mode), "ask")
+        """The current mode; ``read-only`` for an unknown one: a typo must not switch it off."""
+        return next((mode for mode in MODES if mode == self._written_mode), "read-only")
 
     @property
     def _written_mode(self) -> object:
-        setting = self._pi.settings.get("permissions.mode")
-        is_switched = self._pi.settings.get(SWITCHED, with_project=False) is True
-        return setting if is_switched else self._pi.get_flag(FLAG) or setting
+        settings = self._pi.settings
+        if settings.get_session("permissions.mode") is None and (flag := self._pi.get_flag(FLAG)):
+            return flag
+        return settings.get("permissions.mode")
 
     @property
     def _mode_problem(self) -> str:
@@ -145,12 +144,11 @@ class Guard:
             yield where.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, unless the mode is ``off``."""
+        """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
         self._show_mode(ctx)
-        if self.mode != "off":
-            await self._load(ctx)
+        await self._load(ctx)
 
     def _complain(self, text: str, ctx: ExtensionContext) -> None:
         self._pi.log.error("%s", text)
@@ -177,15 +175,15 @@ class Guard:
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
         self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
-            self._complain(f"A permission rule was not used. {problem}", ctx)
+            self._complain(f"A permission rule is invalid. {problem}", ctx)
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
     ) -> tuple[Rule, ...]:
         """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
-        if not allowing:
-            return rules
+        if not allowing or self.mode == "off":
+            return rules  # allow rules have no effect while nothing asks
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )
@@ -195,11 +193,17 @@ class Guard:
 
     def _own(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
         get = self._pi.settings.get
-        lists = {effect: list(get(f"permissions.{effect}")) for effect in EFFECTS}
+        lists = {
+            effect: list(get(f"permissions.{effect}", with_project=False)) for effect in EFFECTS
+        }
         return parse_rules(lists, "your settings")
 
     def rules(self) -> RuleSet:
-        """All rules that apply now."""
+        """All rules that apply now; in the mode ``off`` only deny rules do."""
+        rules = self._all_rules()
+        return replace(rules, rules=rules.of("deny")) if self.mode == "off" else rules
+
+    def _all_rules(self) -> RuleSet:
         own, problems = self._own()
         everything = (*own, *(self._file_rules or ()), *self._grants.rules())
         return RuleSet(rules=everything, problems=(*problems, *self._problems))
@@ -220,8 +224,6 @@ class Guard:
 
     async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
         """Allow a call, ask the user, or refuse it with a ``Block``."""
-        if self.mode == "off":
-            return None
         if self._file_rules is None:
             await self._load(ctx)
         # Not ``event.approval``: other handlers may have changed the arguments since.
@@ -343,12 +345,10 @@ class Guard:
                 ctx.write(f"Unknown mode {word}. Use one of {choices}, or revoke, or forget.\n")
 
     async def _switch(self, mode: Mode, ctx: CommandContext) -> None:
-        # Overrides of the settings hold for nested sessions, too, and survive /reload and /new.
+        # Holds for nested sessions, too, survives /reload and /new, and wins over the flag.
         self._pi.settings.set("permissions.mode", mode, place="session")
-        self._pi.settings.set(SWITCHED, value=True, place="session")
         self._show_mode(ctx)
-        if mode != "off":
-            await self._load(ctx)
+        await self._load(ctx)
 
     async def _show_rules(self, ctx: CommandContext) -> None:
         if self._file_rules is None:
@@ -384,14 +384,14 @@ class Guard:
         yield f"Permission mode: {MEANINGS[self.mode]}"
         if self._mode_problem:
             yield f"  {self._mode_problem}"
-        rules = self.rules()
+        rules = self._all_rules()
         for effect in EFFECTS:
             for rule in rules.of(effect):
                 yield f"  {effect}: {rule.text} ({rule.source})"
         if not rules.rules:
             yield "  no rules"
         for problem in rules.problems:
-            yield f"  not used: {problem}"
+            yield f"  invalid: {problem}"
         if self._grants.all:
             yield "/permissions revoke RULE removes a grant, /permissions forget removes all."
         if not self._pi.context.is_project_trusted():

@@ -134,14 +134,14 @@ def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
 
 
 def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
-    """The decision about one call."""
+    """The decision about one call; in the mode ``off`` only deny rules count."""
     if mode == "off":
-        return Decision(action="allow")
+        rules = replace(rules, rules=rules.of("deny"))
+        if not rules.rules:
+            return Decision(action="allow")
     asking_mode: Mode = "ask" if mode == "ask-all" else mode
-    if request.command is not None:
-        decision = _Command(request, rules, asking_mode, places).decide()
-    else:
-        decision = _Tool(request, rules, asking_mode, places).decide()
+    call = (_Tool if request.command is None else _Command)(request, rules, asking_mode, places)
+    decision = call.denied() if mode == "off" else call.decide()
     if mode == "ask-all" and decision.action != "deny":
         # No grants: an answer is about one call.
         return Decision(action="ask", reason=decision.reason or request.approval.reason)
@@ -164,8 +164,8 @@ class _Tool:
     def decide(self) -> Decision:
         request, tier = self._request, self._request.approval.tier
         is_allowed = tier == "read" or self._matching("allow") is not None
-        if (rule := self._matching("deny")) is not None:
-            return Decision(action="deny", reason=_rule_reason(rule))
+        if (denied := self.denied()).action == "deny":
+            return denied
         if self._mode == "read-only" and not is_allowed:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
@@ -174,6 +174,16 @@ class _Tool:
         if is_allowed or edits:
             return Decision(action="allow")
         return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide."""
+        rule = self._matching("deny")
+        if rule is not None:
+            return Decision(action="deny", reason=_rule_reason(rule))
+        rule = self._mentioned() if self._mode == "off" else None
+        if rule is not None:
+            return Decision(action="ask", reason=_rule_reason(rule, certain=False))
+        return Decision(action="allow")
 
     def _must_ask(self) -> str:
         """Why the user must be asked even if a rule allows the call; empty if not."""
@@ -285,6 +295,18 @@ class _Command:
         self._mode = mode
         self._places = places
         self._line = commands.parsed(request.command or "")
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide; a call that may be meant asks."""
+        rules = self._command_rules("deny")
+        denied = commands.restricting(self._line, rules)
+        by_files = self._by_files("deny")
+        if denied.rule is not None and denied.certain:
+            return Decision(action="deny", reason=_rule_reason(denied.rule))
+        if by_files is not None and by_files.action == "deny":
+            return by_files
+        doubt = self._doubt(denied) if rules else None
+        return doubt or by_files or Decision(action="allow")
 
     def decide(self) -> Decision:
         denied = commands.restricting(self._line, self._command_rules("deny"))

@@ -40,6 +40,7 @@ from pi.extension import (
     ToolResultMessage,
     UserMessage,
     replace,
+    tool_matches,
 )
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -258,7 +259,7 @@ class RestoreRules(Record):
         """Whether arguments of a tool are restored."""
         if not any(fnmatchcase(name, pattern) for pattern in NOT_RESTORED):
             return True
-        return any(fnmatchcase(name, pattern) for pattern in self.into)
+        return any(tool_matches(pattern, name) for pattern in self.into)
 
     def text(self, text: str) -> bool:
         """Whether a text is restored: a URL is not, because its server would receive the value."""

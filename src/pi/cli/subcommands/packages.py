@@ -46,7 +46,8 @@ from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 

@@ -34,6 +34,7 @@ from pi.coding.runtime.workspace import (
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, opened_in_thread
+from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import RECOMMENDED, Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
@@ -56,6 +57,12 @@ class Bootstrap:
         self._cwd = cwd
         self.machine = machine
         self.options = options
+        if overrides.settings is not None:
+            # A session must not change the settings of another one: the first nested session once
+            # switched the recommended batteries of its parent off.
+            is_nested = overrides.parent is not None
+            derived = overrides.settings.derived(nested=is_nested)
+            overrides = replace(overrides, settings=derived)
         self.overrides = overrides
         self.bus = overrides.bus or EventBus()
         self.contributions = ExtensionContributions()
@@ -181,6 +188,16 @@ class Bootstrap:
             recommended=self.hosting.sources.recommended,
             gates=lambda settings: self.hosting.gates(cwd, self.machine, settings),
         )
+
+    def check_project_settings(self, cwd: Path, trust: Trust) -> None:
+        """Raise ``BadSettings`` if the settings of a trusted project cannot be read.
+
+        Call it before the extensions of a session are unloaded, which would leave the session
+        without its guards. ``decide_trust`` has read the user's files.
+        """
+        is_used = trust.trusted and self.overrides.settings is None
+        if is_used and self.options.unreadable_settings == "refuse":
+            Settings(SettingsFile(cwd / ".pi" / "settings.json", clock=self.machine.clock)).load()
 
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
         """Return the workspace for the next session: ``now`` if directory and trust are the same.

@@ -198,7 +198,9 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
 def stored_trust(machine: Machine, cwd: Path) -> Trust:
     """Return the stored trust decision for a project, without asking the user."""
     decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
-    own = Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
+    # A file that cannot be read trusts nothing; the caller reports it when it reads settings.
+    settings = Settings.of(machine.agent_dir, cwd, clock=machine.clock, unreadable="strictest")
+    own = settings.values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)
     trusted = always if known is None else known
     return Trust(
@@ -207,6 +209,6 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
 
 
 def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
-    """Return the settings of the user and of a trusted project."""
+    """Return the settings of the user and of a trusted project. Raises ``BadSettings``."""
     trust = trust or stored_trust(machine, cwd)
     return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)

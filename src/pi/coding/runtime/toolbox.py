@@ -12,6 +12,7 @@ from pi.agent.events import AgentEvent, ToolExecutionUpdate
 from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, judged_tool
+from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -154,8 +155,10 @@ class Toolbox:
         if filter.only is not None:
             # Resolvers are added: without one a previewed change could not be applied.
             allowed = (*filter.only, *_resolvers(contributed))
-            names = dict.fromkeys(name for name in allowed if name in names)
-        return tuple(name for name in names if name not in filter.without)
+            names = dict.fromkeys(
+                name for written in allowed for name in names if tool_matches(written, name)
+            )
+        return tuple(n for n in names if not any(tool_matches(w, n) for w in filter.without))
 
     def _built_in_names(self) -> Iterable[str]:
         filter, tools = self._filter, self._workspace.tools
@@ -251,7 +254,7 @@ def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
     if not filter.any:
         return ()
     names = next(names for names in (filter.only, filter.built_ins, usual) if names is not None)
-    return tuple(name for name in names if name not in filter.without)
+    return tuple(n for n in names if not any(tool_matches(w, n) for w in filter.without))
 
 
 MAX_DEPTH = 8

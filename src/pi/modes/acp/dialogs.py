@@ -278,6 +278,7 @@ class SessionMode(Record):
 MODES = (
     SessionMode(id="off", name="Autonomous", description="tool calls need no consent"),
     SessionMode(id="ask", name="Ask", description="ask before changes and commands"),
+    SessionMode(id="ask-all", name="Ask all", description="ask before every call"),
     SessionMode(id="auto-edit", name="Edit", description="edit files, ask before commands"),
     SessionMode(id="read-only", name="Read only", description="read files, change nothing"),
     SessionMode(id=PLAN, name="Plan", description="read and propose a plan for approval"),

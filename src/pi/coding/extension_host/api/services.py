@@ -24,7 +24,8 @@ from pi.coding.models.registry import ResolvedModel, Resolver
 from pi.coding.port.queries import ChooseNext
 from pi.coding.port.results import ModelNotes
 from pi.coding.session.views import ModelCall, model_call_entry
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
+from pi.coding.settings.reading import ignored
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
@@ -218,8 +219,13 @@ class ExtensionSettings:
             return default
         try:
             return msgspec.convert(raw, kind)
-        except msgspec.ValidationError:
+        except msgspec.ValidationError as error:
+            settings.warn(ignored(key, error, kind, raw))
             return default
+
+    def get_session(self, key: str) -> Any:
+        """The value that was set for this session only, as JSON, or ``None``."""
+        return self._link.workspace.settings.override_at(key.split("."))
 
     def get_project(self, key: str) -> Any:
         """The value in the settings file of the trusted project, as JSON, or ``None``.

@@ -27,7 +27,7 @@ from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record, replace
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import is_file
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 
 if TYPE_CHECKING:
     from pi.coding.port.ui import Mode

@@ -29,7 +29,8 @@ from pi.coding.resources.sources import Place, entries_of, is_file, is_folder, r
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
-from pi.coding.settings.settings import Settings, nested
+from pi.coding.settings.layers import nested
+from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:
     from pi.coding.bus import Rank

@@ -26,7 +26,7 @@ from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import REDACTED, Redactor
 from pi.coding.models.registry import full_name
 from pi.coding.port.extensions import ExtensionInfo, NameConflict
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 from pi.coding.trust import TrustStore
 from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
