@@ -91,6 +91,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.foreign_text import hides_text, neutralise
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -328,6 +329,7 @@ if TYPE_CHECKING:
         CommandWord,
         Redirection,
     )
+    from pi.coding.shell.command_line.reading import change_reason
     from pi.coding.shell.command_line.resolve import parse_command
     from pi.coding.tools.diff import Diff
     from pi.coding.tools.edit import EditedFile, Replacement, compute_edit, write_edit
@@ -426,6 +428,7 @@ else:
                 "CommandWord",
                 "Redirection",
             ),
+            "pi.coding.shell.command_line.reading": ("change_reason",),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
             "pi.coding.tools.diff": ("Diff",),
             "pi.coding.tools.edit": (
@@ -730,6 +733,7 @@ __all__ = [
     "agent_events",
     "bearer",
     "can_parse_syntax",
+    "change_reason",
     "chat_completions_server",
     "claude_call",
     "claude_names",
@@ -740,6 +744,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "hides_text",
     "install_hint",
     "is_ignored",
     "is_loopback",
@@ -751,6 +756,7 @@ __all__ = [
     "message_tokens",
     "messages_for",
     "messages_server",
+    "neutralise",
     "next_role",
     "older_name",
     "one_line",

@@ -174,18 +174,21 @@ def test_ask_all_asks_before_reads_and_offers_no_grant(journey: Journey) -> None
 
 
 def test_grants_are_listed_and_revoked(asking: Journey) -> None:
-    asking.model.calls("bash", command="git log --oneline")
+    asking.model.calls("bash", command="python3 -m unittest -h")
     with asking.terminal() as user:
         user.shows("one")
         user.submits("go")
-        user.shows("3. Allow for this session", "Bash(git log:*)")
+        user.shows("3. Allow for this session", "Bash(python3 -m unittest:*)")
         user.types("3")
         user.sees("All is well.")
         user.submits("/permissions")
-        user.shows("allow: Bash(git log:*) (granted for this session)", "Which grants are revoked?")
+        user.shows(
+            "allow: Bash(python3 -m unittest:*) (granted for this session)",
+            "Which grants are revoked?",
+        )
         user.types(" " + ENTER)
-        user.shows("Revoked: Bash(git log:*) (this session)")
-        asking.model.calls("bash", command="git log -1")
+        user.shows("Revoked: Bash(python3 -m unittest:*) (this session)")
+        asking.model.calls("bash", command="python3 -m unittest -h -v")
         user.submits("again")
         user.shows("Allow bash?")
         user.types("n")

@@ -89,11 +89,11 @@ async def test_without_a_user_a_call_that_needs_confirmation_is_denied_with_a_re
 async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembered(
     tmp_path: Path,
 ) -> None:
-    command = "echo " + "x" * 3000
+    command = "export A=" + "x" * 3000
     steps = (
         calls("bash", command=command),
         calls("bash", command=command),
-        calls("bash", command="echo other"),
+        calls("bash", command="export B=other"),
         calls("bash", command="eval echo a"),
         says("ok"),
     )
@@ -112,13 +112,13 @@ async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembere
 
 
 async def test_a_grant_for_the_project_is_stored_outside_of_it(tmp_path: Path) -> None:
-    steps = (calls("bash", command="git status"), says("ok"))
+    steps = (calls("bash", command="git init -q"), says("ok"))
     async with guarded(tmp_path, *steps, ui=Asked(PROJECT)) as hosted:
         await hosted.session.prompt("go")
     stored = tmp_path / "home/.pi/agent/extension-data"
     (file,) = stored.rglob("global.json")
     project = str((tmp_path / "home/project").resolve())
-    assert json.loads(file.read_text()) == {project: ["Bash(git status:*)"]}
+    assert json.loads(file.read_text()) == {project: ["Bash(git init:*)"]}
 
     again = Asked(DENY)
     async with guarded(tmp_path, *steps, ui=again) as hosted:
@@ -146,11 +146,11 @@ async def test_the_dialog_of_a_write_shows_the_change(tmp_path: Path) -> None:
 
 async def test_control_characters_of_a_command_are_shown(tmp_path: Path) -> None:
     ui = Asked(DENY)
-    steps = (calls("bash", command="echo \x1b[2K\u202e hidden"), says("ok"))
+    steps = (calls("bash", command="export A=\x1b[2K\u202e; echo hidden"), says("ok"))
     async with guarded(tmp_path, *steps, ui=ui) as hosted:
         await hosted.session.prompt("go")
 
-        assert "echo \\x1b[2K\\u202e hidden" in ui.questions[0]
+        assert "export A=\\x1b[2K\\u202e; echo hidden" in ui.questions[0]
         assert results(hosted) == [(True, "The user denied this call.")]
 
 
@@ -167,23 +167,27 @@ async def test_a_project_can_only_add_ask_and_deny_rules(tmp_path: Path) -> None
     steps = (
         calls("bash", command="ls"),
         calls("bash", command="pwd"),
-        calls("bash", command="id"),
+        calls("bash", command="umask 022"),
         says("ok"),
     )
     put(tmp_path / "home/.pi/agent/settings.json", json.dumps({"permissions": {"mode": "ask"}}))
     async with extension_session(tmp_path, extension, steps=steps, approve=True) as hosted:
         await hosted.session.prompt("go")
 
-        ls, pwd, id = (text for _, text in results(hosted))
+        ls, pwd, umask = (text for _, text in results(hosted))
         assert "The deny rule Bash(ls:*)" in ls
         assert "The deny rule Bash(pwd) (project settings)" in pwd
-        assert "no user can answer" in id
+        assert "no user can answer" in umask
 
 
 async def test_allow_rules_of_claude_code_count_after_consent(tmp_path: Path) -> None:
     file = tmp_path / "home/.claude/settings.json"
-    put(file, json.dumps({"permissions": {"allow": ["Bash(id)"], "deny": ["Bash(ls)"]}}))
-    steps = (calls("bash", command="id"), calls("bash", command="ls"), says("ok"))
+    put(file, json.dumps({"permissions": {"allow": ["Bash(umask 022)"], "deny": ["Bash(ls)"]}}))
+    steps = (
+        calls("bash", command="umask 022"),
+        calls("bash", command="ls"),
+        says("ok"),
+    )
 
     async with guarded(tmp_path, *steps) as hosted:
         await hosted.session.prompt("go")
@@ -272,6 +276,22 @@ async def test_a_deny_rule_that_cannot_be_read_refuses_every_call_of_its_tool(
         await hosted.session.prompt("go")
 
         assert [is_error for is_error, _ in results(hosted)] == refused
+
+
+@pytest.mark.parametrize("text", ['{"permissions": {"deny": ["Read"', '{"permissions": "on"}'])
+async def test_rules_of_claude_code_that_cannot_be_read_ask_about_every_call(
+    tmp_path: Path, text: str
+) -> None:
+    put(tmp_path / "home/project/.claude/settings.json", text)
+    put(tmp_path / "home/project/a.txt", "text")
+    steps = (calls("read", path="a.txt"), says("ok"))
+    ui = Asked(DENY)
+    async with guarded(tmp_path, *steps, mode="auto-edit", ui=ui) as hosted:
+        await hosted.session.prompt("go")
+
+        ((is_error, _),) = results(hosted)
+        assert is_error
+        assert len(ui.questions) == 1
 
 
 @pytest.mark.parametrize("rule", ["Bash(", "WebFetch(x)"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pi.batteries.permissions.actual_files import ActualFiles
-from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
-from pi.batteries.permissions.grants import Duration, Grant, Grants
+from pi.batteries.permissions.decisions import decide
+from pi.batteries.permissions.granted import Duration, Grant, Grants
 from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import (
     CANCEL,
@@ -25,6 +26,7 @@ from pi.batteries.permissions.questions import (
     question,
     visible,
 )
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import (
     EFFECTS,
     MODES,
@@ -166,6 +168,7 @@ class Guard:
             lists, source = item.value.permissions, str(item.path)
             effects = RESTRICTING if item.scope == "project" else EFFECTS
             found, invalid = parse_rules(lists, source, effects=effects)
+            problems += [item.value.problem] if item.value.problem else []
             if item.scope != "project":
                 found = await self._accepted(found, source, ctx)
             rules += found
@@ -182,8 +185,10 @@ class Guard:
     ) -> tuple[Rule, ...]:
         """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
-        if not allowing or self.mode == "off":
-            return rules  # allow rules have no effect while nothing asks
+        if not allowing:
+            return rules
+        if self.mode == "off":  # not asked now: allow rules have no effect while nothing asks
+            return tuple(rule for rule in rules if rule.effect != "allow")
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )
@@ -216,8 +221,14 @@ class Guard:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        confinement = self._pi.service("sandbox")
         return BaseFolders(
-            cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
+            cwd=str(ctx.cwd),
+            home=home,
+            agent_dir=self._agent_dir,
+            keeps_folder=keeps_folder,
+            is_confined=confinement is not None and confinement.is_confining,
+            program_folders=tuple(ctx.environ.get("PATH", "").split(os.pathsep)),
         )
 
     # Calls ----------------------------------------------------------------------------------------
