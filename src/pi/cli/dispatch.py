@@ -41,7 +41,8 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a command line and return its exit code. Imports only what the command needs."""
     if words[:1] == ["acp"] and not {"-h", "--help"}.intersection(words):
         words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
-    if words and (command := find_command(words[0])) is not None:
+    command = find_command(words[0]) if words else None
+    if command is not None and command.takes(words[1:]):
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
     if words and arguments.messages == tuple(words) and _is_mistyped_command(words, environ):
