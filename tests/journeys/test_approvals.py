@@ -73,11 +73,11 @@ def test_tab_allows_a_call_with_a_note_for_the_model(asking: Journey) -> None:
         prompt_for_touch(asking, user)
         asking.model.says("Noted.")
         user.types(TAB)
-        user.shows("tell the model")
+        user.shows("note for the model")
         user.types(ESCAPE)  # back to the question
         user.shows("Allow bash?")
         user.types(TAB)
-        user.shows("tell the model")
+        user.shows("note for the model")
         user.submits("only this once")
         user.sees("Noted.")
     assert is_made(asking)

@@ -75,8 +75,8 @@ STOPPED = (
 )
 DURATION_OF: dict[str, Duration] = {SESSION: "this session", PROJECT: "this project"}
 NOTES = {
-    ONCE_WITH_NOTE: "Allow, and tell the model",
-    DENY_WITH_REASON: "Deny, and tell the model why",
+    ONCE_WITH_NOTE: "Allow once, with a note for the model",
+    DENY_WITH_REASON: "Deny, with a reason for the model",
 }
 CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "read-only", "off")
 """The modes through which the key cycles. ``ask-all`` is for evaluations."""

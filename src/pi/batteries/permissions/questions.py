@@ -58,7 +58,7 @@ def question(request: ToolRequest, decision: Decision, before: str | None) -> st
 
 
 def _name(tool: str) -> str:
-    """The name of a tool; that of a tool of an MCP server says so."""
+    """The name of a tool; for a tool of an MCP server also that of the server."""
     prefix, _, name = tool.partition("__")
     server, _, of_server = name.partition("__")
     if prefix != "mcp" or not of_server:
