@@ -94,7 +94,9 @@ async def _run(
         session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         mode=_EXTENSION_MODES.get(mode, "print"),
-        last_resort=partial(_embedded_model, host) if mode == "print" and needs_session else None,
+        last_resort=partial(_embedded_model, host)
+        if mode == "print" and needs_session and _is_on_terminal()
+        else None,
         reports_skipped=needs_session,
         on_stall=_name_stalled,
     )
@@ -162,6 +164,11 @@ def _check_prompts(prompts: Sequence[PromptInput]) -> None:
     """Raise ``UsageError`` without a prompt: an empty success would hide a mistake in a script."""
     if not prompts:
         raise UsageError('No prompt given. Use `pi -p "hello"`, or pipe text into pi.')
+
+
+def _is_on_terminal() -> bool:
+    """Whether a user is at the terminal: a script whose key is missing needs an error instead."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 async def _embedded_model(host: Machine) -> Model | None:
