@@ -11,7 +11,8 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
-from pi.cli.arguments import OPENS_STORED, Arguments
+from pi.cli.arguments import OPENS_STORED, Arguments, UsageError
+from pi.cli.loaded_options import ExtensionNotLoaded, start_session
 from pi.cli.process import redact_crash
 from pi.cli.session_setup import (
     AttachedFiles,
@@ -33,7 +34,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.settings import Settings
 from pi.modes.headless import PromptInput
-from pi.modes.interactive.startup import OpenContext, OpenedSession
+from pi.modes.interactive.startup import OpenContext, OpenedSession, StartRefused
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.phases import phase
 
@@ -99,6 +100,7 @@ class CommandLineSession(OpenedSession):
             messages=tuple((prompt.text, prompt.images) for prompt in prompts),
             command="resume" if choice.must_pick else "",
         )
+        self._report = host.report
         self._session = built.session
         self._choice = choice
         self._arguments = arguments
@@ -123,7 +125,10 @@ class CommandLineSession(OpenedSession):
 
     async def begin(self) -> None:
         """Emit the start event of the session."""
-        await self._session.start()
+        try:
+            await start_session(self._arguments, self._session, self._report)
+        except (ExtensionNotLoaded, UsageError) as error:
+            raise StartRefused(error.message, hint=error.hint) from error
 
     async def welcome(self, ui: Ui) -> None:
         """Show the dialogs of a first start, and a warning about extra costs.
