@@ -137,7 +137,7 @@ async def _run(
         print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
     # A session that could not be saved was reported when it happened.
-    return code or int(built.session.entries.log.problem is not None)
+    return code or int(built.session.entries.log.has_lost_entries)
 
 
 async def _prompt_builder(
@@ -178,7 +178,7 @@ def _check_prompts(prompts: Sequence[PromptInput]) -> None:
 def _confirm_fork(question: str) -> bool:
     """Ask whether to fork a session of another project.
 
-    Raises ``SessionOfOtherProject`` without a terminal: a script must not go on without its session.
+    Raises ``SessionOfOtherProject`` without a terminal: a script must not go on without it.
     """
     if sys.stdin.isatty():
         return confirm(question)

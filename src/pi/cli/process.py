@@ -286,9 +286,12 @@ async def piped_input() -> str:
 
 
 def confirm(question: str) -> bool:
-    """Ask the user."""
+    """Ask the user; returns False without a terminal."""
     sys.stderr.write(sanitise(question))
     sys.stderr.flush()
+    if not sys.stdin.isatty():
+        sys.stderr.write("\n")
+        return False
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -116,6 +116,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     registry = asyncio.run(_discover_models(host))
     matching = _rank_models(search, registry.get_all())
     found = _rank_models(search, registry.get_available())
+    unusable = [model for model in matching if _contains_all(model, search)]
     offers = [
         (status, models)
         for status in registry.not_chosen()
@@ -124,8 +125,8 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     problems = registry.key_problems({model.provider for model in matching})
     if found:
         sys.stdout.write(table(found))
-    elif matching and not offers and not problems:
-        sys.stdout.write(_describe_unusable(search, matching, registry))
+    elif unusable and not offers and not problems:
+        sys.stdout.write(_describe_unusable(unusable, registry))
     elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
     for status, models in offers:
@@ -139,13 +140,15 @@ MAX_UNUSABLE = 12
 """Models without credentials that are listed: a name such as ``gpt`` matches hundreds."""
 
 
-def _describe_unusable(search: str, models: list[Model], registry: ModelRegistry) -> str:
+def _contains_all(model: Model, search: str) -> bool:
+    """Whether the names of a model contain each word: a looser match would only be noise."""
+    names = f"{full_name(model)} {model.name}".lower()
+    return all(word in names for word in search.lower().split())
+
+
+def _describe_unusable(models: list[Model], registry: ModelRegistry) -> str:
     """Return the best matches of the catalog, and how to get credentials for each provider."""
-
-    def preference(model: Model) -> tuple[bool, bool]:
-        return search.lower() not in full_name(model).lower(), model.provider not in MAKERS
-
-    models = sorted(models, key=preference)
+    models = sorted(models, key=lambda model: model.provider not in MAKERS)
     listed, others = models[:MAX_UNUSABLE], len(models) - MAX_UNUSABLE
     providers = dict.fromkeys(model.provider for model in listed)
     ways = (registry.models.missing_credentials(provider).explain() for provider in providers)

@@ -38,6 +38,10 @@ MAKERS = frozenset(
 )
 """Providers of their own models: others resell them, some under the same ids."""
 
+NOT_FOR_TEXTS = frozenset({"demo/tour", "local/smollm2-135m"})
+"""Bundled models that write no titles, summaries or reviews: a script, and one of 135M parameters,
+whose answers to such requests are nonsense."""
+
 _DATED = r"-\d{8}$|-\d{4}-\d{2}-\d{2}$"
 
 
@@ -128,6 +132,11 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
 def _preference(model: Model, usable: Usable) -> tuple[bool, bool]:
     """Return the key that sorts models with credentials first, then those of their makers."""
     return not usable(model.provider), model.provider not in MAKERS
+
+
+def writes_texts(model: Model) -> bool:
+    """Whether a model can do background work, such as titles and summaries."""
+    return full_name(model) not in NOT_FOR_TEXTS
 
 
 def is_role(pattern: str) -> bool:

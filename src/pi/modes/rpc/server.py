@@ -71,9 +71,11 @@ class RpcServer:
     ) -> None:
         """Run until the end of the input, or until an extension ends the program.
 
-        Commands wait for ``start``; answers to its dialogs do not, since it waits for them.
+        Commands wait for ``start``; answers to its dialogs do not, since it waits for them. A
+        failure of ``start`` ends the server.
+
         Commands run concurrently, and start in the order they arrive. Commands before the end of
-        the input are still answered. A failure of ``start`` ends the server. A prompt whose answer has not started then is completed, so
+        the input are still answered. A prompt whose answer has not started then is completed, so
         that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works; a streaming answer, a shell
         command and a compaction are aborted.
         """
