@@ -22,7 +22,7 @@ async def review(name: str, answer: str) -> str:
         model_registry=models,
         model="faux/faux",
         thinking_level="off",
-        tools=["read", "grep", "find", "ls"],  # nothing that writes
+        tools=["read", "grep", "find", "ls"],  # no built-in tool that writes
         settings=Settings.in_memory({"compaction.enabled": False}),
         session_manager=SessionManager.in_memory(),
         context_files=[ContextFile(path="rules", content="Be strict.")],

@@ -26,12 +26,19 @@ SETTINGS_HEAD = """\
 `/settings` shows and changes all of them; type to search. They live in
 `~/.pi/agent/settings.json`, and a trusted project may have its own in `.pi/settings.json`, which
 wins. Both are JSON with nested objects (`compaction.enabled` is
-`{"compaction": {"enabled": false}}`). Keys that pi does not know are kept as they are, and a file
-that is broken is reported and never replaced. After editing by hand: `/reload`.
+`{"compaction": {"enabled": false}}`). Comments and trailing commas are allowed: pi writes none and
+keeps those that it finds, but the original cannot read such a file. Keys that pi does not know are
+kept as they are. After editing by hand: `/reload`.
 
 `config.yml` beside each of them holds the same settings in YAML, below `settings.json`; pi only
 reads it. `--config FILE` (more than once) and `PI_CONFIG_FILES` add files for one run, above those
-of the project. A file with an error causes one warning with its path and line.
+of the project.
+
+A file that cannot be read is never replaced, and no session starts with it: `pi -p`, JSON, RPC, ACP
+and batches end with exit code 1 and the path, line and column. In a terminal pi asks whether to
+edit the file, to start with all guards at their strictest, or to quit. A value of the wrong type is
+ignored with a warning, except for guards (`permissions`, `sandbox`, `secrets`,
+`defaultProjectTrust`): there it means the strictest choice.
 
 `pi doctor` reports keys that do not exist (with the nearest name), values of the wrong type, names
 of models, themes, tools and strategies that are not known, and settings that have no effect. Types,

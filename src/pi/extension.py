@@ -40,6 +40,8 @@ from pi.agent.policy import (
 from pi.agent.response import MessageToken
 from pi.agent.tools.approval import Approval, ToolApproval, ToolTier
 from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.effects import CallEffects, FileEffect
+from pi.agent.tools.names import mcp_key, older_name, tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.auth.credentials import ApiKeyCredential, OAuthCredential
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
@@ -213,7 +215,7 @@ from pi.coding.extension_host.events.session import (
 )
 from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
-from pi.coding.files.layers import FileChange, FileLayer, FileWrite, FileWritten
+from pi.coding.files.layers import FileChange, FileLayer, FileRead, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.drawing import Drawable, Rows, Theme
@@ -260,6 +262,7 @@ if TYPE_CHECKING:
     from pi.ai.wire_support.sse import SseReader
     from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
     from pi.base.http_server import serve_http
+    from pi.base.installation import install_hint
     from pi.base.locks import FileLock, FileLocked
     from pi.base.processes.sandbox import (
         SandboxedCommand,
@@ -272,6 +275,7 @@ if TYPE_CHECKING:
     )
     from pi.base.processes.terminal import ChildTerminal
     from pi.base.processes.tree import is_running
+    from pi.base.protected_files import starts_by_scripts, starts_something
     from pi.base.server_guard import (
         GuardRefusal,
         ServerGuard,
@@ -324,6 +328,7 @@ if TYPE_CHECKING:
         CommandWord,
         Redirection,
     )
+    from pi.coding.shell.command_line.reading import change_reason
     from pi.coding.shell.command_line.resolve import parse_command
     from pi.coding.tools.diff import Diff
     from pi.coding.tools.edit import EditedFile, Replacement, compute_edit, write_edit
@@ -355,9 +360,11 @@ else:
             ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
+            "pi.base.installation": ("install_hint",),
             "pi.base.locks": ("FileLock", "FileLocked"),
             "pi.base.processes.terminal": ("ChildTerminal",),
             "pi.base.processes.tree": ("is_running",),
+            "pi.base.protected_files": ("starts_by_scripts", "starts_something"),
             "pi.ai.plan_limits": ("PlanLimit", "plan_limits"),
             "pi.base.server_guard": (
                 "GuardRefusal",
@@ -420,6 +427,7 @@ else:
                 "CommandWord",
                 "Redirection",
             ),
+            "pi.coding.shell.command_line.reading": ("change_reason",),
             "pi.coding.shell.command_line.resolve": ("parse_command",),
             "pi.coding.tools.diff": ("Diff",),
             "pi.coding.tools.edit": (
@@ -473,6 +481,7 @@ __all__ = [
     "CacheWarmingAnswer",
     "CacheWarmingDecisionEvent",
     "Call",
+    "CallEffects",
     "Cancel",
     "CheckResult",
     "Child",
@@ -531,12 +540,14 @@ __all__ = [
     "FeedItem",
     "FileAccessError",
     "FileChange",
+    "FileEffect",
     "FileError",
     "FileFailed",
     "FileLayer",
     "FileLock",
     "FileLocked",
     "FilePreview",
+    "FileRead",
     "FileStamp",
     "FileWrite",
     "FileWritten",
@@ -721,6 +732,7 @@ __all__ = [
     "agent_events",
     "bearer",
     "can_parse_syntax",
+    "change_reason",
     "chat_completions_server",
     "claude_call",
     "claude_names",
@@ -731,16 +743,19 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "install_hint",
     "is_ignored",
     "is_loopback",
     "is_running",
     "make_token",
     "make_tool",
     "make_working_copy",
+    "mcp_key",
     "message_tokens",
     "messages_for",
     "messages_server",
     "next_role",
+    "older_name",
     "one_line",
     "parse_command",
     "parse_front_matter",
@@ -772,9 +787,12 @@ __all__ = [
     "serve_http",
     "split_words",
     "start_detached",
+    "starts_by_scripts",
+    "starts_something",
     "sweep_working_copies",
     "syntax_language",
     "tool",
+    "tool_matches",
     "usage_of",
     "write_edit",
 ]

@@ -54,6 +54,15 @@ def test_lines_are_split_at_lf_only() -> None:
     assert decode_line(line) == NOT_LINE_ENDS
 
 
+def test_readers_that_split_at_every_unicode_line_end_see_one_line() -> None:
+    value = {NOT_LINE_ENDS: [NOT_LINE_ENDS, msgspec.Raw('"\u2028"'.encode())]}
+
+    line = encode_line(value)
+
+    assert len(line.decode().splitlines()) == 1
+    assert json.loads(line) == {NOT_LINE_ENDS: [NOT_LINE_ENDS, "\u2028"]}
+
+
 @given(streams, st.lists(st.integers(0, 80), max_size=6))
 def test_chunks_cut_anywhere_are_split_into_the_same_lines(stream: bytes, cuts: list[int]) -> None:
     splitter = LineSplitter()

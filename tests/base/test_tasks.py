@@ -75,14 +75,20 @@ async def test_a_task_that_does_not_stop_is_abandoned_and_reported_by_name() -> 
     await task
 
 
-async def test_starting_a_task_in_a_closed_scope_raises() -> None:
-    scope = TaskScope()
+async def test_work_that_arrives_after_the_end_of_a_scope_is_dropped() -> None:
+    reports: list[str] = []
+    scope = TaskScope(report=lambda name, error: reports.append(name))
     await scope.close()
+    done: list[str] = []
 
-    async def work() -> None: ...
+    async def work() -> None:
+        done.append("late")
 
-    with pytest.raises(RuntimeError, match="'late' cannot start"):
-        scope.start(work(), name="late")
+    task = scope.start(work(), name="late")
+    await asyncio.wait({task})
+
+    assert task.cancelled()
+    assert (done, reports, len(scope)) == ([], [], 0)
 
 
 async def test_a_task_may_close_its_own_scope() -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
+from pi.base.installation import install_command
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import read_manifest
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.coding.settings.settings import Settings, nested, value_at
+from pi.coding.settings.layers import nested, value_at
+from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.first_run import set_up
 from tests.ai.loopback import NOWHERE
@@ -110,9 +112,11 @@ async def test_a_battery_without_its_extra_is_left_out_and_named(tmp_path: Path)
     session = await fixture.open(settings={"batteries": "recommended"})
 
     assert "charts" not in session.settings.raw
-    assert fixture.reports == ["Left out: charts needs `pip install 'pi-harness[charts]'`"]
+    command = install_command(["no-such-library>=1"])
+    assert fixture.reports == [f"Left out: charts needs `{command}`"]
     (info,) = session.extensions.infos()
-    assert (info.install, info.is_recommended) == ("`pip install 'pi-harness[charts]'`", True)
+    assert (info.needs, info.install) == (("no-such-library>=1",), command)
+    assert info.is_recommended
     await session.close()
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bench.mock_process import MockProcess
@@ -18,6 +20,23 @@ def test_sessions_are_named_continued_and_opened_by_id(cli: Program, server: Moc
     assert last_prompts(server) == ["one", "two", "three"]
     assert len(cli.sessions()) == 1
     assert any(line.get("name") == "mine" for line in cli.sessions()[0])
+
+
+def test_unicode_line_ends_of_a_prompt_split_neither_the_session_file_nor_json_lines(
+    cli: Program,
+) -> None:
+    prompt = "one\u2028two\u2029three\x85four"
+    ended = cli.run("--mode", "json", "--model", "mock/echo-3", prompt)
+    file = next(cli.agent_dir.glob("sessions/*/*.jsonl"))
+
+    entries = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    events = [json.loads(line) for line in ended.out.splitlines()]
+
+    stored = [entry["message"] for entry in entries if entry["type"] == "message"]
+    sent = [event["message"] for event in events if event["type"] == "message_end"]
+    for messages in (stored, sent):
+        texts = [message["content"] for message in messages if message["role"] == "user"]
+        assert texts == [[{"type": "text", "text": prompt}]]
 
 
 def test_resume_with_an_id_a_prefix_or_a_path_opens_that_session(

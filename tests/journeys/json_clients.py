@@ -103,13 +103,13 @@ class RpcClient(JsonLines):
 
         A dialog without them is cancelled."""
 
-    def ask(self, command: str, **fields: Any) -> Json:
+    def ask(self, command: str, /, **fields: Any) -> Json:
         """Send a command; return its whole response."""
         id = f"{command}-{len(self.records)}"
         self.send({"id": id, "type": command, **fields})
         return self.until(lambda record: record["type"] == "response" and record.get("id") == id)
 
-    def request(self, command: str, **fields: Any) -> Any:
+    def request(self, command: str, /, **fields: Any) -> Any:
         """Send a command that succeeds; return its data."""
         response = self.ask(command, **fields)
         assert response["success"], response

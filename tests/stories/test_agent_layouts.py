@@ -240,18 +240,14 @@ def test_a_project_cannot_import_files_of_the_user(kit: AuditFixture) -> None:
 
 
 def test_overlays_of_the_command_line_and_the_environment_are_read(kit: AuditFixture) -> None:
-    broken = put(kit.home / "broken.yml", "sources: {gemini: false}\nquietStartup: [\n")
     first = put(kit.home / "first.yml", "includeSkills: [a*]\nextensions: [~/ext/mine.py]\n")
     second = put(kit.home / "second.yml", "includeSkills: [d*]\nskills: [~/more]\n")
     put(kit.home / "more/dance/SKILL.md", skill("dance"))
     put(kit.home / "ext/mine.py", f"open({str(kit.home / 'ran')!r}, 'w')")
     fill(kit, CLAUDE)
     command = kit.command("print", "hi", approve=True)
-    overlays = ["--config", str(broken), "--config", str(second)]
-    _, stderr = kit.run(["env", f"PI_CONFIG_FILES={first}", *command, *overlays])
+    kit.run(["env", f"PI_CONFIG_FILES={first}", *command, "--config", str(second)])
 
-    assert stderr.count("broken.yml") == 1
-    assert f"Invalid config file {broken}: line 3: " in stderr
     found = [name in kit.model.requests[-1] for name in ("-deploy", "-assist", "-dance")]
     assert found == [True, False, True]
     assert (kit.home / "ran").exists()

@@ -17,6 +17,7 @@ from pi.ai.messages import AssistantMessage, Context, UserMessage
 from pi.ai.models.custom import read_custom_models
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.request import StreamOptions
+from pi.base.installation import extra_command
 from pi.testing import FakeClock
 from tests.ai.loopback import NOWHERE, Site, site
 from tests.ai.wire.openai_responses.websocket_server import says
@@ -133,7 +134,7 @@ async def test_a_role_is_assumed_with_the_token_in_a_file(
 @pytest.mark.parametrize(
     ("without_botocore", "message"),
     [
-        (True, "run `pip install 'pi-harness[bedrock]'`"),
+        (True, f"run `{extra_command('bedrock')}`"),
         (False, f"AWS gave no credentials for the role {ROLE}: "),
     ],
 )

@@ -14,8 +14,8 @@ import pytest
 
 from bench.terminal import terminal
 from pi.ai.errors import ProviderError
-from pi.ai.local.download import run_pip
 from pi.ai.local.server import LocalServer
+from pi.base.processes.pip_run import run_pip
 from tests.files import stand_in
 from tests.sampling import sampled
 from tests.stories.audit_fixture import AUDITED, AuditFixture

@@ -64,7 +64,7 @@ async def client(calls: int, tools: int) -> tuple[float, float]:
                 len(each.name) + len(each.description) + len(json.dumps(each.parameters))
                 for each in declared
             )
-            (tool,) = [t for t in session.tools.listed() if t.name == "mcp__s_tool_0"]
+            (tool,) = [t for t in session.tools.listed() if t.name == "mcp__s__tool_0"]
             for round in range(2):
                 begin = time.perf_counter()
                 for _ in range(calls if round else 10):

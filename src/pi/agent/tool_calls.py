@@ -25,6 +25,7 @@ from pi.agent.events import (
 )
 from pi.agent.policy import Abort, Aborted, Next, Policy, StopRun, ToolRefused, overriding
 from pi.agent.tools.define import to_tool_result
+from pi.agent.tools.effects import judging
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage
@@ -200,11 +201,12 @@ class ToolBatch:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
         arguments, paths = _validated(tool, call.arguments)
-        for policy in self._before_tool:
-            changed = await self._ask_policy(policy, call)
-            if changed is not call:
-                call = replace(call, arguments=changed.arguments)
-                arguments, paths = _validated(tool, call.arguments)
+        with judging(tool):
+            for policy in self._before_tool:
+                changed = await self._ask_policy(policy, call)
+                if changed is not call:
+                    call = replace(call, arguments=changed.arguments)
+                    arguments, paths = _validated(tool, call.arguments)
         return ApprovedCall(
             original=original, call=call, tool=tool, arguments=arguments, paths=paths
         )

@@ -39,17 +39,49 @@ class FileAccessError(PiError):
     """A file cannot be read, written or locked."""
 
 
-def open_regular(path: Path, *, buffering: int = -1) -> BinaryIO:
+def open_regular(path: Path, *, buffering: int = -1, follow_links: bool = True) -> BinaryIO:
     """Open a regular file for reading; raises ``OSError`` for a pipe, a socket or a device.
 
     Reading those may never end, and opening a pipe waits for a writer. A repository can contain
-    links to ``/dev/zero``, so any path may lead to one.
+    links to ``/dev/zero``, so any path may lead to one. Without ``follow_links`` a link anywhere
+    in the absolute path is an error: the path was checked without one.
     """
-    return open(path, "rb", buffering=buffering, opener=_open_regular)
+    opener = _open_regular if follow_links else _open_regular_without_links
+    return open(path, "rb", buffering=buffering, opener=opener)
 
 
 def _open_regular(path: str, flags: int) -> int:
-    fd = os.open(path, flags | _WITHOUT_WAITING)
+    return _checked_regular(os.open(path, flags | _WITHOUT_WAITING), path)
+
+
+def _open_regular_without_links(path: str, flags: int) -> int:
+    if os.open not in os.supports_dir_fd or not hasattr(os, "O_PATH"):
+        if os.path.realpath(path) != path:
+            raise _linked(path)
+        return _open_regular(path, flags)
+    # Folder by folder, because O_NOFOLLOW concerns the last part of a path only.
+    folder = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    *parents, name = [part for part in path.split("/") if part] or ["."]
+    try:
+        for part in parents:
+            below = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        fd = os.open(name, flags | _WITHOUT_WAITING | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and os.path.realpath(path) != path:
+            raise _linked(path) from error
+        raise OSError(error.errno, error.strerror, path) from error
+    finally:
+        os.close(folder)
+    return _checked_regular(fd, path)
+
+
+def _linked(path: str) -> OSError:
+    return OSError(errno.ELOOP, "a link was put into its path after it was checked", path)
+
+
+def _checked_regular(fd: int, path: str) -> int:
     mode = os.fstat(fd).st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # opening a directory raises Python's own error
         return fd
@@ -60,11 +92,16 @@ def _open_regular(path: str, flags: int) -> int:
 def read_regular(path: Path, *, max_bytes: int = MAX_READ_BYTES) -> bytes:
     """Return the content of a regular file; raises ``OSError`` if it exceeds ``max_bytes``."""
     with open_regular(path, buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        data = b""
-        while size <= max_bytes and (piece := file.read(max(size - len(data) + 1, 4096))):
-            data += piece  # a file can grow, and files in /proc report a size of 0
-            size = max(size, len(data))
+        return read_limited(file, path, max_bytes)
+
+
+def read_limited(file: BinaryIO, path: Path, max_bytes: int) -> bytes:
+    """Return the content of an open file; raises ``OSError`` if it exceeds ``max_bytes``."""
+    size = os.fstat(file.fileno()).st_size
+    data = b""
+    while size <= max_bytes and (piece := file.read(max(size - len(data) + 1, 4096))):
+        data += piece  # a file can grow, and files in /proc report a size of 0
+        size = max(size, len(data))
     if size > max_bytes:
         limit = f"{max_bytes >> 20} MiB" if max_bytes >= 1 << 20 else f"{max_bytes} bytes"
         raise OSError(errno.EFBIG, f"it is larger than {limit}", str(path))

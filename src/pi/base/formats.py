@@ -49,14 +49,25 @@ class BadFormat(PiError):
         self.reason = reason
 
 
-def with_line(reason: str, data: bytes) -> str:
-    """Return the reason of a parser with the line of the error first, as far as it is known."""
-    if found := re.search(r" at byte \d+ line (\d+) column \d+| \(at line (\d+), .*\)", reason):
-        return f"line {found[1] or found[2]}: {reason.replace(found[0], '')}"
-    if found := re.search(r" \(byte (\d+)\)", reason):
-        line = data[: int(found[1])].count(b"\n") + 1
-        return f"line {line}: {reason.replace(found[0], '')}"
+def with_position(reason: str, data: bytes) -> str:
+    """Return the reason of a parser with line and column of the error first, if it names one."""
+    if match := re.search(r" at byte \d+ line (\d+) column (\d+)", reason):
+        return f"line {match[1]}, column {match[2]}: {reason.replace(match[0], '')}"
+    if match := re.search(r" \(at (line \d+, column \d+)\)", reason):
+        return f"{match[1]}: {reason.replace(match[0], '')}"
+    if match := re.search(r" \(byte (\d+)\)", reason):
+        return f"{position_in(data, int(match[1]))}: {reason.replace(match[0], '')}"
+    if "truncated" in reason:  # msgspec gives no position
+        return f"{position_in(data, len(data.rstrip()))}: the file ends too early"
     return reason
+
+
+def position_in(data: bytes, offset: int) -> str:
+    """Return the line and column of a byte, for an error message."""
+    before = data[:offset]
+    start = before.rfind(b"\n") + 1
+    line, column = before.count(b"\n") + 1, len(before[start:].decode("utf-8", "replace")) + 1
+    return f"line {line}, column {column}"
 
 
 class Document(Record):
@@ -147,8 +158,23 @@ def parse_jsonc(text: str) -> Any:
     plain = re.sub(_TRAILING_COMMA, _blank, re.sub(_COMMENT, _blank, text))
     try:
         return _decode_json(plain)
+    except RecursionError as error:
+        raise BadFormat("JSON", "values are nested too deeply") from error
     except UNREADABLE as error:
-        raise BadFormat("JSON", str(error)) from error
+        raise BadFormat("JSON", _in_original(str(error), plain, text)) from error
+
+
+def _in_original(reason: str, plain: str, text: str) -> str:
+    """Return the reason with the byte of ``text`` instead of that of ``plain``.
+
+    They have the same characters per line, but a comment may have had characters of several bytes.
+    """
+    if (match := re.search(r"\(byte (\d+)\)", reason)) is None:
+        return reason
+    before = plain.encode("utf-8", "surrogatepass")[: int(match[1])]
+    length = len(before.decode("utf-8", "replace"))
+    offset = len(text[:length].encode("utf-8", "surrogatepass"))
+    return reason.replace(match[0], f"(byte {offset})")
 
 
 def _decode_json(text: str) -> Any:
@@ -176,10 +202,12 @@ def parse_json5(text: str) -> Any:
     try:
         import pyjson5  # an extra
     except ImportError as error:
+        from pi.base.installation import install_hint  # lazy: rarely needed
+
         raise BadFormat(
             "JSON",
             "JSON5 cannot be read without the json5 extra",
-            hint="Install it: pip install 'pi-harness[json5]'.",
+            hint=install_hint("json5"),
         ) from error
     try:
         return pyjson5.decode(text, maxdepth=200)

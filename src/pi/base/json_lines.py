@@ -1,6 +1,7 @@
 """JSON Lines: one JSON value per line, as session files, RPC and JSON mode use it.
 
-Lines end with LF and nothing else. CR, VT, FF, U+2028 and U+2029 are data.
+Lines end with LF and nothing else. CR, VT, FF, U+2028 and U+2029 are data. The last two and U+0085
+are written as escapes: readers like ``str.splitlines`` end a line there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ import msgspec
 from pi.base.surrogates import replace_surrogate_escapes, replace_surrogates
 
 _EXCERPT = 60
+_LINE_ENDS = (
+    (b"\xc2\x85", rb"\u0085"),
+    (b"\xe2\x80\xa8", rb"\u2028"),
+    (b"\xe2\x80\xa9", rb"\u2029"),
+)
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _TOKEN = (
     # First alternative: an array or object without a nested one, decoded in one go.
@@ -94,7 +100,17 @@ def encode_line(value: object) -> bytes:
         plain = msgspec.to_builtins(value, enc_hook=_plain_raw)
         encoded = msgspec.json.encode(replace_surrogates(plain))
     # Only a msgspec.Raw can contain an LF, and in JSON that is always white space.
-    return encoded.replace(b"\n", b" ") + b"\n"
+    return escape_line_ends(encoded.replace(b"\n", b" ")) + b"\n"
+
+
+def escape_line_ends(json: bytes) -> bytes:
+    """Return JSON with U+0085, U+2028 and U+2029 as ``\\u`` escapes: the same value.
+
+    They can stand only in strings, and UTF-8 has no other place for their bytes.
+    """
+    for character, escape in _LINE_ENDS:
+        json = json.replace(character, escape)
+    return json
 
 
 def decode_line(line: bytes) -> object:

@@ -34,10 +34,12 @@ class TaskScope:
         self._closed = False
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
-        """Run ``work`` in the background until it ends or the scope is closed."""
+        """Run ``work`` in the background until it ends or the scope is closed.
+
+        After the end of the scope ``work`` is dropped: see ``dropped``.
+        """
         if self._closed:
-            work.close()
-            raise RuntimeError(f"the scope is closed, {name!r} cannot start")
+            return dropped(work, name=name)
         task = asyncio.get_running_loop().create_task(_without_exit(work), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
@@ -80,6 +82,17 @@ class TaskScope:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._report(task.get_name(), error)
+
+
+def dropped(work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T]:
+    """Return a task that is cancelled before its first step: ``work`` never runs.
+
+    For work that arrives while its owner ends, such as a last message of a server or a timer that
+    was due. The caller cannot know that the owner has ended, so this is no failure.
+    """
+    task = asyncio.get_running_loop().create_task(work, name=name)
+    task.cancel()
+    return task
 
 
 async def _without_exit(work: Coroutine[Any, Any, T]) -> T:

@@ -23,7 +23,7 @@ from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import ALWAYS, Subcommand
 from pi.coding.resources.sources import Place, path_exists
-from pi.coding.settings.settings import SettingsFile
+from pi.coding.settings.files import SettingsFile
 
 LOADING_NOTHING = frozenset({"list_models", "export"})
 """Options that load no extension."""
@@ -233,7 +233,7 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
 def _settings(agent_dir: Path) -> dict[str, object]:
     """Read the user's settings. Errors in them are reported when a session loads them."""
     file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
-    return file.read_with_config(_ignore)
+    return file.read_or_skip()
 
 
 def _ignore(text: str) -> None:

@@ -27,11 +27,13 @@ from pi.coding.models.registry import full_name
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
+from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOverrides
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
+from pi.coding.settings.files import BadSettings
 from pi.coding.settings.settings import Settings
 from pi.modes.headless import PromptInput
 from pi.modes.interactive.startup import OpenContext, OpenedSession, StartRefused
@@ -265,11 +267,36 @@ async def _open_with_answers(
     if "resume" in arguments.options:
         # Named below or after the choice: the session that is shown until then is not kept.
         options, name = replace(options, name=None), options.name
-    built = await assemble(cwd, host, options, parts)
+    built = await _assemble_or_ask(cwd, host, options, parts, opening)
     if name is not None and not choice.must_pick:
         await built.session.info.rename(name)
     redact_crash(partial(built.session.extensions.redacted, sink="log"))
     return built, choice
+
+
+async def _assemble_or_ask(
+    cwd: Path,
+    host: Machine,
+    options: SessionOptions,
+    parts: SessionOverrides,
+    opening: OpenContext,
+) -> AssembledSession:
+    """Build the session; ask what to do about settings that cannot be read, until they can."""
+    while True:
+        try:
+            return await assemble(cwd, host, options, parts)
+        except BadSettings as error:
+            # Deferred: rarely needed.
+            from pi.modes.interactive.dialogs.opening import ask_about_settings
+
+            match await ask_about_settings(opening.ui, error):
+                case "edit":
+                    environ = environment_of_programs(host, Settings())
+                    await opening.ui.edit_file(error.path, environ)
+                case "strictest":
+                    options = replace(options, unreadable_settings="strictest")
+                case None:
+                    raise OpenCancelled("") from error
 
 
 class _Unanswered(Exception):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.ai.messages import Json
+from pi.base.clock import SystemClock
 from pi.base.files import read_regular
 from pi.base.fuzzy import did_you_mean, nearest
 from pi.base.records import Record, replace
@@ -29,8 +30,11 @@ from pi.coding.runtime.models import KEYS, ProviderRetry
 from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.layers import value_at
+from pi.coding.settings.reading import read_record
 from pi.coding.settings.setting import Setting
-from pi.coding.settings.settings import Settings, read_record, value_at
+from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import Values
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
@@ -109,8 +113,9 @@ class SettingsCheck:
 
     def problems(self) -> Iterator[Problem]:
         """Yield all findings: invalid files, then those of each file, then unknown names."""
-        for warning in self._settings.warnings:  # a file that is not JSON is ignored
-            yield Problem(severity="broken", text=warning, advice="Correct it; it is ignored.")
+        for warning in self._settings.warnings:
+            yield Problem(severity="broken", text=warning, advice="Correct it.")
+        yield from self._only_ours()
         try:
             check_tokens(self._settings.raw.get("compaction"))
         except BadTokens as bad:
@@ -121,6 +126,16 @@ class SettingsCheck:
             yield from _unknown_keys(raw, path)
             yield from self._without_effect(scope, raw, path)
         yield from self._unknown_names()
+
+    def _only_ours(self) -> Iterator[Problem]:
+        """Yield the files with comments or trailing commas."""
+        for _, path, _ in self._layers:
+            if not SettingsFile(path, clock=SystemClock()).is_plain_json():
+                yield Problem(
+                    severity="note",
+                    text=f"{path} has comments or trailing commas: the original pi cannot read it",
+                    advice="Remove them if you use the original, too.",
+                )
 
     # Settings without effect ----------------------------------------------------------------------
 

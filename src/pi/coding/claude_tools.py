@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from pi.agent.tools.names import older_name
 from pi.ai.messages import Json, ToolCall
 from pi.base.records import Record
 
@@ -60,11 +61,12 @@ def claude_names(tool: str) -> tuple[str, ...]:
 def _mcp_names(tool: str) -> tuple[str, ...]:
     """Return the possible names of an MCP tool in Claude Code.
 
-    Pi joins server and tool with one underscore, and both may contain underscores.
+    Older versions of pi joined server and tool with one underscore, and both may contain
+    underscores. Hooks may still use that name.
     """
     rest = tool.removeprefix("mcp__")
     if "__" in rest:
-        return (tool,)
+        return (tool, older_name(tool))
     cuts = [at for at, letter in enumerate(rest) if letter == "_" and 0 < at < len(rest) - 1]
     return tuple(f"mcp__{rest[:at]}__{rest[at + 1 :]}" for at in cuts)
 

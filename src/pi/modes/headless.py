@@ -55,7 +55,7 @@ class RunResult:
         """
         if decision is None or decision.action != "stop" or not decision.reason:
             return None
-        unfinished = self.answer is None or self.answer.stop_reason == "toolUse"
+        unfinished = self.answer is None or self.answer.stop_reason in ("toolUse", "error")
         return decision.reason if unfinished or decision.exit_code else None
 
     def exit_code(self, decision: Next | None) -> int:
@@ -201,7 +201,9 @@ async def run_print(
     if (problem := result.failure) is not None:
         from pi.ai.failures.classify import hint_for  # deferred: most runs do not fail
 
-        report(f"{problem}\n{hint}" if (hint := hint_for(problem)) else problem)
+        # A policy that ended the run knows what was tried; the hint is for the failure alone.
+        hint = result.stopped(decision) or hint_for(problem)
+        report(f"{problem}\n{hint}" if hint else problem)
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
     elif result.answer is not None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TypeVar, cast
 
+from pi.base.json_lines import escape_line_ends
 from pi.base.terminal_text import escape_controls
 
 T = TypeVar("T")
@@ -141,13 +142,14 @@ class Output:
         self._turn.append(data)
 
     def write_json(self, line: bytes) -> None:
-        """Write a line of JSON with all control characters escaped.
+        """Write a line of JSON with all control characters and line ends escaped.
 
         JSON escapes only C0. The line may be shown on a terminal, here or behind a pipe, where C1
         are control characters. Nearly all lines are ASCII and need only two checks.
         """
         if not line.isascii() or b"\x7f" in line:
-            line = escape_controls(line.decode("utf-8", "replace")).encode()
+            escaped = escape_line_ends(line)
+            line = escape_controls(escaped.decode("utf-8", "replace")).encode()
         self.write(line)
 
     @property

@@ -45,14 +45,14 @@ def test_the_blocks_that_pi_added_are_removed_from_a_summary() -> None:
 
 
 def test_tags_of_a_summary_are_shown_as_headings_and_lists() -> None:
-    carried = wrap_in_tag("carry-over", "As said.\n\n## First request [entry a1]\nBuild it.")
+    carried = wrap_in_tag("carry-over", "As said.\n\n## First request [entry://a1]\nBuild it.")
     lists = "\n".join(
         (wrap_in_tag("read-files", "a.py"), wrap_in_tag("modified-files", "b.py\nc d.py"))
     )
 
     assert readable_summary(f"## Goal\nBuild.\n\n{carried}\n\n{lists}") == (
         "## Goal\nBuild.\n\n\n## Carried over\n\nAs said.\n\n"
-        "### First request [entry a1]\nBuild it."
+        "### First request [entry://a1]\nBuild it."
         "\n\n\n## Files read\n\n- a.py\n\n## Files changed\n\n- b.py\n- c d.py"
     )
 

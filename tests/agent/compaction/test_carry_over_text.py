@@ -33,25 +33,25 @@ def test_text_that_fits_is_shown_in_full_and_nothing_is_repeated() -> None:
 <carry-over>
 Word for word from before this point. Where the notes above say otherwise, this holds.
 
-## First request [entry 1]
+## First request [entry://1]
 Build a parser. Never use regex.
 
 ## Other messages of the user
-- What about speed? [entry 2]
+- What about speed? [entry://2]
 
-## Latest request [entry 5]
+## Latest request [entry://5]
 Go on.
 
 ## Instructions that hold
-- Always test. [entry 3]
+- Always test. [entry://3]
 
 ## Open tasks
-- [ ] write docs [entry 4]
+- [ ] write docs [entry://4]
 
 ## Next action, as announced
 Next: docs
 
-## More, to be read back when it matters
+## More, readable as entry://ID
 Entries: 0
 </carry-over>
 
@@ -60,7 +60,7 @@ a.py
 </read-files>
 <modified-files>
 b.py
-</modified-files>""".replace("as announced\n", "as announced [entry 4]\n"),
+</modified-files>""".replace("as announced\n", "as announced [entry://4]\n"),
     )
 
 
@@ -79,11 +79,11 @@ def test_with_few_tokens_instructions_are_shown_first_and_the_rest_is_still_carr
         text="""\
 <carry-over>
 ## Instructions that hold
-- Never use regex. [entry 1]
-- Always test. [entry 3]
+- Never use regex. [entry://1]
+- Always test. [entry://3]
 
 ## Open tasks
-- [ ] write docs [entry 4]
+- [ ] write docs [entry://4]
 </carry-over>
 
 <modified-files>
@@ -95,7 +95,7 @@ b.py
         text="""\
 <carry-over>
 ## Instructions that hold
-- Always test. [entry 3]
+- Always test. [entry://3]
 </carry-over>""",
     )
 
@@ -106,7 +106,7 @@ def test_without_room_for_an_instruction_the_files_that_fit_are_shown() -> None:
 
     assert fit_carry_over(carried, files, 12).text == "<read-files>\na.txt\n</read-files>"
     assert fit_carry_over(carried, FileLists(), 40).text == (
-        "<carry-over>\n## More, to be read back when it matters\nEntries: 1\n</carry-over>"
+        "<carry-over>\n## More, readable as entry://ID\nEntries: 1\n</carry-over>"
     )
     assert fit_carry_over(carried, files, 1).text == ""
 
@@ -119,8 +119,8 @@ def test_a_long_request_is_truncated_with_its_entry_id_and_its_instructions_are_
     once = fit_carry_over(carried, FileLists(), 300)
     twice = fit_carry_over(once.carried, FileLists(), 300)
 
-    assert "see entry 1" in once.text
-    assert "- Never use regex. [entry 1]" in once.text
+    assert "see entry://1" in once.text
+    assert "- Never use regex. [entry://1]" in once.text
     assert once.text.endswith("Entries: 1\n</carry-over>")
     assert once.carried.first is not None
     assert not once.carried.first.whole
@@ -151,7 +151,7 @@ def test_ids_that_do_not_fit_are_counted() -> None:
 
     text = fit_carry_over(CarryOver(unshown=unshown), FileLists(), 200).text
 
-    assert text.endswith("0000018d 0000018e 0000018f and 332 older ones\n</carry-over>")
+    assert text.endswith("0000018d 0000018e 0000018f and 331 older ones\n</carry-over>")
 
 
 QUOTES = st.builds(Quote, id=st.text("0123456789abcdef", max_size=8), text=st.text(max_size=900))

@@ -173,7 +173,7 @@ async def test_the_carry_over_counts_towards_the_size_of_the_summary() -> None:
 
     assert failed.value.error == CompactionError(
         code="not_smaller",
-        message="The summary would take 53 tokens and what it replaces takes 7.",
+        message="The summary would take 54 tokens and what it replaces takes 7.",
     )
 
 

@@ -18,6 +18,7 @@ import pytest
 from pi.ai.auth.google_adc import GoogleCredentials, access_token
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
+from pi.base.installation import extra_command
 from tests.ai.http.raw_server import Peer, RawServer, raw_server
 
 Reply = tuple[int, Any]
@@ -332,7 +333,7 @@ asyncio.run(main())
 
     assert ended.stdout == (
         "Google credentials need the package google-auth, which is not installed: "
-        "run `pip install 'pi-harness[vertex]'`. Or set GOOGLE_CLOUD_API_KEY."
+        f"run `{extra_command('vertex')}`. Or set GOOGLE_CLOUD_API_KEY."
     )
 
 

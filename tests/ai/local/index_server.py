@@ -58,7 +58,9 @@ class Index:
             return
         found = _REQUEST.match(request)
         path = found[1].decode() if found else ""
-        if path.endswith(".whl"):
+        if request.startswith(b"HEAD"):
+            await peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(self.wheel))
+        elif path.endswith(".whl"):
             await self._give_wheel(peer, request)
         elif path.endswith(".metadata"):
             await self._give(peer, "200 OK", METADATA)

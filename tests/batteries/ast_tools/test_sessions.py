@@ -181,7 +181,7 @@ def test_a_missing_parser_is_reported_with_its_install_command(
 ) -> None:
     monkeypatch.setattr(adapter, "can_parse_syntax", lambda: False)
 
-    with pytest.raises(ToolFailed, match=r"pip install 'pi-harness\[rules\]'"):
+    with pytest.raises(ToolFailed, match=r"Install it: .*'ast-grep-py>="):
         adapter.require_parser()
 
 

@@ -118,7 +118,7 @@ async def test_an_mcp_tool_hook_decides_and_receives_fields_of_the_call(tmp_path
     asked: list[str] = []
 
     def server(pi: ExtensionAPI) -> None:
-        @pi.tool(name="mcp__guard_check")
+        @pi.tool(name="mcp__guard__check")
         async def check(command: str) -> str:
             """Check a command."""
             asked.append(command)

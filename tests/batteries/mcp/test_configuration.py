@@ -42,7 +42,7 @@ async def test_servers_of_a_trusted_project_need_consent_again_after_a_change(
     for answers, asked in ((["Allow"], 1), ([], 0)):
         ui = Answers(*answers)
         async with mcp_session(tmp_path, {}, ui=ui, approve=True) as mcp:
-            assert "mcp__s_echo" in mcp.tools
+            assert "mcp__s__echo" in mcp.tools
         assert len(ui.titles) == asked
     write_json(file, {"mcpServers": {"s": program("modern", "changed")}})
     ui = Answers("Deny")
@@ -75,7 +75,7 @@ async def test_servers_in_the_file_of_the_user_start_without_consent(tmp_path: P
     write_json(agent / "mcp.json", {"mcpServers": {"s": program("modern")}})
     ui = Answers()
     async with mcp_session(tmp_path, {}, ui=ui) as mcp:
-        assert "mcp__s_echo" in mcp.tools and ui.titles == []
+        assert "mcp__s__echo" in mcp.tools and ui.titles == []
 
 
 async def test_a_broken_file_is_reported_and_the_others_are_used(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_a_broken_file_is_reported_and_the_others_are_used(tmp_path: Path)
     (agent / "mcp.json").write_text("{broken")
     ui = Answers()
     async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui) as mcp:
-        assert "mcp__s_echo" in mcp.tools
+        assert "mcp__s__echo" in mcp.tools
         assert any("mcp.json" in each for each in ui.notices)
 
 
@@ -96,7 +96,7 @@ async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> No
         words = program("modern")
         command = shlex.join([words["command"], *words["args"]])
         await run(f"/mcp add s {command}")
-        await until(lambda: "mcp__s_echo" in mcp.tools)
+        await until(lambda: "mcp__s__echo" in mcp.tools)
         stored = json.loads((agent / "mcp.json").read_text())
         assert stored["mcpServers"]["s"]["command"] == words["command"]
         assert (agent / "mcp.json").stat().st_mode & 0o077 == 0
@@ -109,7 +109,7 @@ async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> No
         await run("/mcp test s")
         assert "does not run: disabled" in ui.notices[-1]
         await run("/mcp enable s")
-        await until(lambda: "mcp__s_echo" in mcp.tools)
+        await until(lambda: "mcp__s__echo" in mcp.tools)
         await run("/mcp prompts")
         await run("/mcp resources s")
         assert "mcp://s/note://1" in ui.notices[-1]
@@ -121,12 +121,34 @@ async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> No
         assert "is not in" in ui.notices[-1]
 
 
-@pytest.mark.parametrize("chosen", [("mcp__s__echo",), ("mcp__s_echo",)])
-async def test_tools_can_be_selected_by_name_and_by_alias(
+@pytest.mark.parametrize("chosen", [("mcp__s__echo",), ("mcp__s_echo",), ("mcp__S__ec*",)])
+async def test_tools_can_be_selected_by_name_by_older_name_and_by_pattern(
     tmp_path: Path, chosen: tuple[str, ...]
 ) -> None:
     from pi.coding.runtime.options import ToolFilter
 
     servers = {"s": program("modern")}
     async with mcp_session(tmp_path, servers, tools=ToolFilter(only=chosen)) as mcp:
-        assert mcp.tools == chosen
+        assert mcp.tools == ("mcp__s__echo",)
+
+
+async def test_a_server_is_selected_and_excluded_as_a_whole(tmp_path: Path) -> None:
+    from pi.coding.runtime.options import ToolFilter
+
+    servers = {"my-srv": program("modern"), "other": program("handshake")}
+    for chosen in (ToolFilter(only=("mcp__my_srv",)), ToolFilter(without=("mcp__other__*",))):
+        async with mcp_session(tmp_path, servers, tools=chosen) as mcp:
+            assert mcp.tools
+            assert all(name.startswith("mcp__my-srv__") for name in mcp.tools)
+
+
+async def test_servers_with_equal_names_are_an_error_that_names_both_files(tmp_path: Path) -> None:
+    own, other = tmp_path / "home/.pi/agent/mcp.json", tmp_path / "home/.cursor/mcp.json"
+    write_json(own, {"mcpServers": {"my-srv": program("modern")}})
+    write_json(other, {"mcpServers": {"my_srv": program("handshake")}})
+    ui = Answers("Allow")
+    async with mcp_session(tmp_path, {"fine": program("modern", "fine")}, ui=ui) as mcp:
+        assert all(name.startswith("mcp__fine__") for name in mcp.tools) and mcp.tools
+        for name in ("my-srv", "my_srv"):
+            (notice,) = [text for text in ui.notices if f"{name} is left out" in text]
+            assert str(own) in notice and str(other) in notice

@@ -33,7 +33,7 @@ async def test_tools_of_both_eras_are_called(tmp_path: Path, era: str) -> None:
         http_server(fake) as url,
         mcp_session(tmp_path, {"s": {"url": f"{url}/mcp"}}) as mcp,
     ):
-        assert await mcp.text("mcp__s_echo", text="hi") == "said hi"
+        assert await mcp.text("mcp__s__echo", text="hi") == "said hi"
     called = next(r for r in fake.requests if b"tools/call" in r.body)
     if era == "modern":
         assert called.headers["mcp-protocol-version"] == "2026-07-28"
@@ -50,7 +50,7 @@ async def test_tools_of_both_eras_are_called(tmp_path: Path, era: str) -> None:
 async def test_an_expired_session_is_renewed_and_the_call_repeated(tmp_path: Path) -> None:
     fake = FakeServer("handshake", (404, {}, b"gone"))
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
-        assert await mcp.text("mcp__s_echo", text="hi") == "said hi"
+        assert await mcp.text("mcp__s__echo", text="hi") == "said hi"
         assert fake.sessions == 2
 
 
@@ -68,9 +68,9 @@ async def test_a_status_is_explained_and_the_next_call_works(
 ) -> None:
     fake = FakeServer("modern", (status, {}, b"broken"))
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
-        failed = await mcp.call("mcp__s_echo", text="x")
+        failed = await mcp.call("mcp__s__echo", text="x")
         assert failed.is_error and expected in text(failed)
-        assert await mcp.text("mcp__s_echo", text="y") == "said y"
+        assert await mcp.text("mcp__s__echo", text="y") == "said y"
 
 
 async def cut_stream(fake: FakeServer, request: Request, writer: asyncio.StreamWriter) -> None:
@@ -103,7 +103,7 @@ async def test_a_broken_stream_is_continued_after_the_last_event(tmp_path: Path)
         return answer
 
     async with http_server(handle) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
-        assert await mcp.text("mcp__s_echo", text="x") == "after the cut"
+        assert await mcp.text("mcp__s__echo", text="x") == "after the cut"
 
 
 async def test_a_stream_of_a_modern_server_that_breaks_is_an_error(tmp_path: Path) -> None:
@@ -113,16 +113,16 @@ async def test_a_stream_of_a_modern_server_that_breaks_is_an_error(tmp_path: Pat
 
     fake = FakeServer("modern", broken)
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
-        failed = await mcp.call("mcp__s_echo", text="x")
+        failed = await mcp.call("mcp__s__echo", text="x")
         assert failed.is_error and "closed the connection before it answered" in text(failed)
-        assert await mcp.text("mcp__s_echo", text="y") == "said y"
+        assert await mcp.text("mcp__s__echo", text="y") == "said y"
 
 
 async def test_a_response_that_is_not_json_is_explained(tmp_path: Path) -> None:
     page: Reply = (200, {"Content-Type": "text/html"}, b"<html>")
     fake = FakeServer("modern", page)
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
-        assert "answered with text/html instead of JSON" in await mcp.text("mcp__s_echo")
+        assert "answered with text/html instead of JSON" in await mcp.text("mcp__s__echo")
 
 
 async def test_a_server_that_is_not_reachable_is_reported(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_the_older_sse_transport_is_detected_or_configured(
         http_server(server) as url,
         mcp_session(tmp_path, {"s": {"url": f"{url}/sse", **more}}) as mcp,
     ):
-        assert await mcp.text("mcp__s_echo") == "over two streams"
+        assert await mcp.text("mcp__s__echo") == "over two streams"
         server.open.set()
 
 
@@ -189,7 +189,7 @@ async def test_an_idle_stream_that_is_dropped_is_opened_again_by_the_next_call(
         server.open.set()
         await until(lambda: mcp.server("s").state == "idle")
         server.open.clear()
-        assert await mcp.text("mcp__s_echo") == "over two streams"
+        assert await mcp.text("mcp__s__echo") == "over two streams"
         assert ui.notices == []
         server.open.set()
 
@@ -211,7 +211,7 @@ async def test_headers_have_expanded_variables_and_outputs_of_commands(tmp_path:
     async with http_server(fake) as url:
         headers = {"X-Home": "${HOME:-x}", "X-Default": "${NOT_SET_AT_ALL:-d}", "X-Run": "!echo 42"}
         async with mcp_session(tmp_path, {"s": {"url": url, "headers": headers}}) as mcp:
-            await mcp.text("mcp__s_echo")
+            await mcp.text("mcp__s__echo")
     sent = fake.requests[0].headers
     assert sent["x-home"] and sent["x-default"] == "d" and sent["x-run"] == "42"
     assert json.loads(fake.requests[0].body)["method"] == "server/discover"

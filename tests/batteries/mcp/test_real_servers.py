@@ -95,15 +95,15 @@ async def test_server_everything_works_over_every_transport(tmp_path: Path, tran
 
     async def use() -> None:
         async with mcp_session(tmp_path, {"e": definition}, ui=ui, steps=3) as mcp:
-            assert await mcp.text("mcp__e_echo", message="hi") == "Echo: hi"
+            assert await mcp.text("mcp__e__echo", message="hi") == "Echo: hi"
             cwd = mcp.pi.context.cwd.as_uri()
-            assert cwd in await mcp.text("mcp__e_get-roots-list")
-            sampled = await mcp.text("mcp__e_trigger-sampling-request", prompt="x", maxTokens=9)
+            assert cwd in await mcp.text("mcp__e__get-roots-list")
+            sampled = await mcp.text("mcp__e__trigger-sampling-request", prompt="x", maxTokens=9)
             assert '"text": "ok"' in sampled
-            form = await mcp.text("mcp__e_trigger-elicitation-request")
+            form = await mcp.text("mcp__e__trigger-elicitation-request")
             assert '"action": "accept"' in form
-            assert "[image]" in await mcp.text("mcp__e_get-tiny-image")
-            done = await mcp.text("mcp__e_trigger-long-running-operation", duration=1, steps=2)
+            assert "[image]" in await mcp.text("mcp__e__get-tiny-image")
+            done = await mcp.text("mcp__e__trigger-long-running-operation", duration=1, steps=2)
             assert "completed" in done
             listed = await mcp.text("read", path="mcp://e")
             first = listed.split(" ")[0]
@@ -134,10 +134,10 @@ async def test_servers_of_pypi_use_the_modern_protocol(tmp_path: Path) -> None:
         "time": {"command": str(PYTHON / "mcp-server-time"), "args": ["--local-timezone", "UTC"]},
     }
     async with http_server(page) as url, mcp_session(tmp_path, servers) as mcp:
-        assert "datetime" in await mcp.text("mcp__time_get_current_time", timezone="UTC")
+        assert "datetime" in await mcp.text("mcp__time__get_current_time", timezone="UTC")
         assert mcp.server("time").info.version == "2026-07-28"  # type: ignore[union-attr]
         assert mcp.server("fetch").info.version == "2026-07-28"  # type: ignore[union-attr]
-        fetched = await mcp.call("mcp__fetch_fetch", url=f"{url}/page")
+        fetched = await mcp.call("mcp__fetch__fetch", url=f"{url}/page")
         assert not fetched.is_error and "Whales" in str(fetched)
         assert requested == ["/page"]
 
@@ -169,10 +169,10 @@ async def test_a_login_is_renewed_before_it_expires(
             assert mcp.tools == () and "needs a login" in ui.notices[0]
             async with asyncio.timeout(30):
                 await mcp.hosted.session.prompt("/mcp reauth g")
-            first = int(await mcp.text("mcp__g_renewals"))
-            assert int(await mcp.text("mcp__g_renewals")) == first
+            first = int(await mcp.text("mcp__g__renewals"))
+            assert int(await mcp.text("mcp__g__renewals")) == first
             await mcp.hosted.fixture.clock.advance(55)
-            assert int(await mcp.text("mcp__g_renewals")) > first
+            assert int(await mcp.text("mcp__g__renewals")) > first
 
 
 def test_no_server_process_remains_after_pi_is_killed(tmp_path: Path) -> None:

@@ -30,16 +30,16 @@ from tests.batteries.mcp.mcp_session import (
 
 async def test_nested_sessions_share_the_connections_of_their_parent(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    steps = (says("ok"), calls("mcp__s_echo", text="nested"), says("done"))
+    steps = (says("ok"), calls("mcp__s__echo", text="nested"), says("done"))
     servers = {"s": program("modern", f"pids:{pids}")}
     async with mcp_session(tmp_path, servers, steps=steps) as mcp:
-        await mcp.text("mcp__s_echo")
+        await mcp.text("mcp__s__echo")
         server = mcp.server("s")
         handle = await mcp.pi.sub_session(SubSession(prompt="hello", extensions="all"))
         await handle.result()
         assert "You said nested." in str(handle.messages)
         assert server.state == "ready"
-        assert "You said x" in await mcp.text("mcp__s_echo", text="x")
+        assert "You said x" in await mcp.text("mcp__s__echo", text="x")
         (pid,) = pids.read_text().split()  # one program was started
         assert is_running(int(pid))
 
@@ -51,7 +51,7 @@ async def test_a_server_is_notified_when_a_session_in_another_folder_joins_or_le
     pids, other = tmp_path / "pids", tmp_path / "other"
     other.mkdir()
     servers = {"s": {**program(era, f"pids:{pids}"), "cwd": str(tmp_path)}}
-    steps = (says("ok"), calls("mcp__s_echo", text="nested"), says("done"))
+    steps = (says("ok"), calls("mcp__s__echo", text="nested"), says("done"))
     async with mcp_session(tmp_path, servers, steps=steps) as mcp:
         lines, home = mcp.server("s").lines, mcp.pi.context.cwd
         task = SubSession(prompt="hello", extensions="all", cwd=other)
@@ -76,7 +76,7 @@ async def test_a_modern_server_is_not_notified_of_roots(tmp_path: Path) -> None:
         task = SubSession(prompt="hello", extensions="all", cwd=tmp_path / "other")
         handle = await mcp.pi.sub_session(task)
         await handle.result()
-        await mcp.text("mcp__s_echo")  # answered after anything that was sent before
+        await mcp.text("mcp__s__echo")  # answered after anything that was sent before
         assert not any("roots" in line for line in mcp.server("s").lines)
 
 
@@ -85,7 +85,7 @@ async def test_a_server_without_a_working_directory_is_started_once_per_folder(
 ) -> None:
     pids = tmp_path / "pids"
     (tmp_path / "other").mkdir()
-    steps = (says("ok"), calls("mcp__s_echo", text="nested"), says("done"))
+    steps = (says("ok"), calls("mcp__s__echo", text="nested"), says("done"))
     servers = {"s": program("modern", f"pids:{pids}")}
     async with mcp_session(tmp_path, servers, steps=steps) as mcp:
         task = SubSession(prompt="hello", extensions="all", cwd=tmp_path / "other")
@@ -217,10 +217,10 @@ async def test_a_login_registers_a_client_and_refused_tokens_are_renewed(tmp_pat
                 await mcp.hosted.session.prompt("/mcp reauth g")
             assert "scope=use" in ui.opened[0] and "resource=" in ui.opened[0]
             assert "resource=" in guarded.forms[0] and "code_verifier=" in guarded.forms[0]
-            assert await mcp.text("mcp__g_echo", text="x") == "said x"
+            assert await mcp.text("mcp__g__echo", text="x") == "said x"
             renewals = len(guarded.forms)
             guarded.fake.token = "revoked"
-            assert await mcp.text("mcp__g_echo", text="y") == "said y"
+            assert await mcp.text("mcp__g__echo", text="y") == "said y"
             assert len(guarded.forms) > renewals
             assert "grant_type=refresh_token" in guarded.forms[-1]
             await mcp.hosted.session.prompt("/mcp unauth g")

@@ -32,29 +32,57 @@ from pi.batteries.mcp.tools import (
     prompt_arguments,
     ranked,
     search_share,
-    tool_alias,
     tool_name,
     unique_names,
 )
 from pi.batteries.mcp.transport import Lines
+from pi.extension import tool_matches
 
 # Names --------------------------------------------------------------------------------------------
 
 
 def test_names_are_valid_for_providers_and_not_too_long() -> None:
-    assert tool_name("git hub", "create.issue") == "mcp__git_hub_create_issue"
-    assert tool_alias("github", "search") == "mcp__github__search"
-    long = tool_name("s" * 50, "t" * 50)
-    assert len(long) == 64 and long != tool_name("s" * 50, "t" * 51)
+    assert tool_name("git hub", "create.issue") == "mcp__git_hub__create_issue"
+    assert tool_name("a__b", "c") == "mcp__a_b__c"
+    long = tool_name("s" * 30, "t" * 50)
+    assert len(long) == 64 and long != tool_name("s" * 30, "t" * 51)
+    assert long.startswith(f"mcp__{'s' * 30}__")
 
 
 @pytest.mark.behaviour("mcp-names-and-servers")
-def test_colliding_names_are_resolved_independently_of_their_order() -> None:
-    pairs = [("a", "b_c"), ("a_b", "c")]
-    assert unique_names(pairs) == unique_names(pairs[::-1])
-    names = unique_names(pairs)
-    assert names["a", "b_c"] == "mcp__a_b_c"
-    assert names["a_b", "c"].startswith("mcp__a_b_c_")
+def test_names_that_count_as_equal_are_numbered_in_the_order_of_their_server() -> None:
+    pairs = [("a", "x-y"), ("a", "b"), ("a", "x_y"), ("a", "X.y"), ("a", "x_y_2"), ("b", "x_y")]
+    assert unique_names(pairs) == {
+        ("a", "x-y"): "mcp__a__x-y",
+        ("a", "b"): "mcp__a__b",
+        ("a", "x_y"): "mcp__a__x_y_2",
+        ("a", "X.y"): "mcp__a__X_y_3",
+        ("a", "x_y_2"): "mcp__a__x_y_2_2",
+        ("b", "x_y"): "mcp__b__x_y",
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "matches"),
+    [
+        ("mcp__git", "mcp__git__push", True),
+        ("mcp__git__*", "mcp__git__push", True),
+        ("mcp__git__push", "mcp__git__push", True),
+        ("mcp__git__pu*", "mcp__git__push", True),
+        ("mcp__git_push", "mcp__git__push", True),
+        ("mcp__my_srv", "mcp__my-srv__a", True),
+        ("mcp__my-srv__a-b", "mcp__my_srv__a_b", True),
+        ("mcp__*", "mcp__git__push", True),
+        ("mcp__git", "mcp__git_hub__push", False),
+        ("mcp__git__*", "mcp__git_hub__push", False),
+        ("mcp__git__pull", "mcp__git__push", False),
+        ("mcp__git__push", "mcp__git__push_2", False),
+        ("read", "read", True),
+        ("read", "mcp__read__read", False),
+    ],
+)
+def test_a_written_name_means_a_tool(written: str, name: str, matches: bool) -> None:
+    assert tool_matches(written, name) is matches
 
 
 # Contents -----------------------------------------------------------------------------------------

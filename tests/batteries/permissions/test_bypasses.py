@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
+from pi.batteries.permissions.decisions import decide
 from pi.batteries.permissions.paths import BaseFolders, rule_matches, touched
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
+from pi.coding.files.local import LocalFiles
 from pi.extension import ToolApproval, ToolTier, replace
 
 RULES = {
@@ -98,6 +100,31 @@ COMMANDS = [
     "node -e 'x'",
     "vim -c '!rm x' -c q",
     "tar cf a.tar b --checkpoint=1 --checkpoint-action=exec='rm x'",
+    "prlimit --nofile=10 rm x",
+    "prlimit -n10 rm x",
+    "choom -n 5 -- rm x",
+    "npm exec rm x",
+    "npm exec -c 'rm x'",
+    "npm exec -c 'r''m x'",
+    "npx -y rm x",
+    "pyenv exec rm x",
+    "uv run rm x",
+    "uv run --with y rm x",
+    "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+    "hyperfine 'rm x'",
+    "unknown-runner rm x",
+    "unknown-runner --then=/bin/rm x",
+    "unknown-runner -c 'true;rm x'",
+    "unknown-runner -c 'r\\m x'",
+    "unknown-runner $X",
+    "CHECKER=rm unknown-runner",
+    "echo rm | xargs unknown-runner",
+    "{rm,-rf,/x}",
+    "{r,}m x",
+    "rm \\\n-rf /x",
+    "rm\\\n -rf /x",
+    "let 'a[$(rm x)]=1'",
+    "x='a[$(rm y)]'; echo ${!x}",
     # structure
     "true && rm x",
     "true; rm x",
@@ -162,6 +189,34 @@ COMMANDS = [
     "cp x .mcp.json",
     "mv x .claude/settings.json",
     "cp x .PI/settings.json",
+    "sort -o .git/hooks/pre-commit x",
+    "sort x -uo.git/hooks/pre-commit",
+    "sort --outp=.mcp.json x",
+    "uniq x .git/hooks/pre-commit",
+    "xxd -r x .git/hooks/pre-commit",
+    "xxd x .git/hooks/pre-commit",
+    "shuf -o ~/.bashrc x",
+    "tee .git/hooks/pre-commit",
+    "tee a {.git/hooks,x}/pre-commit",
+    "cp x .git/{hooks,info}/pre-commit",
+    "cp x .git/{hook,inf}s/pre-commit",
+    "echo .git/hooks/x | xargs cp x",
+    "find . -name x | xargs -I{} cp y {}",
+    "f=.bashrc; cp x $f",
+    "ln -s /etc h; cp x h/passwd",
+    "ln -s /etc h && echo x > h/passwd",
+    "cp -P etc-link h; tee h/passwd",
+    "ln -s .git/hooks h",
+    "tree -o .mcp.json",
+    "echo x > .git/commondir",
+    "echo gitdir: /tmp/x > .git",
+    "rm -rf .git",
+    "mv x .git",
+    "tee .envrc",
+    "cp x .vscode/tasks.json",
+    "cp x .husky/pre-commit",
+    "find .git -delete",
+    "cat ~root/.ssh/../../etc/../etc/shadow > .envrc",
 ]
 
 FILES = [
@@ -175,7 +230,7 @@ FILES = [
     ("read", "sub/../secret.txt"),
     ("read", "./SECRET.txt"),
     ("read", "{cwd}/secret.txt"),
-    ("grep", "~"),
+    ("grep", "~/.ssh"),
     ("ls", "~/.ssh"),
     ("edit", "/etc/passwd"),
     ("edit", "/tmp/../etc/passwd"),
@@ -189,6 +244,27 @@ FILES = [
     ("edit", "sub/../.pi/settings.json"),
     ("write", "hooks-link/pre-commit"),
     ("write", "~/.zshrc"),
+    ("write", ".git"),
+    ("write", ".git/commondir"),
+    ("write", ".git/HEAD"),
+    ("write", ".git/info/attributes"),
+    ("write", "sub/.git"),
+    ("write", ".git/worktrees/a/gitdir"),
+    ("write", ".g\u200cit/config"),
+    ("write", ".git./config"),
+    ("write", "mcp.json"),
+    ("write", "sub/mcp.json"),
+    ("write", ".vscode/mcp.json"),
+    ("write", ".vscode/tasks.json"),
+    ("write", ".VSCode/Tasks.json"),
+    ("write", ".cursor/mcp.json"),
+    ("write", ".codex/config.toml"),
+    ("write", ".gemini/settings.json"),
+    ("write", "opencode.json"),
+    ("write", "lsp.json"),
+    ("write", ".husky/pre-commit"),
+    ("write", ".envrc"),
+    ("edit", ".pre-commit-config.yaml"),
 ]
 
 
@@ -223,7 +299,14 @@ def file(
     tool: str, path: str, places: BaseFolders, given: RuleSet, mode: Mode = "auto-edit"
 ) -> Decision:
     tier: ToolTier = "write" if tool in ("edit", "write") else "read"
-    request = ToolRequest(tool=tool, input={"path": path}, approval=ToolApproval(tier=tier))
+    files = LocalFiles(lambda: Path(places.cwd), home=places.home)
+    effect = files.effect(path, writes=tier == "write", below=tool in ("grep", "find", "ls"))
+    request = ToolRequest(
+        tool=tool,
+        input={"path": path},
+        approval=ToolApproval(tier=tier),
+        effects=files.effects(effect),
+    )
     return decide(request, given, mode, places)
 
 
@@ -255,6 +338,24 @@ def test_at_least_60_bypass_attempts_are_tested() -> None:
 
 @pytest.mark.parametrize(
     "command",
+    ["find . -path ./.git -prune -o -name a.py", "find . -not -path './.git/*'", "rg -g '!.git' x"],
+)
+def test_patterns_that_leave_git_out_are_no_changes_of_it(
+    command: str, places: BaseFolders
+) -> None:
+    assert bash(command, places, rules({"allow": ["Bash"]})).action == "allow"
+
+
+def test_scripts_of_packages_are_asked_about_in_the_mode_ask_only(places: BaseFolders) -> None:
+    allowed = rules({"allow": ["Edit(./**)"]})
+
+    assert file("write", "sub/package.json", places, allowed, "ask").action == "ask"
+    assert file("write", "sub/package.json", places, allowed, "auto-edit").action == "allow"
+    assert file("read", "sub/package.json", places, allowed, "ask").action == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
     [
         "ls -la",
         "git status",
@@ -264,6 +365,10 @@ def test_at_least_60_bypass_attempts_are_tested() -> None:
         "grep -n x sub/a.py && echo done",
         "git commit -m 'a message'",
         "LANG=C sort a.txt",
+        "tar --exclude=.git -cf a.tar sub",
+        "git --git-dir=.git log",
+        "du -sh .git",
+        "cat .git/HEAD",
     ],
 )
 def test_commands_without_a_matching_deny_rule_are_allowed(
@@ -287,7 +392,7 @@ def test_a_certain_match_is_denied_and_a_possible_one_needs_confirmation(
         ("Bash(git status:*)", "git status", "allow"),
         ("Bash(git status:*)", "git status --short", "allow"),
         ("Bash(git status:*)", "git statusx", "ask"),
-        ("Bash(git status:*)", "git status && git log", "ask"),
+        ("Bash(git status:*)", "git status && git gc", "ask"),
         ("Bash(git status:*)", "'git status'", "ask"),
         ("Bash(git status:*)", "git status > out.txt", "ask"),
         ("Bash(git status:*)", "./git status", "ask"),
@@ -295,7 +400,7 @@ def test_a_certain_match_is_denied_and_a_possible_one_needs_confirmation(
         ("Bash(npm run build)", "npm run build", "allow"),
         ("Bash(npm run build)", "npm run build x", "ask"),
         ("Bash(npm run *)", "npm run build", "allow"),
-        ("Bash(echo:*)", "echo $(git status)", "ask"),
+        ("Bash(echo:*)", "echo $(git gc)", "ask"),
         ("Bash(echo:*)", "echo $HOME", "allow"),
         ("bash", "ls", "allow"),
     ],

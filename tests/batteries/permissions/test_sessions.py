@@ -83,11 +83,11 @@ async def test_without_a_user_a_call_that_needs_confirmation_is_denied_with_a_re
 async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembered(
     tmp_path: Path,
 ) -> None:
-    command = "echo " + "x" * 3000
+    command = "export A=" + "x" * 3000
     steps = (
         calls("bash", command=command),
         calls("bash", command=command),
-        calls("bash", command="echo other"),
+        calls("bash", command="export B=other"),
         calls("bash", command="eval echo a"),
         says("ok"),
     )
@@ -106,13 +106,13 @@ async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembere
 
 
 async def test_a_grant_for_the_project_is_stored_outside_of_it(tmp_path: Path) -> None:
-    steps = (calls("bash", command="git status"), says("ok"))
+    steps = (calls("bash", command="git init -q"), says("ok"))
     async with guarded(tmp_path, *steps, ui=Asked(PROJECT)) as hosted:
         await hosted.session.prompt("go")
     stored = tmp_path / "home/.pi/agent/extension-data"
     (file,) = stored.rglob("global.json")
     project = str((tmp_path / "home/project").resolve())
-    assert json.loads(file.read_text()) == {project: ["Bash(git status:*)"]}
+    assert json.loads(file.read_text()) == {project: ["Bash(git init:*)"]}
 
     again = Asked(DENY)
     async with guarded(tmp_path, *steps, ui=again) as hosted:
@@ -140,11 +140,11 @@ async def test_the_dialog_of_a_write_shows_the_change(tmp_path: Path) -> None:
 
 async def test_control_characters_of_a_command_are_shown(tmp_path: Path) -> None:
     ui = Asked(DENY)
-    steps = (calls("bash", command="echo \x1b[2K\u202e hidden"), says("ok"))
+    steps = (calls("bash", command="export A=\x1b[2K\u202e; echo hidden"), says("ok"))
     async with guarded(tmp_path, *steps, ui=ui) as hosted:
         await hosted.session.prompt("go")
 
-        assert "echo \\x1b[2K\\u202e hidden" in ui.questions[0]
+        assert "export A=\\x1b[2K\\u202e; echo hidden" in ui.questions[0]
         assert results(hosted) == [(True, "The user denied this call.")]
 
 
@@ -161,23 +161,27 @@ async def test_a_project_can_only_add_ask_and_deny_rules(tmp_path: Path) -> None
     steps = (
         calls("bash", command="ls"),
         calls("bash", command="pwd"),
-        calls("bash", command="id"),
+        calls("bash", command="umask 022"),
         says("ok"),
     )
     put(tmp_path / "home/.pi/agent/settings.json", json.dumps({"permissions": {"mode": "ask"}}))
     async with extension_session(tmp_path, extension, steps=steps, approve=True) as hosted:
         await hosted.session.prompt("go")
 
-        ls, pwd, id = (text for _, text in results(hosted))
+        ls, pwd, umask = (text for _, text in results(hosted))
         assert "The deny rule Bash(ls:*)" in ls
         assert "The deny rule Bash(pwd) (project settings)" in pwd
-        assert "no user can answer" in id
+        assert "no user can answer" in umask
 
 
 async def test_allow_rules_of_claude_code_count_after_consent(tmp_path: Path) -> None:
     file = tmp_path / "home/.claude/settings.json"
-    put(file, json.dumps({"permissions": {"allow": ["Bash(id)"], "deny": ["Bash(ls)"]}}))
-    steps = (calls("bash", command="id"), calls("bash", command="ls"), says("ok"))
+    put(file, json.dumps({"permissions": {"allow": ["Bash(umask 022)"], "deny": ["Bash(ls)"]}}))
+    steps = (
+        calls("bash", command="umask 022"),
+        calls("bash", command="ls"),
+        says("ok"),
+    )
 
     async with guarded(tmp_path, *steps) as hosted:
         await hosted.session.prompt("go")
@@ -203,14 +207,15 @@ async def test_the_mode_is_switched_for_the_session(tmp_path: Path) -> None:
         assert ui.seen[-1][1] == '{"approval": "read-only"}'
 
 
-async def test_an_unknown_mode_is_treated_as_ask(tmp_path: Path) -> None:
+async def test_an_unknown_mode_is_treated_as_read_only(tmp_path: Path) -> None:
     steps = (calls("write", path="a.txt", content="x"), says("ok"))
     async with guarded(tmp_path, *steps, mode="of") as hosted:
         await hosted.session.prompt("go")
 
         ((is_error, text),) = results(hosted)
         assert is_error
-        assert "Unknown permission mode 'of': use one of off, ask" in text
+        assert "The permission mode is read-only." in text
+        assert 'Invalid setting "permissions.mode"' in hosted.session.settings.warnings[0]
 
 
 async def test_a_tool_that_hides_its_path_still_cannot_write_protected_files(
@@ -235,14 +240,36 @@ async def test_a_tool_that_hides_its_path_still_cannot_write_protected_files(
         assert not (tmp_path / "home/project/.mcp.json").exists()
 
 
-async def test_no_confirmation_is_requested_while_permissions_are_off(tmp_path: Path) -> None:
-    steps = (calls("bash", command="echo hi"), says("ok"))
+async def test_only_deny_rules_apply_while_permissions_are_off(tmp_path: Path) -> None:
+    steps = (
+        calls("bash", command="echo hi"),
+        calls("bash", command="rm x"),
+        calls("read", path=".env"),
+        says("ok"),
+    )
     ui = Asked(DENY)
-    async with guarded(tmp_path, *steps, mode="off", deny=["Bash"], ui=ui) as hosted:
+    deny = ["Bash(rm:*)", "Read(.env)"]
+    async with guarded(tmp_path, *steps, mode="off", deny=deny, ask=["Bash"], ui=ui) as hosted:
         await hosted.session.prompt("go")
 
-        assert results(hosted) == [(False, "hi")]
+        assert [is_error for is_error, _ in results(hosted)] == [False, True, True]
+        assert "The deny rule Bash(rm:*)" in results(hosted)[1][1]
         assert ui.questions == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused"),
+    [("Bash(rm", [True, False]), ("(x", [True, True]), ("WebFetch(x)", [False, False])],
+)
+async def test_a_deny_rule_that_cannot_be_read_refuses_every_call_of_its_tool(
+    tmp_path: Path, rule: str, refused: list[bool]
+) -> None:
+    put(tmp_path / "home/project/a.txt", "text")
+    steps = (calls("bash", command="echo hi"), calls("read", path="a.txt"), says("ok"))
+    async with guarded(tmp_path, *steps, mode="off", deny=[rule]) as hosted:
+        await hosted.session.prompt("go")
+
+        assert [is_error for is_error, _ in results(hosted)] == refused
 
 
 @pytest.mark.parametrize("rule", ["Bash(", "WebFetch(x)"])
@@ -251,8 +278,8 @@ async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str)
     async with guarded(tmp_path, says("ok"), ui=ui, deny=[rule]) as hosted:
         await hosted.session.prompt("/permissions")
 
-        assert any("A permission rule was not used" in seen[1] for seen in ui.seen)
-        assert "not used: your settings" in ui.seen[-1][1]
+        assert any("A permission rule is invalid" in seen[1] for seen in ui.seen)
+        assert "invalid: your settings" in ui.seen[-1][1]
 
 
 async def test_the_confirmation_of_an_edit_shows_the_lines_of_the_file(tmp_path: Path) -> None:

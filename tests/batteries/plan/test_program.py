@@ -16,7 +16,7 @@ from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 MODEL = ("--model", "mock/echo-1", "-p")
 SERVER = Path(mcp.__path__[0]) / "server_program.py"
-ECHO = ("mcp__notes_echo", {"text": "hello"})
+ECHO = ("mcp__notes__echo", {"text": "hello"})
 CELL = ("python", {"cells": [{"code": "open('made.txt', 'w').write('x')"}]})
 SHELL = ("bash", {"command": "cat() { touch made.txt; }; cat"})
 
@@ -48,7 +48,7 @@ def test_servers_and_kernels_are_refused_until_the_plan_is_approved(
     ended = cli.run(*MODEL, "--plan-yolo", "go")
 
     assert (ended.code, ended.err) == (0, "")
-    assert "mcp__notes_echo may change something" in model.requests[1]
+    assert "mcp__notes__echo may change something" in model.requests[1]
     assert "python may change something" in model.requests[2]
     assert "The user approved the plan" in model.requests[4]
     assert "You said hello." in model.requests[5]

@@ -49,7 +49,7 @@ async def rewound(tmp_path: Path, steps: tuple[Any, ...], *batteries: Any, **set
     """Run a prompt with two files in the project; rewind and redo restore all that it changed."""
     ui = Answers(BOTH, "Restore")
     apis: list[ExtensionAPI] = []
-    tool = "python" if python_kernel in batteries else "mcp__files_save"
+    tool = "python" if python_kernel in batteries else "mcp__files__save"
     settings |= {"rewind": {"enabled": True}}
     async with extension_session(
         tmp_path,
@@ -130,7 +130,7 @@ async def test_changes_by_kernel_cells_are_rewound(tmp_path: Path) -> None:
 
 async def test_changes_by_an_mcp_server_are_rewound(tmp_path: Path) -> None:
     servers = {"files": program("modern", "save")}
-    call = calls("mcp__files_save", text="x")
+    call = calls("mcp__files__save", text="x")
     await rewound(tmp_path, (call,), mcp, mcp={"servers": servers})
 
 
@@ -140,5 +140,5 @@ async def test_changes_by_an_mcp_server_of_the_official_sdk_are_rewound(tmp_path
     file = tmp_path / "server.py"
     file.write_text(SDK_SERVER)
     servers = {"files": {"command": str(ORACLE), "args": [str(file)]}}
-    call = calls("mcp__files_save", text="x")
+    call = calls("mcp__files__save", text="x")
     await rewound(tmp_path, (call,), mcp, mcp={"servers": servers})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pi.base.errors import PiError
+from pi.base.installation import extra_command
 from pi.cli.main import main
 from pi.cli.subcommands.auth import seconds
 from tests.cli.program import Program
@@ -251,11 +252,11 @@ def test_a_cloud_provider_is_ready_only_if_the_package_for_its_credentials_is_in
         assert ended == (0, "ready\n", "")
         return
     assert (ended.code, ended.out) == (1, "not_ready\n")
-    assert f"pip install 'pi-harness[{extra}]'" in ended.err
+    assert extra_command(extra) in ended.err
     examined = cli.run("doctor")
-    assert examined.code == 1 and f"pip install 'pi-harness[{extra}]'" in examined.out
+    assert examined.code == 1 and extra_command(extra) in examined.out
     answered = cli.run("-p", "--provider", provider, "hello")
-    assert answered.code == 1 and f"pip install 'pi-harness[{extra}]'" in answered.err
+    assert answered.code == 1 and extra_command(extra) in answered.err
 
 
 def test_a_pair_of_keys_needs_no_package(tmp_path: Path) -> None:

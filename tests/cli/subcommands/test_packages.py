@@ -297,7 +297,7 @@ def test_a_broken_settings_file_is_reported_and_not_overwritten(
     code, _, err = pi("install", "../pk")
 
     assert code == 1
-    assert err.startswith("Warning: Invalid settings file ")
+    assert err.startswith("Error: Invalid settings file ")
     assert (agent / "settings.json").read_text() == "{oops"
 
 

@@ -28,7 +28,19 @@ def test_without_a_directory_texts_are_in_memory() -> None:
 
     assert (folder.names(), folder.read("a"), folder.read("b")) == (["a"], "one", None)
     assert folder.exists
-    assert folder.make() is None
+    assert folder.directory is None
+
+
+def test_without_a_directory_files_are_in_a_private_temporary_one() -> None:
+    folder = TextFolder(None)
+    directory = folder.make()
+    assert directory is not None
+    (directory / "0.bash.log").write_text("output")
+    mode, text = mode_of(directory), folder.read("0.bash.log")
+
+    del folder
+
+    assert (mode, text, directory.exists()) == (0o700, "output", False)
 
 
 def test_texts_that_cannot_be_written_are_kept_in_memory(

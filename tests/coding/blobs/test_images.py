@@ -59,7 +59,7 @@ def test_a_large_image_is_replaced_by_a_reference_and_restored(store: BlobStore)
     assert content(stored) == [{"type": "text", "text": "see"}, picture(blob.ref)]
     assert blob.path.read_bytes() == BYTES
     assert blob.display_path.exists()
-    assert rehydrated(stored, store) == line
+    assert rehydrated(stored, store, set()) == line
 
 
 def test_a_data_url_of_a_provider_is_stored_as_text(store: BlobStore) -> None:
@@ -69,7 +69,7 @@ def test_a_data_url_of_a_provider_is_stored_as_text(store: BlobStore) -> None:
 
     ref = json.loads(stored)["data"][0]["image_url"]
     assert ref == store.put(DATA_URL.encode()).ref
-    assert rehydrated(stored, store) == line
+    assert rehydrated(stored, store, set()) == line
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_small_and_invalid_images_are_not_externalised(
 )
 def test_a_line_without_images_is_returned_unchanged(store: BlobStore, line: bytes) -> None:
     assert externalised(line, store) is line
-    assert rehydrated(line, store) is line
+    assert rehydrated(line, store, set()) is line
     assert not store.directory.exists()
 
 
@@ -110,7 +110,9 @@ def test_a_missing_blob_is_logged_and_its_reference_is_kept(
     lost = store.put(BYTES)
     lost.path.unlink()
 
-    assert content(rehydrated(stored, store)) == [picture(lost.ref), picture(other)]
+    missing: set[str] = set()
+    assert content(rehydrated(stored, store, missing)) == [picture(lost.ref), picture(other)]
+    assert missing == {lost.ref}
     assert f"a picture of the session is missing: {lost.ref}" in caplog.text
 
 
@@ -141,7 +143,7 @@ values = st.recursive(
 def test_externalised_lines_are_restored_exactly(store: BlobStore, value: object) -> None:
     line = encode_line({"type": "custom", "data": value})
 
-    assert rehydrated(externalised(line, store), store) == line
+    assert rehydrated(externalised(line, store), store, set()) == line
 
 
 def test_only_compactions_are_externalised_without_the_setting(store: BlobStore) -> None:
@@ -155,6 +157,6 @@ def test_only_compactions_are_externalised_without_the_setting(store: BlobStore)
     stored = externalised_compaction(line, store)
 
     assert json.loads(stored)["content"] == [picture(store.put(BYTES).ref)]
-    assert rehydrated(stored, store) == line
+    assert rehydrated(stored, store, set()) == line
     assert externalised_compaction(message, store) == message
     assert externalised_compaction(b'{"compaction" image', store) == b'{"compaction" image'

@@ -89,5 +89,5 @@ async def test_an_instruction_in_a_huge_message_survives_although_almost_nothing
 
     for _ in range(2):
         await fixture.compactor.compact(CompactionRequest(reason="manual"))
-        assert "- Always answer in French. [entry " in fixture.shown
+        assert "- Always answer in French. [entry://" in fixture.shown
         await say(fixture, FILLER, says(FILLER))

@@ -143,6 +143,12 @@ async def test_a_second_overflow_in_a_row_is_not_compacted_again() -> None:
 
     assert fixture.order.count("compaction_start") == 1
     assert len(fixture.stream.requests) == 4
+    message = fixture.events(CompactionEnd)[-1].error_message
+    assert isinstance(message, str)
+    assert message.startswith(
+        "Context overflow recovery failed: The conversation was compacted from"
+    )
+    assert "and it still does not fit" in message
 
 
 @pytest.mark.behaviour("rate-limit-is-not-overflow")

@@ -7,6 +7,7 @@ from pi.coding.bus import Owner, Rank
 from pi.coding.extension_host.contributions.commands import (
     BUILT_IN,
     Commands,
+    DeclaredCommand,
     ExtensionCommand,
     split_command,
     split_words,
@@ -25,12 +26,42 @@ def command(name: str, owner: Owner) -> ExtensionCommand:
     )
 
 
-def registered(*names: tuple[str, Rank]) -> Commands[ExtensionCommand]:
-    commands: Commands[ExtensionCommand] = Commands()
+def registered(*names: tuple[str, Rank]) -> Commands:
+    commands = Commands()
     for number, (name, rank) in enumerate(names):
         owner = Owner(name=f"o{number}", path=f"/{number}.py", rank=rank, number=number)
-        commands.add(command(name, owner), owner)
+        commands.add(command(name, owner))
     return commands
+
+
+def test_a_declared_command_and_the_one_that_its_code_registers_are_one_command() -> None:
+    commands = Commands()
+    owner, other = Owner(name="plan", path="/plan", rank="bundled"), Owner(name="x", path="/x.py")
+    declared = DeclaredCommand(name="plan", source=SourceInfo(path="/plan"), owner=owner)
+    withdraw = commands.declare(declared)
+    assert commands.listed() == [("plan", declared)]
+
+    code = command("plan", owner)
+    remove = commands.add(code)
+    assert commands.listed() == [("plan", code)]
+    assert commands.find("/plan now") == (code, "now")
+
+    remove()
+    assert commands.listed() == [("plan", declared)]
+    assert commands.registered("/plan", "plan") is None
+    commands.add(command("plan", other))
+    assert [name for name, _ in commands.listed()] == ["plan", "pi:plan"]
+    withdraw()
+    assert commands.of("/plan") == []
+
+
+def test_the_last_registration_of_one_extension_replaces_its_earlier_one() -> None:
+    commands, owner = Commands(), Owner(name="x", path="/x.py")
+    commands.add(command("hi", owner))
+    last = command("hi", owner)
+    commands.add(last)
+
+    assert commands.listed() == [("hi", last)]
 
 
 def test_a_command_is_found_with_its_arguments() -> None:

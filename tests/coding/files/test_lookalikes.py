@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.files.local import find_existing, visual_form
+from pi.coding.files.references import find_existing, visual_form
 
 
 @pytest.mark.behaviour("path-spellings-resolve")

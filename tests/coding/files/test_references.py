@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.files.local import System, expand_reference, strip_mention
+from pi.coding.files.references import System, expand_reference, strip_mention
 
 
 @pytest.mark.behaviour("path-spellings-resolve")

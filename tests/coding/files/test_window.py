@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.base.files import open_regular
 from pi.coding.files import text as window
-from pi.coding.files.text import Window, bounded_lines, read_lines, read_window
+from pi.coding.files.text import Window, bounded_lines, read_lines, window_of
 
 
 def read(path: Path, skip: int = 0, limit: int | None = None, keep: int = 1000) -> Window:
-    return read_window(path, skip=skip, limit=limit, keep=keep, stop=threading.Event())
+    with open_regular(path) as file:
+        return window_of(file, skip=skip, limit=limit, keep=keep, stop=threading.Event())
 
 
 @given(
@@ -73,7 +75,8 @@ def test_reading_can_be_stopped(tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
 
-    seen = read_window(tmp_path / "f", skip=0, limit=None, keep=10, stop=stop)
+    with (tmp_path / "f").open("rb") as file:
+        seen = window_of(file, skip=0, limit=None, keep=10, stop=stop)
 
     assert (seen.exact, seen.total < 3_000_000) == (False, True)
 

@@ -14,7 +14,7 @@ from pi.coding.packages.programs import Programs
 from pi.coding.packages.source import InstallFailed, NoMatchingPackage, PackageProblem
 from pi.coding.packages.staging import Outcome
 from pi.coding.packages.store import PackageStore
-from pi.coding.settings.settings import BadSettings
+from pi.coding.settings.files import BadSettings
 from tests.coding.packages.conftest import MakeStore
 from tests.coding.packages.making import (
     FakeNpm,

@@ -115,7 +115,7 @@ def test_a_wrong_settings_file_is_one_warning_with_path_and_line(where: Resource
 
     starts = sorted(warning.partition(": ")[0] for warning in warnings)
     assert starts == sorted(f"{where.cwd / name} was not used" for name in files)
-    assert [f"line {n}: " in w for w, n in zip(sorted(warnings), (2, 2, 1), strict=True)] == [
+    assert [f"line {n}" in w for w, n in zip(sorted(warnings), (2, 2, 1), strict=True)] == [
         True,
         True,
         True,

@@ -120,3 +120,13 @@ def test_discovery_can_be_switched_off_and_explicit_paths_stay(
 
     assert [each.skill.name for each in resources.skills] == ["mine"]
     assert (resources.prompts, resources.context.files) == ((), ())
+
+
+def test_the_base_folder_of_a_prompt_is_the_configuration_folder(where: ResourceSearch) -> None:
+    put(where.agent_dir / "prompts" / "mine.md", "mine")
+    put(where.cwd / ".pi" / "prompts" / "ours.md", "ours")
+
+    prompts = discover(ResourceOptions(), where).prompts
+
+    bases = {prompt.name: prompt.source.base_dir for prompt in prompts}
+    assert (bases["mine"], bases["ours"]) == (str(where.agent_dir), str(where.cwd / ".pi"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.agent.events import AgentStart, MessageEnd
+from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.port.results import Streaming
 from pi.coding.session.entries import CustomMessage
@@ -36,6 +37,18 @@ async def test_a_custom_message_is_stored_and_sent_with_the_next_prompt(tmp_path
 
     texts = " ".join(shown(fixture, 0))
     assert texts.index("It rains.") < texts.index("go")
+
+
+async def test_a_custom_message_may_be_a_dict(tmp_path: Path) -> None:
+    fixture = SessionFixture(tmp_path)
+    async with await fixture.open() as session:
+        await session.send_custom_message(
+            {"custom_type": "weather", "content": "It rains.", "details": {"city": "Oslo"}}
+        )
+        with pytest.raises(PiError, match="'customtype' is not a field"):
+            await session.send_custom_message({"customtype": "weather", "content": "It rains."})
+
+        assert replace(NOTE, timestamp=fixture.clock.now_ms()) in session.messages
 
 
 async def test_a_custom_message_can_start_a_run(tmp_path: Path) -> None:

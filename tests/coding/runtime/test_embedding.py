@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -221,6 +222,48 @@ async def test_tools_can_be_names_of_built_in_tools_or_functions(tmp_path: Path)
     await session.dispose()
 
     assert on == ["add"]
+
+
+async def test_chosen_built_in_tools_leave_the_tools_of_extensions_active(tmp_path: Path) -> None:
+    def extension(pi: ExtensionAPI) -> None:
+        pi.add_tool(add)
+
+    program = Program(tmp_path, says("ok"), says("ok"))
+    chosen = await program.session(tools=["read"], extensions=[extension])
+    none = await program.session(tools=[], extensions=[extension])
+    active = (list(chosen.active_tools), list(none.active_tools))
+    await chosen.dispose()
+    await none.dispose()
+
+    assert active == (["read", "add"], ["add"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": 3}, "model must be Model or str, not int"),
+        ({"tools": "read"}, "tools must be list or tuple or set or frozenset, not str"),
+        ({"settings": {}}, "settings must be Settings, not dict"),
+        ({"session_manager": "x"}, "session_manager must be SessionManager, not str"),
+        ({"thinking_level": "hgh"}, "thinking_level must be one of 'off', .*, not 'hgh'"),
+        ({"model": "unknown"}, r"Use discover_models\(\).get_available\(\) to see"),
+    ],
+)
+async def test_an_error_names_the_python_parameter(
+    options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises((TypeError, ValueError, PiError), match=message):
+        await Program(tmp_path).session(**options)
+
+
+async def test_without_a_model_the_hint_names_python_parameters(tmp_path: Path) -> None:
+    created = await create_agent_session(cwd=tmp_path, agent_dir=tmp_path / "agent", environ={})
+    async with created.session as session:
+        with pytest.raises(PiError) as raised:
+            await session.prompt("hello")
+
+    assert 'or try model="demo/tour"' in raised.value.hint
+    assert "--model" not in raised.value.hint
 
 
 async def test_a_model_object_need_not_be_in_the_registry(tmp_path: Path) -> None:

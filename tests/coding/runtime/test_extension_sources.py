@@ -39,7 +39,6 @@ async def test_extensions_are_found_in_user_project_settings_and_explicit_paths(
 async def test_extensions_for_the_original_pi_are_listed_and_not_loaded(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     path = fixture.write(".pi/agent/extensions/old.ts", "export default () => {}")
-    fixture.write(".pi/agent/settings.json", "{")
     session = await fixture.open()
 
     assert list(session.extensions.foreign) == [str(path)]

@@ -42,7 +42,7 @@ async def test_selecting_a_model_is_recorded_and_adjusts_the_thinking_level(tmp_
     await session.close()
 
 
-async def test_leaving_a_model_without_thinking_applies_the_default_thinking_level(
+async def test_the_thinking_level_stays_off_after_a_model_without_thinking(
     tmp_path: Path,
 ) -> None:
     fixture = SessionFixture(tmp_path)
@@ -52,8 +52,12 @@ async def test_leaving_a_model_without_thinking_applies_the_default_thinking_lev
 
     await session.models.select_id("faux", "plain")
     await session.models.select_id("faux", "faux")
+    after_selection = session.models.thinking_level
+    await session.models.set_thinking_level("high")
+    await session.models.cycle()
+    await session.models.cycle()
 
-    assert session.models.thinking_level == "low"
+    assert (after_selection, session.models.thinking_level) == ("off", "off")
     await session.close()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.options import ToolFilter
+from pi.coding.settings.files import BadSettings
 from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
@@ -62,13 +63,12 @@ async def test_a_variable_disables_the_login_shell(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-async def test_a_broken_settings_file_is_reported_and_the_session_starts(tmp_path: Path) -> None:
+async def test_no_session_starts_with_a_broken_settings_file(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     path = fixture.write(".pi/agent/settings.json", "{broken")
-    session = await fixture.open()
-    await session.close()
+    with pytest.raises(BadSettings, match=str(path)):
+        await fixture.open()
 
-    assert fixture.reports[0].startswith(f"Warning: Invalid settings file {path}")
     assert path.read_text() == "{broken"
 
 

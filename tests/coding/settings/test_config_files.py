@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pi.base.clock import SystemClock
-from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile
+from pi.coding.settings.files import BadSettings, ConfigFile, SettingsFile
+from pi.coding.settings.settings import Settings
 from tests.files import put
 
 
@@ -63,7 +64,7 @@ def test_settings_are_written_to_the_json_file_only(tmp_path: Path) -> None:
         ("a: 1\n\nb: \udcff", 3),
     ],
 )
-def test_a_wrong_file_is_one_warning_with_path_and_line(
+def test_a_wrong_file_is_an_error_with_path_and_position(
     tmp_path: Path, text: str, line: int
 ) -> None:
     path = tmp_path / "agent/config.yml"
@@ -71,27 +72,24 @@ def test_a_wrong_file_is_one_warning_with_path_and_line(
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     put(tmp_path / "agent/settings.json", '{"theme": "light"}')
 
-    settings = settings_in(tmp_path)
+    with pytest.raises(BadSettings) as caught:
+        settings_in(tmp_path)
 
-    [warning] = settings.warnings
-    assert warning.startswith(f"Invalid config file {path}: line {line}: ")
-    assert settings.values.theme == "light"
-
-
-def test_a_wrong_settings_file_names_the_line_and_keeps_the_config(tmp_path: Path) -> None:
-    path = put(tmp_path / "agent/settings.json", '{\n"a": 1,\n x}')
-    put(tmp_path / "agent/config.yml", "theme: dark")
-
-    settings = settings_in(tmp_path)
-
-    assert settings.warnings[0].startswith(f"Invalid settings file {path}: line 3: ")
-    assert settings.values.theme == "dark"
+    assert caught.value.message.startswith(f"Invalid settings file {path}: line {line}, column ")
 
 
-def test_a_named_file_that_is_missing_is_reported(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, tmp_path / "none.yml")
+def test_a_settings_file_is_invalid_at_a_line_and_a_column(tmp_path: Path) -> None:
+    path = put(tmp_path / "agent/settings.json", '{\n"a": 1, // ä\n x}')
 
-    assert settings.warnings == [f"The config file {tmp_path / 'none.yml'} does not exist."]
+    with pytest.raises(BadSettings) as caught:
+        settings_in(tmp_path)
+
+    assert caught.value.message.startswith(f"Invalid settings file {path}: line 3, column 2: ")
+
+
+def test_a_named_file_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings, match=r"none\.yml: the file does not exist"):
+        settings_in(tmp_path, tmp_path / "none.yml")
 
 
 def test_without_project_includes_overlays_but_not_the_project(

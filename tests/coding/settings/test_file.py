@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.locks import FileLocked
-from pi.coding.settings.settings import BadSettings, SettingsFile
+from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
 from tests.files import mode_of
 
@@ -51,7 +51,7 @@ DEEP = pytest.param("[" * 100_000, id="nested too deeply")
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-@pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,}', "\xff", DEEP])
+@pytest.mark.parametrize("broken", ["{", "[1]", '{"a": 1,,}', "\xff", DEEP])
 def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(broken.encode("latin-1"))

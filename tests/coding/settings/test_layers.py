@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json
-from pi.coding.settings.settings import merge_layers, migrated, value_at, with_value
+from pi.coding.settings.layers import merge_layers, migrated, value_at, with_value
 
 
 @pytest.mark.parametrize(

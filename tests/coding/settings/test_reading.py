@@ -8,7 +8,7 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.base.records import Record
-from pi.coding.settings.settings import read_record
+from pi.coding.settings.reading import read_record
 
 
 class Inner(Record):

@@ -8,7 +8,8 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.base.records import Record
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.settings.files import BadSettings, SettingsFile
+from pi.coding.settings.settings import Settings
 from pi.testing import FakeClock
 from tests.files import put
 
@@ -70,12 +71,16 @@ def test_a_set_value_applies_at_once_and_is_written_to_the_file_of_the_user(
 
 
 @pytest.mark.behaviour("broken-settings-are-left-alone")
-def test_an_invalid_file_is_a_warning_and_is_never_overwritten(agent_dir: Path) -> None:
-    put(agent_dir / "settings.json", "{broken")
+def test_a_file_that_becomes_invalid_changes_nothing_and_is_never_overwritten(
+    agent_dir: Path,
+) -> None:
+    put(agent_dir / "settings.json", '{"outputPad": 0}')
     settings = of(agent_dir, trusted=False)
+    put(agent_dir / "settings.json", "{broken")
 
-    assert settings.raw.get("theme") is None
-    assert settings.warnings[0].startswith(f"Invalid settings file {agent_dir}/settings.json: ")
+    with pytest.raises(BadSettings, match="Invalid settings file"):
+        settings.load()
+    assert settings.values.output_pad == 0
     with pytest.raises(PiError):
         settings.set({"theme": "dark"})
     assert settings.values.theme == "dark"

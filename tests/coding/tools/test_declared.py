@@ -20,7 +20,7 @@ from tests.coding.tools.places import make_place
 def declaration(tool: AgentTool) -> dict[str, Any]:
     """The declared fields of a tool, and which optional functions it has."""
     kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
-    questions = {name: kept.pop(name) is not None for name in ("touches", "preview")}
+    questions = {name: kept.pop(name) is not None for name in ("touches", "effects", "preview")}
     for name in ("run", "validate", "prepare_arguments"):
         kept.pop(name)
     return kept | questions

@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image as Pillow
@@ -129,15 +130,15 @@ async def test_files_are_not_read_in_the_thread_of_the_event_loop(
     read: AgentTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
-    real = Path.open
+    real = os.open
 
-    def opened(self: Path, mode: str = "r") -> object:
+    def opened(*arguments: Any, **options: Any) -> int:
         threads.append(threading.current_thread())
-        return real(self, mode)
+        return real(*arguments, **options)
 
     (tmp_path / "f").write_text("x")
     Pillow.new("RGB", (3000, 4)).save(tmp_path / "p.png")
-    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(os, "open", opened)
 
     await asyncio.gather(use(read, path="f"), use(read, path="p.png"))
 

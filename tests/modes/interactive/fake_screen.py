@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -223,6 +223,9 @@ class FakeScreen:
 
     def reload_session(self) -> None:
         self.reloads += 1
+
+    async def edit_file(self, path: Path, environ: Mapping[str, str]) -> None:
+        raise NotImplementedError
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         return self.edited

@@ -63,22 +63,27 @@ async def test_queued_messages_can_be_cleared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("command", "fields", "message"),
     [
-        ({}, "undefined/undefined"),
-        ({"provider": "x"}, "x/undefined"),
-        ({"provider": "x", "modelId": "y"}, "x/y"),
+        ("set_model", {}, 'Command "set_model": field "provider" is missing'),
+        ("set_model", {"provider": "x"}, 'Command "set_model": field "modelId" is missing'),
+        ("set_model", {"provider": "x", "modelId": "y"}, "Model not found: x/y"),
+        (
+            "set_interrupt_mode",
+            {"mode": "never"},
+            'Command "set_interrupt_mode": field "mode" must be "wait" or "immediate"',
+        ),
     ],
 )
-async def test_an_unknown_model_is_named(
-    fields: dict[str, Any], words: str, tmp_path: Path
+async def test_an_error_names_the_field_or_the_value(
+    command: str, fields: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    with pytest.raises(PiError) as problem:
-        await COMMANDS["set_model"](session, Request(command="set_model", fields=fields))
+    with pytest.raises(PiError) as raised:
+        await COMMANDS[command](session, Request(command=command, fields=fields))
 
-    assert problem.value.message == f"Model not found: {words}"
+    assert raised.value.message == message
     await session.close()
 
 

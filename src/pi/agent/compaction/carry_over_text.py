@@ -177,8 +177,8 @@ def _worth_repeating(carried: CarryOver) -> tuple[Quote, ...]:
 def _quoted(heading: str, quote: Q | None, room: int) -> tuple[Q | None, str]:
     if quote is None:
         return None, ""
-    title = f"## {heading} [entry {quote.id}]\n"
-    text = shortened(quote.text, room - len(title) - _GAP, where=f", see entry {quote.id}")
+    title = f"## {heading} [entry://{quote.id}]\n"
+    text = shortened(quote.text, room - len(title) - _GAP, where=f", see entry://{quote.id}")
     shown = replace(quote, text=text, whole=quote.whole and text == quote.text)
     return shown, f"{title}{text}" if text else ""
 
@@ -191,7 +191,7 @@ def _listed(
     remaining = room - len(title) - _GAP
     shown: list[tuple[Q, str]] = []
     for quote in reversed(quotes):
-        line = f"\n- {mark}{quote.text} [entry {quote.id}]"
+        line = f"\n- {mark}{quote.text} [entry://{quote.id}]"
         if len(quote.text) > MAX_MESSAGE or len(line) > remaining:
             continue
         remaining -= len(line)
@@ -205,7 +205,7 @@ def _ids(unshown: Sequence[str], room: int) -> str:
     """Return the newest ids that fit."""
     if not unshown:
         return ""
-    title = "## More, to be read back when it matters\nEntries:"
+    title = "## More, readable as entry://ID\nEntries:"
     remaining = room - len(title) - _GAP - len(f" and {len(unshown)} older ones")
     shown: list[str] = []
     for id in reversed(unshown):

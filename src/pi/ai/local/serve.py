@@ -1,7 +1,8 @@
-"""Child process that serves a model file: ``python -m pi.ai.local.serve FILE CONTEXT THREADS``.
+"""Child process that serves a model file.
 
-Prints its address, on loopback and a port the system chose, and exits when its standard input
-closes, so that it cannot outlive pi.
+``python -m pi.ai.local.serve FILE CONTEXT THREADS FOLDER`` prints its address, on loopback and a
+port the system chose, and exits when its standard input closes, so that it cannot outlive pi.
+FOLDER has libraries that pi could not add to its own environment.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import sys
 
 def main() -> None:
     """Load the model, print the address, and wait for the end of the input."""
+    file, context, threads, folder = sys.argv[1:]
+    sys.path.append(folder)
     from xllamacpp import CommonParams, Server  # the optional `local` extra
 
-    file, context, threads = sys.argv[1:]
     settings = CommonParams()
     settings.model.path = file
     settings.hostnames = ["127.0.0.1"]

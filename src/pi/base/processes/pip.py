@@ -6,6 +6,7 @@ Everything that pi downloads from a package index goes through ``pip_command`` a
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -65,6 +66,35 @@ def pip_command(words: Sequence[str]) -> list[str]:
     return [*guard, words[0], "--only-binary", ":all:", *words[1:]]
 
 
+def has_pip() -> bool:
+    """Whether ``pip_command`` works: this Python has pip, or its standard library brings one."""
+    return importlib.util.find_spec("pip") is not None or _bundled_pip() is not None
+
+
+def reports_progress() -> bool:
+    """Whether pip writes its progress as numbers: since 24.1, and Python 3.11 brings 23."""
+    if importlib.util.find_spec("pip") is not None:
+        from importlib.metadata import version  # lazy: few runs install anything
+
+        text = version("pip")
+    else:
+        wheel = _bundled_pip()
+        text = wheel.name.split("-")[1] if wheel is not None else "0"
+    numbers = tuple(int(part) for part in re.findall(r"\d+", text)[:2])
+    return numbers >= (24, 1)
+
+
+def _bundled_pip() -> Path | None:
+    """Return the wheel of pip in the standard library, which runs without being installed.
+
+    Environments of `uv tool` have no pip of their own.
+    """
+    spec = importlib.util.find_spec("ensurepip")
+    if spec is None or spec.origin is None:
+        return None
+    return next(iter(sorted(Path(spec.origin).parent.glob("_bundled/pip-*.whl"))), None)
+
+
 def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for pip; indexes, credentials, proxies and certificates are kept."""
     passed_on = {
@@ -72,7 +102,10 @@ def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:
         for name, value in environ.items()
         if re.fullmatch(_PASSED_ON, name)
     }
-    return allow_listed(environ) | passed_on | _UNATTENDED
+    path = {}
+    if importlib.util.find_spec("pip") is None and (wheel := _bundled_pip()) is not None:
+        path = {"PYTHONPATH": str(wheel)}
+    return allow_listed(environ) | passed_on | _UNATTENDED | path
 
 
 def refusal_in(output: str, errors: str) -> Refusal | None:

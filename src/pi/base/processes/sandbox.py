@@ -18,6 +18,7 @@ from pi.base.errors import PiError
 from pi.base.processes.child import run
 from pi.base.processes.direct import SpawnFailed
 from pi.base.processes.environment import find_program
+from pi.base.protected_files import protected_paths
 from pi.base.records import Record, replace
 
 Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt", "none"]
@@ -25,8 +26,6 @@ Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt
 LAUNCHER = Path(__file__).with_name("sandbox_launcher.py")
 PROBE_SECONDS = 10.0
 
-PROTECTED = (".pi", ".claude", ".git/hooks", ".git/config", ".mcp.json")
-"""Paths below a project that stay read-only, because they can make programs run commands later."""
 HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
 """Sockets through which a command could leave the sandbox."""
 SOCKETS = Path("/proc/net/unix")
@@ -82,7 +81,7 @@ def project_policy(
 ) -> SandboxPolicy:
     """Return the usual policy: a project and temporary folders are writable."""
     writable = (cwd, *temporary, *also)
-    protected = tuple(root / name for root in (cwd, *also) for name in PROTECTED)
+    protected = tuple(path for root in (cwd, *also) for path in protected_paths(root))
     return SandboxPolicy(cwd=cwd, writable=writable, protected=protected, network=network)
 
 

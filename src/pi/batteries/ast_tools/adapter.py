@@ -7,14 +7,13 @@ changes. The process is started when it is first needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatch
-from pathlib import PurePath
 from typing import Annotated, Any
 
 from msgspec import convert
 
+from pi.batteries.ast_tools.sources import SourceFile, source_files
 from pi.extension import (
-    SYNTAX_LANGUAGES,
+    CallEffects,
     Diff,
     ExtensionAPI,
     ExtensionContext,
@@ -29,8 +28,8 @@ from pi.extension import (
     ToolResult,
     WorkerProcess,
     can_parse_syntax,
+    install_hint,
     make_tool,
-    syntax_language,
 )
 
 SEARCH, EDIT = "ast_grep", "ast_edit"
@@ -44,15 +43,8 @@ MAX_MATCH_LINES = 10
 """Maximum lines shown of one match."""
 MAX_DIFF_LINES = 400
 """Maximum lines of a preview in the text for the model; views show all lines."""
-MAX_FILES = 5000
-"""Maximum files of one call."""
-MAX_BYTES = 1_000_000
-"""Larger files are skipped: they are usually generated, and parsing this size takes 0.5 s."""
-SKIPPED = ("node_modules", "__pycache__", "target", "dist", "build", "venv")
-"""Folders that are skipped outside of a git repository, in addition to hidden ones."""
 SECONDS = 10.0
 """Time limit of one file."""
-INSTALL = "pip install 'pi-harness[rules]'"
 
 _PATTERNS = """\
 Patterns are code with variables: `$X` stands for one node, `$$$ARGS` for any number of nodes, and \
@@ -110,6 +102,7 @@ def extension(pi: ExtensionAPI) -> None:
             description=SEARCH_DESCRIPTION,
             params=SearchParams,
             run=tools.search,
+            effects=tools.effects,
             approval="read",
             replay="safe",
         ),
@@ -123,6 +116,7 @@ def extension(pi: ExtensionAPI) -> None:
             description=EDIT_DESCRIPTION,
             params=EditParams,
             run=tools.edit,
+            effects=tools.effects,
             approval="read",  # the change itself is made, and approved, by ``resolve``
             deferrable=True,
             execution_mode="sequential",  # previews are resolved in their order
@@ -148,15 +142,6 @@ class TreeMatch(Record):
     """The replacement; empty for a search."""
 
 
-class SourceFile(Record):
-    """A file that can be parsed."""
-
-    path: str
-    """As the call names it: relative paths are relative to the working folder."""
-    text: str
-    language: str
-
-
 class ChangedFile(Record):
     """A file before and after a rewrite."""
 
@@ -172,6 +157,11 @@ class AstTools:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._parser = TreeParser(pi)
+
+    def effects(self, params: SearchParams | EditParams) -> CallEffects:
+        """Both tools read; the change of a preview is an effect of ``resolve``."""
+        files = self._pi.context.files
+        return files.effects(files.effect(params.path, below=True))
 
     # Search ---------------------------------------------------------------------------------------
 
@@ -220,6 +210,7 @@ class AstTools:
                 label=label,
                 apply=lambda reason: self._apply(params, changed, label),
                 details={"files": [each.path for each in changed]},
+                files=tuple(each.path for each in changed),
                 source_tool_name=EDIT,
             )
         )
@@ -335,105 +326,7 @@ class TreeParser:
 def require_parser() -> None:
     """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
     if not can_parse_syntax():
-        raise ToolFailed(f"Syntax trees need the package ast-grep-py. Install it with: {INSTALL}")
-
-
-_ALIASES = {
-    "c#": "csharp",
-    "c++": "cpp",
-    "cs": "csharp",
-    "golang": "go",
-    "js": "javascript",
-    "jsx": "javascript",
-    "kt": "kotlin",
-    "py": "python",
-    "rb": "ruby",
-    "rs": "rust",
-    "sh": "bash",
-    "shell": "bash",
-    "terraform": "hcl",
-    "ts": "typescript",
-    "yml": "yaml",
-}
-
-
-async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) -> list[SourceFile]:
-    """The files of a call in order, without those that are too large or not UTF-8.
-
-    Raises ``ToolFailed`` if no file matches, or too many.
-    """
-    chosen = _checked_language(language) if language.strip() else ""
-    names = await _names(pi, path)
-    if glob:
-        names = [n for n in names if fnmatch(n, glob) or fnmatch(PurePath(n).name, glob)]
-    # A single file may have any suffix if the call names the language.
-    alone = len(names) == 1 and names[0] == path
-    languages = {
-        name: found
-        for name in names
-        if (found := syntax_language(name) or (chosen if alone else "")) and chosen in ("", found)
-    }
-    if not languages:
-        file_kind = f"{chosen} files" if chosen else "files in a supported language"
-        condition = f" that match {glob}" if glob else ""
-        raise ToolFailed(f"There are no {file_kind} at {path}{condition}.")
-    if len(languages) > MAX_FILES:
-        raise ToolFailed(
-            f"{path} has {len(languages):,} source files; at most {MAX_FILES:,} are parsed."
-        )
-    contents = await pi.context.files.read_many(languages, most=MAX_BYTES)
-    files = []
-    for name, data in contents.items():
-        if isinstance(data, bytes):
-            try:
-                text = data.decode("utf-8")
-            except UnicodeDecodeError:
-                continue  # writing the file back would damage it
-            files.append(SourceFile(path=name, text=text, language=languages[name]))
-    return files
-
-
-def _checked_language(name: str) -> str:
-    """The language with this name or alias. Raises ``ToolFailed`` if it is unsupported."""
-    plain = name.strip().lower()
-    found = _ALIASES.get(plain, plain)
-    if found not in SYNTAX_LANGUAGES:
-        known = ", ".join(SYNTAX_LANGUAGES)
-        raise ToolFailed(f"Unsupported language {name!r}. Supported: {known}.")
-    return found
-
-
-async def _names(pi: ExtensionAPI, path: str) -> list[str]:
-    files = pi.context.files
-    place = files.resolve(path)
-    if place.is_file():
-        return [path]
-    if not place.is_dir():
-        raise ToolFailed(f"There is no file or folder {path}.")
-    prefix = "" if path in (".", "./", "") else f"{path.rstrip('/')}/"
-    listed = await _listed_by_git(pi, str(place))
-    if listed is not None:
-        return [f"{prefix}{name}" for name in listed]
-    try:
-        stamps = await files.scan(path, skip=_is_skipped)
-    except PiError as error:
-        raise ToolFailed(error.message) from error
-    return [f"{prefix}{name}" for name in stamps]
-
-
-async def _listed_by_git(pi: ExtensionAPI, folder: str) -> list[str] | None:
-    """The files that git does not ignore; ``None`` outside of a repository, or without git."""
-    command = ["git", "-C", folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    try:
-        listed = await pi.exec(command, timeout=30)
-    except PiError:
-        return None
-    return sorted(set(filter(None, listed.stdout.split("\0")))) if listed.code == 0 else None
-
-
-def _is_skipped(name: str) -> bool:
-    last = PurePath(name).name
-    return name.endswith("/") and (last.startswith(".") or last in SKIPPED)
+        raise ToolFailed(f"Syntax trees need the package ast-grep-py. {install_hint('rules')}")
 
 
 def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:

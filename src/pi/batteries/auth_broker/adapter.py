@@ -34,6 +34,7 @@ from pi.extension import (
     OAuthCredential,
     PiError,
     guard_for,
+    install_hint,
     is_loopback,
     make_token,
     one_line,
@@ -312,9 +313,7 @@ def _server_module() -> Any:
     try:
         from pi.batteries.auth_broker import server
     except ModuleNotFoundError as error:
-        raise PiError(
-            f"The broker needs {error.name}.", hint='Install it: pip install "pi-harness[broker]"'
-        ) from error
+        raise PiError(f"The broker needs {error.name}.", hint=install_hint("broker")) from error
     return server
 
 

@@ -11,6 +11,7 @@ from pi.extension import (
     HttpError,
     PiError,
     guard_for,
+    install_hint,
     is_loopback,
     make_token,
     one_line,
@@ -60,7 +61,7 @@ class GatewayCommands:
         except ModuleNotFoundError as error:
             raise PiError(
                 f"The gateway needs {error.name}.",
-                hint='Install it: pip install "pi-harness[broker]"',
+                hint=install_hint("broker"),
             ) from error
         host = str(ctx.flags.get("host") or "127.0.0.1")
         token = make_token(self._token_file)

@@ -20,6 +20,7 @@ from pi.extension import (
     SessionStartEvent,
     UiPromptEndEvent,
     UiPromptStartEvent,
+    install_hint,
     one_line,
 )
 
@@ -33,7 +34,6 @@ LINGER_SECONDS = 30.0
 """How long the shared object outlives a session: between two sessions, none uses it."""
 STOP, FOLLOW, STAY = "Stop sharing", "Share the other session, too", "Stay in this session"
 USAGE = "Use /collab start, view, status, stop, list, relay, or the address of a relay."
-INSTALL = "pip install 'pi-harness[share]'"
 LOCAL_ONLY = (
     "Only this machine can reach the link: no relay is configured. To share with others, run"
     " `pi relay serve` on a server and set collab.relayUrl (docs/how-to/share-a-session.md)."
@@ -81,7 +81,7 @@ class Collab:
             except ModuleNotFoundError as error:
                 raise PiError(
                     f"Sharing needs {error.name}, which is not installed.",
-                    hint=f"Run `{INSTALL}`.",
+                    hint=install_hint("share"),
                 ) from error
 
             async def make(scope: Any) -> Sharing:

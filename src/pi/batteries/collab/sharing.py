@@ -9,7 +9,7 @@ from pi.batteries.collab.guest import Guest
 from pi.batteries.collab.host import Host
 from pi.batteries.collab.links import Link, relay_address
 from pi.batteries.collab.sealing import Keys
-from pi.extension import PiError, Scope
+from pi.extension import PiError, Scope, install_hint
 
 if TYPE_CHECKING:
     from pi.relay.server import Relay
@@ -119,7 +119,7 @@ async def _start_relay() -> Relay:
     except ModuleNotFoundError as error:
         raise PiError(
             f"No relay is configured, and a local one needs {error.name}.",
-            hint="Run `pip install 'pi-harness[relay]'`, or set collab.relayUrl.",
+            hint=f"{install_hint('relay')} (or set collab.relayUrl)",
         ) from error
     failure: PiError | None = None
     for port in LOCAL_PORTS:

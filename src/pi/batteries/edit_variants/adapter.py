@@ -19,6 +19,7 @@ from pi.batteries.edit_variants.lines import (
 from pi.batteries.edit_variants.patches import parse_codex, parse_unified, paths_of
 from pi.extension import (
     AgentTool,
+    CallEffects,
     EditedFile,
     ExtensionAPI,
     ExtensionContext,
@@ -181,24 +182,25 @@ class EditVariants:
             description=DESCRIPTIONS[variant],
             params=params,
             run=run,
-            touches=self._touches,
+            touches=lambda params: tuple(file.real for file in self._effects(params).files),
+            effects=self._effects,
             preview=preview,
             strict=True,
             approval="write",
             format_approval_details=lambda arguments: ", ".join(paths_of(arguments)),
         )
 
-    def _touches(self, params: Any) -> tuple[str, ...]:
+    def _effects(self, params: Any) -> CallEffects:
         """The files of a call; none for a patch that cannot be parsed: it changes nothing."""
         files = self._pi.context.files
         if isinstance(params, HashlineParams):
-            return (files.real(params.path),)
+            return files.effects(files.effect(params.path, writes=True))
         try:
             patches = _parsed(params)
         except ToolFailed:
-            return ()
-        names = (name for each in patches for name in (each.path, each.move_to) if name)
-        return tuple(dict.fromkeys(files.real(name) for name in names))
+            return files.effects()
+        names = dict.fromkeys(name for each in patches for name in (each.path, each.move_to))
+        return files.effects(*(files.effect(name, writes=True) for name in names if name))
 
     # The tools of the three variants --------------------------------------------------------------
 

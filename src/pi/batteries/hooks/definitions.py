@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from pi.extension import BadFormat, Record, field, parse_jsonc, parse_yaml
+from pi.extension import BadFormat, Record, field, parse_jsonc, parse_yaml, tool_matches
 
 Event: TypeAlias = Literal[
     "PreToolUse",
@@ -202,6 +202,7 @@ def folder_hook(path: Path, *, executable: bool, **known: Any) -> HookFile:
 
 
 _PLAIN = re.compile(r"[\w\-, |]*")
+_SERVER_TOOLS = re.compile(r"mcp__[\w-]+__[\w-]*\*")
 
 
 def _is_valid(matcher: str) -> bool:
@@ -221,13 +222,20 @@ def matches(hook: HookDefinition, subjects: Iterable[str], values: Iterable[str]
     names = tuple(subjects)
     if hook.matcher not in ("", "*") and names:
         if _PLAIN.fullmatch(hook.matcher):
-            listed = {name.strip() for name in re.split(r"[|,]", hook.matcher)}
-            if listed.isdisjoint(names):
+            listed = [name.strip() for name in re.split(r"[|,]", hook.matcher)]
+            if not any(tool_matches(each, name) for each in listed for name in names):
                 return False
-        elif not any(re.search(hook.matcher, name) for name in names):
+        elif not any(_searches(hook.matcher, name) for name in names):
             return False
     rule = hook.text("if")
     return not rule or hook.event not in TOOL_EVENTS or _rule_matches(rule, names, values)
+
+
+def _searches(pattern: str, name: str) -> bool:
+    """Whether a regular expression, or ``mcp__server__*`` of permission rules, matches a name."""
+    if re.search(pattern, name):
+        return True
+    return bool(_SERVER_TOOLS.fullmatch(pattern)) and tool_matches(pattern, name)
 
 
 def _rule_matches(rule: str, names: tuple[str, ...], values: Iterable[str]) -> bool:

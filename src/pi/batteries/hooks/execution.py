@@ -41,6 +41,7 @@ from pi.extension import (
     ToolResult,
     claude_call,
     one_line,
+    tool_matches,
 )
 
 SESSION_SOURCES = {"startup": "startup", "new": "clear", "resume": "resume", "fork": "resume"}
@@ -307,11 +308,11 @@ class HookRunner:
 
     async def _mcp_tool(self, hook: HookDefinition, payload: Json) -> Outcome:
         server, tool = hook.text("server"), hook.text("tool")
-        names = (f"mcp__{server}_{tool}", f"mcp__{server}__{tool}")
-        known = {each.name for each in self._pi.get_all_tools()}
-        name = next((each for each in names if each in known), None)
+        written = f"mcp__{server}__{tool}"
+        names = (each.name for each in self._pi.get_all_tools())
+        name = next((each for each in names if tool_matches(written, each)), None)
         if name is None:
-            return failed(hook, f"was not run: there is no tool {names[0]}")
+            return failed(hook, f"was not run: there is no tool {written}")
         template = hook.options.get("input")
         arguments = filled(template, payload) if isinstance(template, dict) else {}
         result = await self._pi.call_tool(name, arguments)

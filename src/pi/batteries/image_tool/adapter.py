@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from pi.extension import (
+    CallEffects,
     ExtensionAPI,
     ExtensionContext,
     Image,
@@ -77,6 +78,7 @@ def extension(pi: ExtensionAPI) -> None:
             description=DESCRIPTION,
             params=ImageParams,
             run=maker.run,
+            effects=maker.effects,
             approval="write",
             format_approval_details=lambda arguments: str(arguments.get("prompt", "")),
         ),
@@ -95,6 +97,16 @@ class ImageMaker:
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
+
+    def effects(self, params: ImageParams) -> CallEffects:
+        """The pictures that are read, and those that are written with the usual suffix."""
+        files = self._pi.context.files
+        numbers = range(1, params.count + 1)
+        written = [_file_name(params, number, ".png") or slug(params.prompt) for number in numbers]
+        return files.effects(
+            *(files.effect(path) for path in params.images),
+            *(files.effect(path, writes=True) for path in dict.fromkeys(written)),
+        )
 
     async def run(self, params: ImageParams, ctx: ToolContext) -> ToolResult:
         """Generate pictures with an image model, and save them."""
@@ -175,15 +187,22 @@ class ImageMaker:
 
     async def _path(self, params: ImageParams, number: int, suffix: str) -> str:
         """The path of a picture. Only a file that the model names may be overwritten."""
-        if params.path:
-            plain = PurePath(params.path)
-            name = plain if plain.suffix else plain.with_name(f"{plain.name}{suffix}")
-            return str(name if number == 1 else name.with_stem(f"{name.stem}-{number}"))
+        if name := _file_name(params, number, suffix):
+            return name
         stem = slug(params.prompt)
         attempt = 1
         while await self._pi.context.files.exists(path := f"{_numbered(stem, attempt)}{suffix}"):
             attempt += 1
         return path
+
+
+def _file_name(params: ImageParams, number: int, suffix: str) -> str:
+    """The file that the model names for a picture; empty if it names none."""
+    if not params.path:
+        return ""
+    plain = PurePath(params.path)
+    name = plain if plain.suffix else plain.with_name(f"{plain.name}{suffix}")
+    return str(name if number == 1 else name.with_stem(f"{name.stem}-{number}"))
 
 
 def slug(prompt: str) -> str:

@@ -14,6 +14,7 @@ from pi.batteries.lsp.server import LanguageServer
 from pi.batteries.lsp.session import LspSession, status_row
 from pi.batteries.lsp.writing import LATE_NOTE, LateNotes, WriteThrough
 from pi.extension import (
+    CallEffects,
     CheckResult,
     CommandContext,
     ExtensionAPI,
@@ -158,8 +159,21 @@ class LspBattery:
             description=DESCRIPTION,
             params=LspParams,
             run=self._use,
+            effects=self._effects,
             approval=_approval,
         )
+
+    def _effects(self, params: LspParams) -> CallEffects:
+        """The files that a call names. What a server changes beside them is known when it answers.
+
+        The file layers check those changes.
+        """
+        files = self._pi.context.files
+        if "*" in params.file:
+            return files.effects(files.effect(".", below=True))
+        writes = _changes(params.action, params.apply)
+        names = [params.file, params.new_name if params.action == "rename_file" else ""]
+        return files.effects(*(files.effect(name, writes=writes) for name in names if name))
 
     async def _use(self, params: LspParams, ctx: ToolContext) -> ToolResult:
         if self._is_off:
@@ -286,5 +300,9 @@ def _approval(arguments: Json) -> ToolApproval:
     action, apply = arguments.get("action"), arguments.get("apply")
     if action == "request":
         return ToolApproval(tier="exec")
-    changes = apply is True if action == "code_actions" else apply is not False
-    return ToolApproval(tier="write" if action in WRITING and changes else "read")
+    return ToolApproval(tier="write" if _changes(action, apply) else "read")
+
+
+def _changes(action: object, apply: object) -> bool:
+    """Whether an action changes files."""
+    return action in WRITING and (apply is True if action == "code_actions" else apply is not False)

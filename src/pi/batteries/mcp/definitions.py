@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -19,6 +20,7 @@ from pi.extension import (
     Record,
     Where,
     field,
+    mcp_key,
     parse_jsonc,
     parse_toml,
     replace,
@@ -263,6 +265,43 @@ def parse_file(text: str, path: Path) -> Json:
     return raw
 
 
+MAX_SERVER = 40
+"""Maximum characters of the name of a server: rules need all of it in the names of its tools."""
+
+
+def server_word(name: str) -> str:
+    """The name of a server in the names of its tools, ``mcp__<server>__<tool>``.
+
+    It has no ``__``, so that the names of two servers cannot begin alike.
+    """
+    return re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_-]", "_", name)).strip("_") or "x"
+
+
+def _with_distinct_names(servers: Sequence[Configured]) -> tuple[Configured, ...]:
+    """The servers, with a problem for those whose tools could not be told apart."""
+    used = [each for each in servers if not each.shadowed_by and each.definition.enabled]
+    by_name: dict[str, list[Configured]] = {}
+    for each in used:
+        by_name.setdefault(mcp_key(server_word(each.name)), []).append(each)
+
+    def problem(each: Configured) -> str:
+        if len(server_word(each.name)) > MAX_SERVER:
+            return f"its name is longer than {MAX_SERVER} characters"
+        same = [] if each not in used else by_name[mcp_key(server_word(each.name))]
+        names = [f"{other.name} ({other.source})" for other in same if other != each]
+        if not names:
+            return ""
+        others = ", ".join(names)
+        return f"in {each.source} it has the same name as {others}: - and _ count as equal"
+
+    return tuple(
+        replace(each, definition=replace(each.definition, problem=text))
+        if not each.definition.problem and (text := problem(each))
+        else each
+        for each in servers
+    )
+
+
 def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configured, ...]:
     """All servers of files in order of priority: content, path, whether own, whether of a project.
 
@@ -289,7 +328,7 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
                     shadowed_by=by,
                 )
             )
-    return tuple(found)
+    return _with_distinct_names(found)
 
 
 def from_settings(raw: Any) -> ConfigFile:

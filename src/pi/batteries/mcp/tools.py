@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pi.batteries.mcp import content
+from pi.batteries.mcp.definitions import server_word
 from pi.batteries.mcp.interaction import required_pages
 from pi.batteries.mcp.protocol import McpError, PromptInfo, RpcError, ToolInfo, completions_of
 from pi.batteries.mcp.server import McpServer, ServerUser
@@ -26,10 +27,12 @@ from pi.extension import (
     PiError,
     Record,
     Registration,
+    ToolApproval,
     ToolContext,
     ToolFailed,
     ToolResult,
     make_tool,
+    mcp_key,
     one_line,
     sanitise,
 )
@@ -39,38 +42,32 @@ PREFIX = "mcp__"
 
 
 def tool_name(server: str, tool: str) -> str:
-    """``mcp__<server>_<tool>``, shortened with a hash if it is too long for providers."""
-    return _fit(f"{PREFIX}{_word(server)}_{_word(tool)}", server, tool)
-
-
-def tool_alias(server: str, tool: str) -> str:
-    """``mcp__<server>__<tool>``, the form that other agents use."""
-    return _fit(f"{PREFIX}{_word(server)}__{_word(tool)}", server, tool)
+    """``mcp__<server>__<tool>``, shortened with a hash if it is too long for providers."""
+    name = f"{PREFIX}{server_word(server)}__{_word(tool)}"
+    return name if len(name) <= MAX_NAME else _hashed(name, server, tool)
 
 
 def unique_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The names of all tools, as pairs of server and tool.
+    """The names of all tools, as pairs of server and tool, in the order of their server.
 
-    On a collision, the first pair in sorted order gets the plain name and the others a name with a
-    hash, so that names do not depend on the order in which servers are ready.
+    Names of one server that count as equal get a numbered suffix, so that a rule about one tool
+    never means another. Servers with equal names are not started.
     """
     names: dict[tuple[str, str], str] = {}
     used: set[str] = set()
-    for pair in sorted(set(tools)):
-        name = tool_name(*pair)
-        if name in used:
-            name = _hashed(name, *pair)
-        used.add(name)
+    for pair in dict.fromkeys(tools):
+        plain = name = tool_name(*pair)
+        number = 1
+        while mcp_key(name) in used:
+            number += 1
+            name = f"{plain[: MAX_NAME - len(str(number)) - 1]}_{number}"
+        used.add(mcp_key(name))
         names[pair] = name
     return names
 
 
 def _word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", text).strip("_") or "x"
-
-
-def _fit(name: str, server: str, tool: str) -> str:
-    return name if len(name) <= MAX_NAME else _hashed(name, server, tool)
 
 
 def _hashed(name: str, server: str, tool: str) -> str:
@@ -124,9 +121,6 @@ class SessionTools:
         for pair, name in self.names.items():
             server, tool = offered[pair]
             offered_now[name] = (server, tool, name, "on_demand" if self.is_searched else "active")
-            alias = tool_alias(*pair)
-            if alias not in offered_now and alias != name:
-                offered_now[alias] = (server, tool, alias, "hidden")
         for name in [*self._registered]:
             if offered_now.get(name) != self._registered[name][0]:
                 self._registered.pop(name)[1].remove()
@@ -141,8 +135,7 @@ class SessionTools:
             agent_tool = self._make(server, tool, name)
             registration = self._pi.add_tool(agent_tool, exposure=exposure)
         except PiError as error:  # the schema is invalid
-            if exposure != "hidden":
-                server.log(f"The tool {tool.name} was left out: {error.message}")
+            server.log(f"The tool {tool.name} was left out: {error.message}")
             return
         self._registered[name] = (offer, registration)
 
@@ -159,7 +152,7 @@ class SessionTools:
             params=schema,
             run=run,
             # Hints of the server such as readOnlyHint are not trusted.
-            approval="exec",
+            approval=ToolApproval(tier="exec", reason=f"A tool of the MCP server {server.name}."),
         )
 
     async def _call(
@@ -246,9 +239,7 @@ class SessionTools:
 
     def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
-        known = {
-            name: offer[:2] for name, (offer, _) in self._registered.items() if offer[3] != "hidden"
-        }
+        known = {name: offer[:2] for name, (offer, _) in self._registered.items()}
         names = ranked(query, {name: _searched(*each) for name, each in known.items()})
         if not names:
             raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")

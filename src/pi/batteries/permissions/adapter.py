@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.permissions.decisions import Decision, ToolRequest, decide
-from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_protected, rule_matches
+from pi.batteries.permissions.actual_files import ActualFiles
+from pi.batteries.permissions.decisions import decide
+from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import (
+    DENY,
     DENY_WITH_REASON,
     ONCE,
     PROJECT,
@@ -19,10 +22,11 @@ from pi.batteries.permissions.questions import (
     question,
     visible,
 )
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import (
     EFFECTS,
     MODES,
-    Effect,
+    RESTRICTING,
     Mode,
     Rule,
     RuleSet,
@@ -35,14 +39,13 @@ from pi.extension import (
     ConsentRequest,
     ExtensionAPI,
     ExtensionContext,
-    FileChange,
     FileFailed,
-    FileWrite,
-    FileWritten,
     SessionStartEvent,
+    ToolCall,
     ToolCallEvent,
-    ToolFailed,
+    ToolResultEvent,
     Where,
+    replace,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -53,7 +56,6 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 )
 KIND = "permission rules"
 FLAG = "permission-mode"
-RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 MOST_COMPARED = 1_000_000
 """Maximum bytes of a file that is compared with its new content."""
 
@@ -68,7 +70,9 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("session_start", guard.start)
     # Last, because other handlers may change the arguments.
     pi.on("tool_call", guard.call, at="last")
-    pi.wrap_files(guard.write, at="first")
+    pi.on("tool_result", guard.ended)
+    actual = ActualFiles(guard)
+    pi.wrap_files(actual.write, guard=actual, at="first")
     pi.register_command("permissions", guard.command, description="show or switch permissions")
 
 
@@ -82,8 +86,10 @@ class Guard:
         self._problems: tuple[str, ...] = ()
         self._granted: list[Rule] = []
         """Allow rules that the user granted for this session."""
-        self._consented: set[str] = set()
-        """Ids of calls that the user has allowed; their writes do not ask again."""
+        self.running: dict[str, ToolRequest] = {}
+        """The calls that were allowed and have not ended, by id."""
+        self._agreed: set[tuple[str, str]] = set()
+        """Calls and files that they did not name, and that the user has allowed."""
         self._agent_dir = ""
         self._dialog = asyncio.Lock()
         """Held during a dialog, so that an answer can cover the calls that wait."""
@@ -92,8 +98,8 @@ class Guard:
 
     @property
     def mode(self) -> Mode:
-        """The current mode; ``ask`` for an unknown one, so that a typo does not switch it off."""
-        return next((mode for mode in MODES if mode == self._written_mode), "ask")
+        """The current mode; ``read-only`` for an unknown one: a typo must not switch it off."""
+        return next((mode for mode in MODES if mode == self._written_mode), "read-only")
 
     @property
     def _written_mode(self) -> object:
@@ -116,12 +122,11 @@ class Guard:
             yield where.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        """Read the rules, unless the mode is ``off``."""
+        """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
         self._show_mode(ctx)
-        if self.mode != "off":
-            await self._load(ctx)
+        await self._load(ctx)
 
     def _complain(self, text: str, ctx: ExtensionContext) -> None:
         self._pi.log.error("%s", text)
@@ -146,15 +151,15 @@ class Guard:
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
         self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
         for problem in (*self._problems, *self._own()[1]):
-            self._complain(f"A permission rule was not used. {problem}", ctx)
+            self._complain(f"A permission rule is invalid. {problem}", ctx)
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
     ) -> tuple[Rule, ...]:
         """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
-        if not allowing:
-            return rules
+        if not allowing or self.mode == "off":
+            return rules  # allow rules have no effect while nothing asks
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )
@@ -164,11 +169,17 @@ class Guard:
 
     def _own(self) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
         get = self._pi.settings.get
-        lists = {effect: list(get(f"permissions.{effect}")) for effect in EFFECTS}
+        lists = {
+            effect: list(get(f"permissions.{effect}", with_project=False)) for effect in EFFECTS
+        }
         return parse_rules(lists, "your settings")
 
     def rules(self) -> RuleSet:
-        """All rules that apply now."""
+        """All rules that apply now; in the mode ``off`` only deny rules do."""
+        rules = self._all_rules()
+        return replace(rules, rules=rules.of("deny")) if self.mode == "off" else rules
+
+    def _all_rules(self) -> RuleSet:
         own, problems = self._own()
         stored = {"allow": self._pi.store("global").get(self._project, [])}
         grants, _ = parse_rules(stored, "granted for this project")
@@ -179,33 +190,58 @@ class Guard:
     def _project(self) -> str:
         return str(self._pi.context.cwd.resolve())
 
+    def folders(self, session_cwd: str) -> BaseFolders:
+        """The folders of patterns, for a session whose working directory may differ."""
+        return replace(self._places(self._pi.context), session_cwd=session_cwd)
+
     def _places(self, ctx: ExtensionContext) -> BaseFolders:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        confinement = self._pi.service("sandbox")
         return BaseFolders(
-            cwd=str(ctx.cwd), home=home, agent_dir=self._agent_dir, keeps_folder=keeps_folder
+            cwd=str(ctx.cwd),
+            home=home,
+            agent_dir=self._agent_dir,
+            keeps_folder=keeps_folder,
+            is_confined=confinement is not None and confinement.is_confining,
+            program_folders=tuple(ctx.environ.get("PATH", "").split(os.pathsep)),
         )
 
     # Calls ----------------------------------------------------------------------------------------
 
     async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
         """Allow a call, ask the user, or refuse it with a ``Block``."""
-        if self.mode == "off":
-            return None
         if self._file_rules is None:
             await self._load(ctx)
-        request = ToolRequest(tool=event.tool_name, input=event.input, approval=event.approval)
+        # Not ``event.approval``: other handlers may have changed the arguments since.
+        call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
+        request = ToolRequest(
+            tool=call.name,
+            input=call.arguments,
+            approval=ctx.approval(call),
+            effects=ctx.effects(call),
+        )
+        refusal = await self._refusal(call.id, request, ctx)
+        if refusal is None:
+            self.running[call.id] = request
+        return refusal
+
+    def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
+        """Forget a call."""
+        self.running.pop(event.tool_call_id, None)
+        self._agreed = {each for each in self._agreed if each[0] != event.tool_call_id}
+
+    async def _refusal(
+        self, call_id: str, request: ToolRequest, ctx: ExtensionContext
+    ) -> Block | None:
         decision = decide(request, self.rules(), self.mode, self._places(ctx))
         if decision.action == "ask":
             async with self._dialog:
                 # The answer to the previous question may cover this call.
                 decision = decide(request, self.rules(), self.mode, self._places(ctx))
                 if decision.action == "ask":
-                    refusal = await self._ask(event.tool_call_id, request, decision, ctx)
-                    if refusal is None:
-                        self._consented.add(event.tool_call_id)
-                    return refusal
+                    return await self._ask(call_id, request, decision, ctx)
         if decision.action == "deny":
             return Block(reason=f"Refused by the user's permissions. {decision.reason}")
         return None
@@ -226,6 +262,19 @@ class Guard:
             return Block(reason="The user denied this call.")
         return None
 
+    async def agree(self, call_id: str, path: str, question: str) -> bool:
+        """Ask whether a call may use a file that it did not name; once for each file of a call."""
+        ctx = self._pi.context
+        if not ctx.has_ui:
+            return False
+        async with self._dialog:
+            if (call_id, path) in self._agreed:
+                return True
+            answer = await ctx.ui.select(visible(question), [ONCE, DENY], call_id=call_id or None)
+        if answer == ONCE and call_id:
+            self._agreed.add((call_id, path))
+        return answer == ONCE
+
     async def _grant(self, texts: tuple[str, ...], *, lasting: bool) -> None:
         if lasting:
             store = self._pi.store("global")
@@ -244,33 +293,6 @@ class Guard:
         except FileFailed:  # new or too large: the whole content is shown
             return None
 
-    # Writes ---------------------------------------------------------------------------------------
-
-    async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
-        """Check the actual path of a write: the arguments of a tool may not name the file."""
-        if self.mode == "off":
-            return await write(change)
-        ctx = self._pi.context
-        places = self._places(ctx)
-        real = str(change.path.resolve())
-        path = TouchedPath(written=str(change.path), lexical=str(change.path), real=real)
-        for rule in self.rules().of("deny", "edit", "read"):
-            if rule_matches(rule, path, places):
-                raise ToolFailed(
-                    f"{change.path} was not written: the deny rule {rule.text} applies."
-                )
-        if is_protected(path, places) and change.call_id not in self._consented:
-            await self._ask_about(change.path, ctx)
-        return await write(change)
-
-    async def _ask_about(self, path: Path, ctx: ExtensionContext) -> None:
-        if ctx.has_ui:
-            text = visible(f"Allow a change of {path}?\nIt decides what runs later.")
-            async with self._dialog:
-                if await ctx.ui.select(text, [ONCE, "Deny"]) == ONCE:
-                    return
-        raise ToolFailed(f"{path} was not written: it decides what runs later, and needs consent.")
-
     # ``/permissions`` -----------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
@@ -283,8 +305,7 @@ class Guard:
         elif word in MODES:
             self._switched = next(mode for mode in MODES if mode == word)
             self._show_mode(ctx)
-            if self.mode != "off":
-                await self._load(ctx)
+            await self._load(ctx)
             ctx.write(f"Permission mode of this session: {self.mode}\n")
         elif word:
             ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
@@ -297,14 +318,14 @@ class Guard:
         yield f"Permission mode: {self.mode}"
         if self._mode_problem:
             yield f"  {self._mode_problem}"
-        rules = self.rules()
+        rules = self._all_rules()
         for effect in EFFECTS:
             for rule in rules.of(effect):
                 yield f"  {effect}: {rule.text} ({rule.source})"
         if not rules.rules:
             yield "  no rules"
         for problem in rules.problems:
-            yield f"  not used: {problem}"
+            yield f"  invalid: {problem}"
         if not self._pi.context.is_project_trusted():
             yield "The project is not trusted: its rules are not read. See /trust."
 

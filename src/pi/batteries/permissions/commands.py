@@ -12,24 +12,34 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from pi.batteries.permissions.rules import Rule
-from pi.extension import CommandLine, CommandPart, CommandWord, Record, parse_command
+from pi.extension import (
+    CommandLine,
+    CommandPart,
+    CommandWord,
+    Record,
+    change_reason,
+    parse_command,
+)
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-READERS = _names(
-    "cat ls head tail wc stat file less more grep egrep fgrep rg diff cmp du tree pwd echo "
-    "printf test [ true false : which type sort uniq cut tr nl od xxd md5sum sha1sum "
-    "sha256sum"
-)
-"""Programs that do not change the files in their arguments."""
 RUNNERS = _names(
     "ssh docker podman kubectl nerdctl lxc vagrant npx bunx uvx pipx make just rake gradle "
     "mvn cmd powershell pwsh wsl osascript"
 )
 """Programs whose arguments may be a command for another shell."""
+RESOLVED = _names(
+    "env sudo doas xargs nice nohup setsid ionice prlimit choom chrt taskset time timeout stdbuf "
+    "command builtin exec busybox toybox caffeinate sh bash dash ash ksh mksh rbash zsh find gfind "
+    "git awk gawk mawk nawk sed gsed eval trap cp mv rm mkdir rmdir touch ln link unlink chmod "
+    "chown chgrp install tee dd truncate sync kill killall pkill gzip gunzip bzip2 bunzip2 xz unxz "
+    "zstd unzip tar curl export declare typeset local readonly unset read set shift cd pushd popd "
+    "alias sort uniq xxd shuf iconv rg fd fdfind tree file yq date umask ulimit jobs fg bg disown"
+)
+"""Programs that run no others, or for which the parser lists or refuses what they run."""
 SCHEDULERS = _names(
     "tmux screen at batch crontab systemd-run nsenter machinectl flatpak-spawn dtach abduco"
 )
@@ -52,11 +62,6 @@ _BUILT_INS_OF_GIT = _names(
     "sparse-checkout stash status submodule switch symbolic-ref tag update-index update-ref "
     "var verify-commit verify-tag version whatchanged worktree write-tree"
 )
-_SUBCOMMANDS = _names(
-    "git npm pnpm yarn bun cargo go docker podman kubectl pip pip3 uv poetry make just brew "
-    "apt apt-get systemctl terraform helm gh dotnet mvn gradle rustup conda"
-)
-"""Programs with subcommands; a grant covers one subcommand."""
 
 
 class Verdict(Record):
@@ -110,16 +115,40 @@ def _restricts(rule: Rule, part: CommandPart) -> bool | None:
         return not rule.specifier
     if part.name is None:
         return None
-    expected = rule.specifier.removesuffix(":*").replace("*", " * ").split()
+    specifier = _split(rule.specifier)[1]
+    expected = specifier.removesuffix(":*").replace("*", " * ").split()
     program = base_name(expected[0]) if expected else ""
     if program == "*":
-        return _text_matches(rule.specifier, words) or None
+        return _text_matches(specifier, words) or None
     if base_name(part.name) != program:
-        is_runner = base_name(part.name) in RUNNERS
-        return None if is_runner and any(base_name(w) == program for w in words[1:]) else False
-    if _text_matches(rule.specifier, [expected[0], *words[1:]]):
+        return None if _may_reach(part, program) else False
+    if _text_matches(specifier, [expected[0], *words[1:]]):
         return True
     return None if _may_match(expected[1:], part) else False
+
+
+def _may_reach(part: CommandPart, program: str) -> bool:
+    """Whether a part may run ``program`` in a way that the parser does not know.
+
+    True for a program that is in no table, if an argument or a variable names the other one, or
+    may be a script.
+    """
+    if base_name(part.name or "") in RESOLVED or not change_reason(part):
+        return False
+    if part.more_arguments:
+        return True
+    for word in (*part.arguments, *(assignment.value for assignment in part.assignments)):
+        text = word.literal
+        if text is None or _QUOTING.search(text):
+            return True
+        if program in map(base_name, _NAMES_IN_TEXT.split(text)):
+            return True
+    return False
+
+
+_QUOTING = re.compile(r"[\\'\"$`]")
+"""With these in a text, a shell may read another word than the one that is written."""
+_NAMES_IN_TEXT = re.compile(r"[^\w./+-]+|(?<=\w)=")
 
 
 def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
@@ -155,43 +184,69 @@ def _text_matches(specifier: str, words: Sequence[str]) -> bool:
 # Allow rules --------------------------------------------------------------------------------------
 
 
-def not_allowed(line: CommandLine, rules: Sequence[Rule], *, strict: bool) -> list[CommandPart]:
-    """The parts that no rule allows.
+def is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bool:
+    """Whether a rule allows a part.
 
     ``strict`` means that there are deny or ask rules about commands. A rule that allows everything
     then does not allow scripts, because the commands that they run are unknown.
     """
-    return [part for part in line.parts if not _is_allowed(part, rules, strict=strict)]
-
-
-def _is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> bool:
-    if part.unresolved or any(
-        not HARMLESS_VARIABLES.fullmatch(each.name) for each in part.assignments
-    ):
+    if part.unresolved:
         return False
-    if not part.words:  # only sets harmless variables or opens files, which are checked elsewhere
-        return True
-    if part.name is None or base_name(part.name) in SCHEDULERS:
+    if not any(decisive_assignments(part)) and not part.words:
+        return True  # only opens files, which are checked elsewhere, or sets harmless variables
+    if part.words and (part.name is None or base_name(part.name) in SCHEDULERS):
         return False
     words = words_of(part)
-    specific = [rule for rule in rules if rule.specifier]
-    if any(_allows(rule, part, words) for rule in specific):
+    if any(_allows(rule, part, words) for rule in rules if rule.specifier):
         return True
     everything = any(not rule.specifier for rule in rules)
     return everything and not (strict and _runs_script(part))
 
 
+def decisive_assignments(part: CommandPart) -> tuple[str, ...]:
+    """The variables that a rule has to name, as written: ``FOO=1``.
+
+    Variables of the line itself, which no program sees, are not among them.
+    """
+    return tuple(
+        f"{each.name}={_plain(each.value)}"
+        for each in part.assignments
+        if not HARMLESS_VARIABLES.fullmatch(each.name)
+        and (part.words or not _OF_THE_LINE.fullmatch(each.name))
+    )
+
+
+_OF_THE_LINE = re.compile(r"(?!.*_proxy\Z)(?!npm_)[a-z_][a-z0-9_]*|[A-Z]")
+"""Names that are not those of environment variables, so that setting them only serves the line."""
+_ASSIGNMENTS = re.compile(r"(?:[A-Za-z_]\w*=\S*(?:\s+|\Z))*")
+
+
+def _split(specifier: str) -> tuple[frozenset[str], str]:
+    """The variables at the beginning of a specifier, and the rest of it."""
+    end = _ASSIGNMENTS.match(specifier).end()  # type: ignore[union-attr]
+    return frozenset(specifier[:end].split()), specifier[end:]
+
+
 def _allows(rule: Rule, part: CommandPart, words: Sequence[str]) -> bool:
-    if not _text_matches(rule.specifier, words):
+    variables, specifier = _split(rule.specifier)
+    if variables != frozenset(decisive_assignments(part)):
+        return False
+    values = [
+        each.value for each in part.assignments if f"{each.name}={_plain(each.value)}" in variables
+    ]
+    if not _text_matches(specifier, words):
         return False
     # Expansions are allowed after the words of the rule, but not within them.
-    count = len(rule.specifier.removesuffix(":*").split())
-    exact = not rule.specifier.endswith(":*") and "*" not in rule.specifier
+    count = len(specifier.removesuffix(":*").split())
+    exact = not specifier.endswith(":*") and "*" not in specifier
     checked = part.words if exact else part.words[:count]
     if exact and part.more_arguments:
         return False
     # A word with blanks could look like several words of the rule.
-    return all(word.literal is not None and not re.search(r"\s", word.literal) for word in checked)
+    return all(
+        word.literal is not None and not re.search(r"\s", word.literal)
+        for word in (*checked, *values)
+    )
 
 
 def _runs_script(part: CommandPart) -> bool:
@@ -200,23 +255,3 @@ def _runs_script(part: CommandPart) -> bool:
         return True
     base = base_name(name)
     return base in RUNNERS or (base in INTERPRETERS and bool(part.arguments))
-
-
-# Grants -------------------------------------------------------------------------------------------
-
-
-def grant_for(part: CommandPart) -> str | None:
-    """The rule that would allow a part; ``None`` if no rule can."""
-    words = [word.literal for word in part.words]
-    if part.unresolved or not words or part.name is None or base_name(part.name) in SCHEDULERS:
-        return None
-    if any(not HARMLESS_VARIABLES.fullmatch(each.name) for each in part.assignments):
-        return None
-    second = words[1] if len(words) > 1 else None
-    if base_name(part.name) in _SUBCOMMANDS and second and re.fullmatch(r"[a-z][\w:-]*", second):
-        return f"Bash({part.name} {second}:*)"
-    if any(word is None or "*" in word or word.endswith(":") for word in words):
-        return None
-    text = " ".join(word for word in words if word)
-    # Rules are split at blanks, so they cannot contain a word with blanks.
-    return f"Bash({text})" if text.split() == words else None

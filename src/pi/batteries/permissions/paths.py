@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePath
+from unicodedata import normalize
+from urllib.parse import unquote
 
-from pi.batteries.permissions.commands import READERS, base_name
 from pi.batteries.permissions.rules import Rule
-from pi.extension import CommandLine, CommandWord, Record, compile_glob, replace
-
-PROTECTED_FOLDERS = (".pi", ".claude", ".git/hooks", ".git/config", ".git/modules", ".mcp.json")
-START_UP_FILES = frozenset(
-    {
-        *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
-        *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
-        *(".login", ".envrc", "config.fish", ".gitconfig", ".gitmodules", "authorized_keys"),
-    }
+from pi.extension import (
+    CommandLine,
+    CommandWord,
+    FileEffect,
+    Record,
+    change_reason,
+    compile_glob,
+    replace,
+    starts_by_scripts,
+    starts_something,
 )
-"""Files of shells, git and ssh that cause commands to run later."""
 
 
 class TouchedPath(Record):
@@ -35,11 +38,21 @@ class TouchedPath(Record):
     """The absolute path without ``..``; links are not followed."""
     real: str
     """The absolute path with all links followed."""
+    member: str = ""
+    """The part of an archive or a database that is used."""
+    writes: bool = False
+    below: bool = False
+    """Whether everything below the folder is read."""
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The paths that rules are compared with."""
+        """The paths that all rules are compared with."""
         return tuple(dict.fromkeys((self.lexical, self.real)))
+
+    @property
+    def member_forms(self) -> tuple[str, ...]:
+        """The paths as if an archive were a folder; rules that restrict are compared with them."""
+        return tuple(f"{form}/{self.member}" for form in self.forms) if self.member else ()
 
 
 class BaseFolders(Record):
@@ -47,18 +60,42 @@ class BaseFolders(Record):
 
     cwd: str
     home: str
+    session_cwd: str = ""
+    """The working directory of a nested session, if it has one of its own, such as a copy of the
+    project: patterns are relative to it as well."""
     agent_dir: str = ""
     keeps_folder: bool = False
     """Whether commands start in the folder of the previous one, which is then unknown."""
+    is_confined: bool = False
+    """Whether the sandbox keeps commands from writing outside, and from the network."""
+    program_folders: tuple[str, ...] = ()
+    """The folders of PATH."""
 
 
 def touched(written: str, base: str, places: BaseFolders) -> TouchedPath:
     """The file that a text names, relative to a folder."""
-    plain = written.removeprefix("file://")
+    plain = written
+    if plain[:7].casefold() == "file://":
+        plain = unquote(plain[7:])
+        plain = plain if plain.startswith("/") else f"/{plain.partition('/')[2]}"  # with a host
     if plain == "~" or plain.startswith("~/"):
         plain = places.home + plain[1:]
+    elif plain.startswith("~"):
+        plain = os.path.expanduser(plain)  # noqa: PTH111
     lexical = os.path.normpath(os.path.join(base, plain))  # noqa: PTH118
     return TouchedPath(written=written, lexical=lexical, real=os.path.realpath(lexical))
+
+
+def touched_by(effect: FileEffect) -> TouchedPath:
+    """The file of an effect that a tool has declared."""
+    return TouchedPath(
+        written=effect.path,
+        lexical=effect.path,
+        real=effect.real,
+        member=effect.member,
+        writes=effect.writes,
+        below=effect.below,
+    )
 
 
 def is_below(path: str, folder: str) -> bool:
@@ -66,21 +103,38 @@ def is_below(path: str, folder: str) -> bool:
     return PurePath(path).is_relative_to(folder)
 
 
-def is_protected(path: TouchedPath, places: BaseFolders) -> bool:
-    """Whether a change of a file affects what runs later; ignores the case of its name."""
+def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool = False) -> bool:
+    """Whether a change of a file affects what runs later.
+
+    ``with_scripts`` includes files with scripts of package managers, such as ``package.json``.
+    """
     for form in path.forms:
-        parts = [part.casefold() for part in PurePath(form).parts]
-        whole = f"/{'/'.join(parts[1:])}/"
-        if any(f"/{name}/" in whole for name in PROTECTED_FOLDERS):
-            return True
-        if parts and parts[-1] in START_UP_FILES:
+        if starts_something(form) or (with_scripts and starts_by_scripts(form)):
             return True
         if places.agent_dir and is_below(form, places.agent_dir):
             return True
     return False
 
 
+def is_inside(path: TouchedPath, places: BaseFolders) -> bool:
+    """Whether a file is in the working directory, also with all links followed."""
+    for cwd in dict.fromkeys(filter(None, (places.cwd, places.session_cwd))):
+        if is_below(path.lexical, cwd) and is_below(path.real, os.path.realpath(cwd)):
+            return True
+    return False
+
+
 # Patterns -----------------------------------------------------------------------------------------
+
+
+def roots_of(rule: Rule, places: BaseFolders) -> tuple[tuple[str, ...], str]:
+    """The folders that a pattern is relative to, also with links followed, and the rest of it."""
+    root, pattern = root_of(rule, places)
+    roots = [root, os.path.realpath(root)]
+    # Rules that allow something in the project do not allow it in other working directories.
+    if root == places.cwd and places.session_cwd and rule.effect != "allow":
+        roots += (places.session_cwd, os.path.realpath(places.session_cwd))
+    return tuple(dict.fromkeys(roots)), pattern
 
 
 def root_of(rule: Rule, places: BaseFolders) -> tuple[str, str]:
@@ -140,32 +194,70 @@ def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
 def rule_matches(rule: Rule, path: TouchedPath, places: BaseFolders) -> bool:
     """Whether a rule matches a file.
 
-    A rule that restricts needs to match one form of the path, ignoring case. A rule that allows
-    must match all forms exactly, so that a link cannot lead out of the folder.
+    A rule that restricts needs to match one name of the file, ignoring case and the Unicode form. A
+    rule that allows must match all forms exactly, so that a link cannot lead out of the folder.
     """
     if not rule.specifier:
         return True
     restricts = rule.effect != "allow"
-    root, pattern = root_of(rule, places)
-    roots = dict.fromkeys((root, os.path.realpath(root)))
-    compiled = _compiled(pattern, ignores_case=restricts)
+    roots, pattern = roots_of(rule, places)
+    compiled = _compiled(
+        normalize("NFC", pattern) if restricts else pattern, ignores_case=restricts
+    )
 
     def matches(form: str) -> bool:
-        for each in roots:
-            below = _below(form, each, ignores_case=restricts)
+        form = normalize("NFC", form) if restricts else form
+        for root in roots:
+            folder = normalize("NFC", root) if restricts else root
+            below = _below(form, folder, ignores_case=restricts)
             if below is not None and compiled.fullmatch(below):
                 return True
         return False
 
-    return (any if restricts else all)(map(matches, path.forms))
+    if not restricts:
+        return all(map(matches, path.forms))
+    if any(map(matches, (*path.forms, *path.member_forms))):
+        return True
+    return any(map(matches, _other_names(path.real, roots, pattern)))
+
+
+MAX_LINKED = 20_000
+"""Maximum of files that are compared with a file that has several names (hard links)."""
+
+
+def _other_names(real: str, roots: Sequence[str], pattern: str) -> Iterator[str]:
+    """Yield the names that a rule may mean of a file with several names, which is rare."""
+    try:
+        status = Path(real).stat()
+    except (OSError, ValueError):
+        return
+    if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
+        return
+    for root in roots:
+        if re.search(r"[*?]", pattern):
+            yield from _names_of(status.st_ino, root)
+        elif Path(root, pattern).exists() and Path(root, pattern).samefile(real):
+            yield os.path.normpath(os.path.join(root, pattern))  # noqa: PTH118
+
+
+def _names_of(inode: int, root: str) -> Iterator[str]:
+    folders, count = [root], 0
+    while folders and count < MAX_LINKED:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                count += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.inode() == inode:
+                    yield entry.path
 
 
 def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
-    one, other = (path.casefold(), root.casefold()) if ignores_case else (path, root)
-    prefix = other.rstrip("/") + "/"
-    if one == other.rstrip("/"):
-        return ""
-    return path[len(prefix) :] if one.startswith(prefix) else None
+    parts, folders = path.split("/"), root.rstrip("/").split("/")
+    above = parts[: len(folders)]
+    if ignores_case:
+        above, folders = [each.casefold() for each in above], [each.casefold() for each in folders]
+    return "/".join(parts[len(folders) :]) if above == folders else None
 
 
 MAX_ENTRIES = 5000
@@ -219,15 +311,31 @@ class NamedFile(Record):
 def named_files(line: CommandLine) -> Iterator[NamedFile]:
     """Every word that may name a file, and the files of redirections."""
     for part in line.parts:
-        reads = part.name is not None and base_name(part.name) in READERS
+        reads = not change_reason(part)
+        before = ""
         for word in part.arguments:
-            yield from _files_of(word, may_write=not reads)
+            yield from _files_of(word, may_write=not (reads or _is_pattern(before, word)))
+            before = word.literal or ""
         for each in part.redirections:
             if each.document is not None or each.operator.startswith("<<"):
                 continue
             if each.writes or each.operator == "<":
                 found = _files_of(each.target, may_write=each.writes)
                 yield from (replace(file, opened=True) for file in found)
+
+
+_PATTERN_OPTIONS = frozenset(
+    {
+        *("-path", "-ipath", "-wholename", "-name", "-iname", "-g", "--glob"),
+        *("--exclude", "--exclude-dir", "--ignore"),
+    }
+)
+_NAMED_PATTERNS = ("--exclude", "--ignore", "--git-dir=", "--glob=")
+
+
+def _is_pattern(before: str, word: CommandWord) -> bool:
+    """Whether a word only chooses files: ``find -path './.git/*'``, ``--exclude=.git``."""
+    return before in _PATTERN_OPTIONS or (word.literal or "").startswith(_NAMED_PATTERNS)
 
 
 def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
@@ -238,8 +346,10 @@ def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
     for mark in ("=", "@", ":"):
         if mark in text:
             yield NamedFile(text=text.partition(mark)[2], is_known=known, may_write=may_write)
-    if re.match(r"-[A-Za-z].", text):
-        yield NamedFile(text=text[2:], is_known=known, may_write=may_write)
+    if letters := re.match(r"-[A-Za-z]+", text):
+        # The value of an option may begin behind any letter: ``-uo.bashrc``.
+        for start in range(2, min(letters.end() + 1, len(text))):
+            yield NamedFile(text=text[start:], is_known=known, may_write=may_write)
 
 
 def folders_of(line: CommandLine, start: str) -> list[str] | None:

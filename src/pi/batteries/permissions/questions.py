@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from pi.batteries.permissions.decisions import Decision, ToolRequest
+from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.extension import Option
 
 ONCE = "Allow once"

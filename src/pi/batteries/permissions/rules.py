@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import BadResource, Record
+from pi.extension import BadResource, Record, mcp_key, tool_matches
 
 Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
 MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
 Effect: TypeAlias = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
+RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]
 
 _RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<specifier>.*)\))?\s*", re.DOTALL)
@@ -31,6 +33,7 @@ _SUBJECTS: dict[str, Subject] = {
     "webfetch": "url",
 }
 """Subjects of rules by tool. ``Edit`` and ``Read`` cover all tools that edit or read."""
+MCP = "mcp__"
 _TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
 
 
@@ -57,10 +60,16 @@ class Rule(Record):
     @property
     def name_pattern(self) -> str:
         """The pattern of tool names for a rule with the subject ``tool``."""
-        name = _TOOLS.get(self.tool.lower(), self.tool)
-        # ``mcp__server`` covers all tools of a server.
-        is_server = name.startswith("mcp__") and name.count("__") == 1
-        return f"{name}__*" if is_server else name
+        return _TOOLS.get(self.tool.lower(), self.tool)
+
+
+def matches_tool(rule: Rule, tool: str) -> bool:
+    """Whether a rule about a tool by name matches."""
+    name = rule.name_pattern.casefold()
+    if rule.effect == "allow" and "*" in name and tool.startswith(MCP):
+        # Not in the older form, in which the names of two servers may begin alike.
+        return fnmatchcase(mcp_key(tool), mcp_key(name)) and "__" in name.removeprefix(MCP)
+    return tool_matches(name, tool.casefold())
 
 
 class RuleSet(Record):
@@ -99,12 +108,21 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
     )
 
 
+def _wider_rule(text: str, effect: Effect, source: str) -> Rule:
+    """The rule that stands for one that cannot be parsed: about every call of its tool, or of all.
+
+    A restriction that is not understood must not become a permission.
+    """
+    match = re.match(r"\s*([\w*?-]+)\s*\(", text)
+    return parse_rule(match[1] if match else "*", effect, source)
+
+
 def parse_rules(
     lists: Any, source: str, *, effects: Iterable[Effect] = EFFECTS
 ) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """The rules of ``{"allow": […], "ask": […], "deny": […]}``, and the problems of invalid ones.
 
-    An invalid deny or ask rule must not be ignored silently: the user has to see the problem.
+    An invalid deny or ask rule applies to every call of its tool.
     """
     rules: list[Rule] = []
     problems: list[str] = []
@@ -116,12 +134,15 @@ def parse_rules(
         written = lists.get(effect) or []
         if not isinstance(written, list):
             problems.append(f"{source}: permissions.{effect} must be a list of rules.")
-            continue
+            written = [] if effect == "allow" else ["*"]
         for text in written:
             try:
                 rules.append(parse_rule(str(text), effect, source))
             except BadRule as error:
                 problems.append(f"{source}: {error}")
+                if effect != "allow":
+                    rules.append(_wider_rule(str(text), effect, source))
+                    problems[-1] += f" It applies as {rules[-1].text}."
     return tuple(rules), tuple(problems)
 
 

@@ -43,6 +43,7 @@ from pi.extension import (
     ResourceItem,
     Scope,
     Where,
+    install_hint,
 )
 
 if TYPE_CHECKING:
@@ -264,8 +265,6 @@ def _user_modules(where: Where) -> Iterator[Path]:
 
 GATEWAY_SECONDS = 20.0
 MAX_GATEWAY_MESSAGE = 64 * 1024 * 1024
-INSTALL = "pip install 'pi-harness[codex]'"
-"""The extra that installs the WebSocket library."""
 DEAD = ("restarting", "autorestarting", "dead")
 GONE = "The Python kernel of the gateway died; its variables are lost."
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -356,7 +355,7 @@ class _GatewayConnection:
             from websockets.exceptions import WebSocketException
         except ImportError as error:
             raise KernelUnavailable(
-                "A Python gateway needs the package websockets.", hint=f"Run: {INSTALL}"
+                "A Python gateway needs the package websockets.", hint=install_hint("codex")
             ) from error
         self._id = await self._gateway.create()
         url = re.sub("^http", "ws", self._gateway.url)

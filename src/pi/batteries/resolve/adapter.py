@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pi.extension import (
     UNSET,
+    BeforeAgentStartEvent,
+    CallEffects,
+    CommandContext,
     Custom,
     Entry,
     ExtensionAPI,
@@ -20,6 +23,7 @@ from pi.extension import (
     Request,
     SessionStartEvent,
     SessionTreeEvent,
+    Text,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -46,10 +50,21 @@ REMINDER = """\
 This is an automatic reminder of the resolve tool, not a message of the user.
 A previewed change is pending: {label}. Call resolve with "apply" or "discard" before anything else.
 </system-reminder>"""
+LATER_REMINDER = """\
+<system-reminder>
+This is an automatic reminder of the resolve tool, not a message of the user.
+A change that was previewed before this prompt is pending: {label}. If the message of the user is \
+about it, call resolve with "apply" or "discard"; otherwise leave it.
+</system-reminder>"""
+NONE_PENDING = "No previewed change is pending."
+USAGE = "Usage: /resolve [apply|discard]"
 LOST = (
     "Pending actions do not survive a reload, a resumed session or a move to another branch, so "
     "this preview is gone: {labels}. Nothing was changed. Run the tool again for a new preview."
 )
+
+
+ACTIONS: tuple[Literal["apply"], Literal["discard"]] = ("apply", "discard")
 
 
 class ResolveParams(Record):
@@ -67,7 +82,15 @@ def extension(pi: ExtensionAPI) -> None:
     resolver = Resolver(pi)
     pi.scope.on_close(pi.pending_actions.add_resolver())
     pi.scope.on_close(pi.pending_actions.on_change(resolver.changed))
-    pi.add_policy(ResolveFirst(pi.pending_actions, lambda: pi.settings.get("resolve.toolChoice")))
+    policy = ResolveFirst(pi.pending_actions, lambda: pi.settings.get("resolve.toolChoice"))
+    pi.on("before_agent_start", policy.before_agent_start)
+    pi.add_policy(policy)
+    pi.register_command(
+        NAME,
+        resolver.command,
+        description="apply or discard the change that was previewed last: /resolve discard",
+        completions=lambda begin: [word for word in ACTIONS if word.startswith(begin)],
+    )
     pi.add_view("tool", NAME, "pi.batteries.resolve.views:resolve")
     pi.on("session_start", resolver.session_start)
     pi.on("session_tree", resolver.session_tree)
@@ -78,6 +101,7 @@ def extension(pi: ExtensionAPI) -> None:
         params=ResolveParams,
         run=resolver.run,
         execution_mode="sequential",  # after the previews of the same answer
+        effects=resolver.effects,
         approval=tier,
         format_approval_details=resolver.approval_details,
     )
@@ -119,6 +143,28 @@ class Resolver:
             self._record()
         return replace(result, details=self._details(params, pending, result))
 
+    async def command(self, arguments: str, ctx: CommandContext) -> None:
+        """Run ``/resolve``: the user decides about the newest action, or is asked."""
+        pending = self._actions.peek()
+        if pending is None:
+            ctx.ui.notify(NONE_PENDING)
+            return
+        action: str | None = arguments.strip().lower()
+        if not action:
+            action = await ctx.ui.select(pending.label, ACTIONS)
+        if action not in ACTIONS:
+            ctx.ui.notify(f"Pending: {pending.label}. {USAGE}")
+            return
+        try:
+            result = await self._actions.resolve(action, "The user decided with /resolve.")
+        except ToolFailed as error:
+            ctx.ui.notify(str(error), "error")
+        else:
+            texts = [part.text for part in result.content if isinstance(part, Text)]
+            ctx.ui.notify("\n".join(texts))
+        finally:
+            self._record()
+
     def _details(
         self, params: ResolveParams, pending: PendingAction | None, result: ToolResult
     ) -> Json:
@@ -139,6 +185,14 @@ class Resolver:
         pending = self._actions.peek()
         label = "no pending action" if pending is None else pending.label
         return [f"{arguments.get('action', '')}: {label}"]
+
+    def effects(self, params: ResolveParams) -> CallEffects:
+        """The files that the pending action writes; unknown if its tool does not name them."""
+        files, pending = self._pi.context.files, self._actions.peek()
+        if params.action == "discard" or pending is None:
+            return files.effects()
+        named = files.effects(*(files.effect(path, writes=True) for path in pending.files))
+        return replace(named, is_declared=bool(pending.files))
 
     # Lost actions ---------------------------------------------------------------------------------
 
@@ -183,11 +237,20 @@ def recorded_labels(branch: Iterable[Entry]) -> tuple[str, ...]:
 
 
 class ResolveFirst(Policy):
-    """Forces a call of ``resolve`` while an action is pending, or reminds the model of it."""
+    """Makes the model resolve an action in the run that made it; reminds it in later ones.
+
+    A later prompt may be about something else, so it is not forced to decide first.
+    """
 
     def __init__(self, actions: PendingActions, choice: Callable[[], str]) -> None:
         self._actions = actions
         self._choice = choice
+        self._earlier: tuple[PendingAction, ...] = ()
+        """The actions that were pending before the current prompt."""
+
+    def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        """Note which actions the prompt found pending."""
+        self._earlier = self._actions.all
 
     async def before_request(self, request: Request) -> Request:
         """Add a forced tool choice to the request, or a reminder that is not stored."""
@@ -196,11 +259,17 @@ class ResolveFirst(Policy):
             return request
         if not any(tool.name == NAME for tool in request.tools):
             return request  # another extension limits the tools
+        if any(pending is action for action in self._earlier):
+            return _reminding(request, LATER_REMINDER, pending)
         choice = self._choice()
         if choice == "force" or (choice != "remind" and can_be_forced(request)):
             return replace(request, tool_choice={"type": "tool", "name": NAME})
-        reminder = UserMessage(content=REMINDER.format(label=pending.label))
-        return replace(request, messages=[*request.messages, reminder])
+        return _reminding(request, REMINDER, pending)
+
+
+def _reminding(request: Request, reminder: str, pending: PendingAction) -> Request:
+    message = UserMessage(content=reminder.format(label=pending.label))
+    return replace(request, messages=[*request.messages, message])
 
 
 def can_be_forced(request: Request) -> bool:

@@ -340,8 +340,11 @@ class Rulebook:
         notes = []
         if self._pi.settings.get("rulebook.enabled") is not True:
             notes.append("The rulebook is off: set rulebook.enabled to use these rules.")
-        if self._pi.service("stream_rules") is None:
+        stream = self._pi.service("stream_rules")
+        if stream is None:
             notes.append("Stream rules are off: set ttsr.enabled to use conditions.")
+        elif stream.note:
+            notes.append(stream.note)
         if not self._pi.context.is_project_trusted():
             notes.append("The project is not trusted: its rules are not read. See /trust.")
         return notes

@@ -47,6 +47,8 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("tool_result", sandbox.result)
     # Last: programs that other extensions wrap around a command run in the sandbox, too.
     pi.wrap_spawn(sandbox.wrap, at="last")
+    # For permissions: what a sandboxed command cannot change needs no question.
+    pi.provide("sandbox", sandbox)
     pi.register_command("sandbox", sandbox.command, description="show what commands may do")
 
 
@@ -63,6 +65,12 @@ class Sandbox:
     @property
     def _is_on(self) -> bool:
         return self._pi.settings.get("sandbox.enabled") is True
+
+    @property
+    def is_confining(self) -> bool:
+        """Whether commands of the model run in a sandbox without network, or not at all."""
+        get = self._pi.settings.get
+        return self._is_on and not get("sandbox.network") and "bash" not in get("sandbox.exclude")
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
         """Detect the sandbox of this machine in the background."""

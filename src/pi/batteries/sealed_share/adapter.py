@@ -24,6 +24,7 @@ from pi.extension import (
     PiError,
     Record,
     Shared,
+    install_hint,
     one_line,
 )
 
@@ -212,7 +213,7 @@ class SealedShare:
         except ModuleNotFoundError as error:
             raise PiError(
                 f"Encrypted shares need {error.name}, which is not installed.",
-                hint="Run `pip install 'pi-harness[share]'`.",
+                hint=install_hint("share"),
             ) from error
         stored = await self._upload(base, blob, days)
         url = f"{base}/{stored['id']}#{key}"

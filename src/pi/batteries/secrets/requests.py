@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import operator
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -39,6 +40,7 @@ from pi.extension import (
     ToolResultMessage,
     UserMessage,
     replace,
+    tool_matches,
 )
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -121,20 +123,42 @@ def mask_json(value: Any, vault: Vault) -> Any:
             return value
 
 
+MAX_CONVERSATIONS = 4
+"""Conversations whose masked messages are kept: that of the user, and those of other calls."""
+
+
 class Masking:
-    """Masks requests. Cleaned pictures are cached, because every request has them again."""
+    """Masks requests.
+
+    A request repeats the messages of the previous one. Their masked form is reused, so that the
+    work of a turn depends on what is new and not on the length of the conversation.
+    """
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._images: dict[str, str] = {}
         self._generation: tuple[object, ...] = ()
+        self._masked: list[tuple[tuple[Message, ...], tuple[Message, ...]]] = []
+        """Messages of the last conversations, and the same messages masked; the newest last."""
 
     def request(self, request: ModelRequest) -> ModelRequest:
         """The request without secrets."""
         if self._generation is not self._vault.entries:
             self._images, self._generation = {}, self._vault.entries
-        messages = tuple(map(self._message, request.messages))
+            self._masked.clear()
+        messages = self._messages(tuple(request.messages))
         return replace(request, messages=messages, options=self._options(request.options))
+
+    def _messages(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        same, before = 0, -1
+        for index, (originals, _) in enumerate(self._masked):
+            if (length := _same_start(originals, messages)) > same:
+                same, before = length, index
+        reused = self._masked.pop(before)[1][:same] if same else ()
+        masked = (*reused, *map(self._message, messages[same:]))
+        self._masked.append((messages, masked))
+        del self._masked[:-MAX_CONVERSATIONS]
+        return masked
 
     def _options(self, options: StreamOptions) -> StreamOptions:
         changed = options
@@ -213,6 +237,15 @@ class Masking:
         return replace(message, content=content, sections=sections, tools_added=tools)
 
 
+def _same_start(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
+    """The number of messages at the start that are the same objects."""
+    # Usually all: checked without a step of Python per message.
+    if all(map(operator.is_, one, other)):
+        return min(len(one), len(other))
+    pairs = enumerate(zip(one, other, strict=False))
+    return next(index for index, (a, b) in pairs if a is not b)
+
+
 # Answers ------------------------------------------------------------------------------------------
 
 
@@ -226,7 +259,7 @@ class RestoreRules(Record):
         """Whether arguments of a tool are restored."""
         if not any(fnmatchcase(name, pattern) for pattern in NOT_RESTORED):
             return True
-        return any(fnmatchcase(name, pattern) for pattern in self.into)
+        return any(tool_matches(pattern, name) for pattern in self.into)
 
     def text(self, text: str) -> bool:
         """Whether a text is restored: a URL is not, because its server would receive the value."""

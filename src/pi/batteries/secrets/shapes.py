@@ -6,8 +6,15 @@ The patterns are valid for ``re`` and for RE2: no look-around, no back reference
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
+from pi.batteries.secrets.names import LONG_WORDS, SHORT_WORDS, is_secret_name
+from pi.batteries.secrets.random_values import SHORTEST_RANDOM, is_random_secret
 from pi.extension import Record
+
+IsSecret: TypeAlias = Callable[[str, str], bool]
+"""Whether a value is a secret; called with the name of the variable and the value."""
 
 
 class Shape(Record):
@@ -17,10 +24,12 @@ class Shape(Record):
     needle: str
     """A text that every match contains."""
     pattern: str
+    is_secret: IsSecret | None = None
+    """Checks a match whose group ``before`` begins with the name of a variable."""
 
 
-def _shape(name: str, needle: str, pattern: str) -> Shape:
-    return Shape(name=name, needle=needle, pattern=pattern)
+def _shape(name: str, needle: str, pattern: str, is_secret: IsSecret | None = None) -> Shape:
+    return Shape(name=name, needle=needle, pattern=pattern, is_secret=is_secret)
 
 
 PRIVATE_KEY = _shape(
@@ -30,8 +39,48 @@ PRIVATE_KEY = _shape(
 )
 """Matches up to the last line of the key; a truncated key up to the end of the text."""
 
-_VALUE = r"=[\"']?)[^\s\"'$<>(){}\[\]|&;]{8,}"
-"""The end of ``NAME=value``; expressions of a shell or of code do not match."""
+_ASSIGNED = r"\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?"
+"""Between a name and its value in a shell, YAML, JSON and source code."""
+_VALUE = r"[^\s\"'$<>(){}\[\]|&;]{8,}"
+"""The value of a variable; expressions of a shell or of code do not match."""
+_ENDS = r"(?P<after>[\s\"'\\,;)\]}&]|$)"
+_LONGEST_END = "{0,40}"
+"""A limit of the part of a name behind its secret word keeps the search linear."""
+
+
+def _variables() -> Iterator[Shape]:
+    """Yield the shapes of variables in upper case, by the secret word in their names."""
+    for word in LONG_WORDS:
+        name = rf"[A-Z0-9_]*{word}[A-Z0-9_]{_LONGEST_END}"
+        yield _variable(word, name)
+    for word in SHORT_WORDS:
+        # ``KEY`` counts without a separator before it, as in ``TS_AUTHKEY``.
+        start = "[A-Z0-9_]*" if word == "KEY" else "(?:[A-Z0-9_]*_)?"
+        yield _variable(word, rf"{start}{word}(?:_[A-Z0-9_]{_LONGEST_END})?")
+
+
+def _variable(word: str, name: str) -> Shape:
+    return _shape("variable", word, rf"(?P<before>\b{name}{_ASSIGNED}){_VALUE}", _is_variable)
+
+
+def _is_variable(assigned: str, value: str) -> bool:
+    name, separator = _split_assigned(assigned)
+    if not is_secret_name(name, value):
+        return False
+    # ``TOKEN: Optional`` in source code is a type; ``TOKEN=`` and quotes are a value.
+    is_value = separator == "=" or separator.endswith(("'", '"'))
+    return is_value or any(letter.isdigit() for letter in value)
+
+
+def _is_random(assigned: str, value: str) -> bool:
+    return is_random_secret(_split_assigned(assigned)[0], value)
+
+
+def _split_assigned(assigned: str) -> tuple[str, str]:
+    """The name and the separator of the group ``before``, which may start with an escape."""
+    found = re.search(rf"([A-Za-z0-9_.-]+)({_ASSIGNED})$", assigned)
+    return (found[1], found[2]) if found else (assigned, "")
+
 
 SHAPES = (
     _shape("OpenAI, Anthropic and similar", "sk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
@@ -77,11 +126,17 @@ SHAPES = (
         "://",
         r"(?P<before>\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\"'<>]*:)[^\s/@\"'<>$]+(?P<after>@)",
     ),
-    _shape("variable", "KEY=", r"(?P<before>\b[A-Z][A-Z0-9_]*KEY" + _VALUE),
-    _shape("variable", "SECRET=", r"(?P<before>\b[A-Z][A-Z0-9_]*SECRET" + _VALUE),
-    _shape("variable", "TOKEN=", r"(?P<before>\b[A-Z][A-Z0-9_]*TOKEN" + _VALUE),
-    _shape("variable", "PASSWORD=", r"(?P<before>\b[A-Z][A-Z0-9_]*PASSWORD" + _VALUE),
-    _shape("variable", "PASSWD=", r"(?P<before>\b[A-Z][A-Z0-9_]*PASSWD" + _VALUE),
+    *_variables(),
+    *(
+        _shape(
+            "random value",
+            sign,
+            rf"(?P<before>\b[A-Za-z_][A-Za-z0-9_.-]*{_ASSIGNED.replace('[:=]', sign)})"
+            rf"[A-Za-z0-9+/_-]{{{SHORTEST_RANDOM},}}={{0,2}}{_ENDS}",
+            _is_random,
+        )
+        for sign in "=:"
+    ),
 )
 
 

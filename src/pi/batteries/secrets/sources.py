@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
+from pi.batteries.secrets.names import NOT_SECRET, is_secret_name
+from pi.batteries.secrets.random_values import is_random_secret
 from pi.batteries.secrets.shapes import looks_secret
 from pi.extension import BadFormat, BadResource, Record, parse_yaml
 
@@ -18,12 +20,6 @@ SHORTEST = 8
 """Minimal length of a value in the environment; shorter ones occur in ordinary text."""
 SHORTEST_LINE = 16
 """Minimal length of a line of a longer secret to be hidden on its own."""
-NAMES = re.compile(
-    r"(?i)(^|.*[_-])(api_?)?(key|keys|secret|secrets|token|tokens|password|passwd|pass|pwd|"
-    r"passphrase|credential|credentials|auth|cookie|dsn|connection_string|private_key|pat)$"
-)
-"""Names of variables with a secret: ``*_KEY``, ``*_SECRET``, ``*_TOKEN``, ``*_PASSWORD`` etc."""
-NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
 
 
 class Entry(Record):
@@ -123,7 +119,8 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[Entry]:
         if len(value) < SHORTEST or name in NOT_SECRET:
             continue
         source = f"variable {name}"
-        if NAMES.match(name) or looks_secret(value):
+        is_secret = is_secret_name(name, value) or looks_secret(value)
+        if is_secret or is_random_secret(name, value.strip()):
             yield Entry(content=value, source=source)
         for password in url_passwords(value):
             yield Entry(content=password, source=f"{source} (password)")
@@ -167,7 +164,19 @@ def written_forms(value: str) -> Iterator[str]:
     if "\n" in value:
         yield value.strip()
         yield value.strip().replace("\r\n", "\n")
-        # Single lines, because tools number, indent and truncate text.
-        for line in value.splitlines():
-            if len(line.strip()) >= SHORTEST_LINE and not line.startswith("-----"):
-                yield line.strip()
+        yield from _lines(value)
+
+
+def separate_values(value: str) -> Iterator[str]:
+    """Yield a value, its password if it is an address, and its lines: all in plain form."""
+    yield value
+    yield from url_passwords(value)
+    if "\n" in value:
+        yield from _lines(value)
+
+
+def _lines(value: str) -> Iterator[str]:
+    """Yield the single lines of a value, because tools number, indent and truncate text."""
+    for line in value.splitlines():
+        if len(line.strip()) >= SHORTEST_LINE and not line.startswith("-----"):
+            yield line.strip()

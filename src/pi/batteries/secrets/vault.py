@@ -17,12 +17,21 @@ from typing import Any
 from pi.batteries.secrets.shapes import (
     PRIVATE_KEY,
     SHAPES,
+    IsSecret,
     Shape,
     in_texts,
     secret_part,
     without_groups,
 )
-from pi.batteries.secrets.sources import Entry, compiled, written_forms
+from pi.batteries.secrets.sources import SHORTEST, Entry, compiled, separate_values, written_forms
+from pi.batteries.secrets.split_values import (
+    LONGEST_SPREAD,
+    changed_lines,
+    decode,
+    may_be_split,
+    spread_pattern,
+    squeeze,
+)
 from pi.extension import Record
 
 OPENING = "<<$env:S"
@@ -56,6 +65,9 @@ class Vault:
         """Replacements of all known values, by every form of the value."""
         self._patterns: tuple[tuple[re.Pattern[str], Entry], ...] = ()
         self._known: _Search | None = None
+        self._squeezed: dict[bytes, str] = {}
+        """Values by their squeezed form, to find those with colours or line wraps inside."""
+        self._split: Any = None
         self._keys = _Search.of_shapes((PRIVATE_KEY,), None) if shapes else None
         self._shapes = _Search.of_shapes(SHAPES, re2) if shapes else None
         self._cache: OrderedDict[str, str] = OrderedDict()
@@ -76,6 +88,17 @@ class Vault:
         self._hidden = hidden
         self._patterns = tuple((compiled(e), e) for e in self.entries if e.is_pattern)
         self._known = _Search.of_values(sorted(hidden, key=len, reverse=True), self._re2)
+        values = (
+            value
+            for entry in self.entries
+            if not entry.is_pattern
+            for value in separate_values(entry.content)
+            if len(value) <= LONGEST_SPREAD
+        )
+        squeezed = ((squeeze(decode(_encoded(value))), value) for value in values)
+        self._squeezed = {form: value for form, value in squeezed if len(form) >= SHORTEST}
+        escaped = (_escaped_bytes(each) for each in sorted(self._squeezed, key=len, reverse=True))
+        self._split = _compile(self._re2, b"|".join(escaped))
         self._cache.clear()
         self._cached = 0
 
@@ -110,7 +133,8 @@ class Vault:
         # Values before shapes: a shape could match a part of a value and leave the rest.
         known = partial(self._of_value, stand_in)
         if self._is_fast:
-            return self._replaced_at_once(text, known, shaped)
+            text = self._replaced_at_once(text, known, shaped)
+            return self._replaced_split(text, known, shaped)
         if self._known is not None:
             text = _outside(text, partial(self._known.sub, replace=known))
         for pattern, entry in self._patterns:
@@ -119,7 +143,37 @@ class Vault:
         if self._shapes is not None:
             # Without ``_outside``: no shape contains ``<``, so none matches a placeholder.
             text = self._shapes.sub(text, replace=shaped)
+        return self._replaced_split(text, known, shaped)
+
+    def _replaced_split(
+        self, text: str, known: Callable[[str], str], shaped: Callable[[str], str]
+    ) -> str:
+        """Replace values with colours, line wraps or escapes between their characters."""
+        if not may_be_split(text):
+            return text
+        data = _encoded(text)
+        for value in self._split_values(decode(data)):
+            text = _outside(text, partial(_replace_spread, value=value, replace=known))
+        if self._shapes is None or not (lines := changed_lines(data)):
+            return text
+        keys: list[str] = []
+
+        def collect(value: str) -> str:
+            keys.append(value)
+            return value
+
+        self._shapes.sub(lines.decode("utf-8", "surrogatepass"), replace=collect)
+        for key in dict.fromkeys(keys):
+            if len(key) <= LONGEST_SPREAD:
+                text = _outside(text, partial(_replace_spread, value=key, replace=shaped))
         return text
+
+    def _split_values(self, decoded: bytes) -> list[str]:
+        """The values that a text contains if everything between characters is left out."""
+        squeezed = squeeze(decoded)
+        if self._split is not None:
+            return [*dict.fromkeys(self._squeezed[m[0]] for m in self._split.finditer(squeezed))]
+        return [value for form, value in self._squeezed.items() if form in squeezed]
 
     @property
     def _is_fast(self) -> bool:
@@ -220,24 +274,28 @@ class _Search:
     def __init__(
         self,
         fast: Any,
-        needles: tuple[tuple[str, re.Pattern[str] | None], ...],
+        needles: tuple[tuple[str, re.Pattern[str] | None, IsSecret | None], ...],
     ) -> None:
         self._fast = fast
         self._needles = needles
-        """A text that every match contains, and the pattern; ``None`` for a literal value."""
-        self._of_whole_values = all(pattern is None for _, pattern in needles)
+        """A text that every match contains, the pattern (``None`` for a literal value), and the
+        check of a match."""
+        self._of_whole_values = all(pattern is None for _, pattern, _ in needles)
 
     @classmethod
     def of_values(cls, values: Iterable[str], re2: Any) -> _Search:
         values = tuple(values)
         escaped = (_escaped(value) for value in values)
-        return cls(_compile(re2, b"|".join(escaped)), tuple((value, None) for value in values))
+        return cls(_compile(re2, b"|".join(escaped)), tuple((v, None, None) for v in values))
 
     @classmethod
     def of_shapes(cls, shapes: Sequence[Shape], re2: Any) -> _Search:
-        named = [(shape.needle, in_texts(shape.pattern)) for shape in shapes]
-        needles = tuple((needle, re.compile(pattern, re.ASCII)) for needle, pattern in named)
-        plain = (without_groups(pattern).encode() for _, pattern in named)
+        patterns = [in_texts(shape.pattern) for shape in shapes]
+        needles = tuple(
+            (shape.needle, re.compile(pattern, re.ASCII), shape.is_secret)
+            for shape, pattern in zip(shapes, patterns, strict=True)
+        )
+        plain = (without_groups(pattern).encode() for pattern in patterns)
         return cls(_compile(re2, b"|".join(plain)), needles)
 
     def sub(self, text: str, replace: Callable[[str], str]) -> str:
@@ -266,13 +324,13 @@ class _Search:
         return b"".join((*pieces, data[last:])) if pieces else data
 
     def _slow(self, text: str, replace: Callable[[str], str]) -> str:
-        for needle, pattern in self._needles:
+        for needle, pattern, is_secret in self._needles:
             if needle not in text:
                 continue
             if pattern is None:
                 change = partial(_replace_value, value=needle, replace=replace)
             else:
-                changed = partial(pattern.sub, partial(_replace_secret, replace))
+                changed = partial(pattern.sub, partial(_replace_secret, replace, is_secret))
                 change = partial(_in_lines, needle, changed)
             text = _outside(text, change)
         return text
@@ -280,6 +338,11 @@ class _Search:
 
 def _replace_value(text: str, *, value: str, replace: Callable[[str], str]) -> str:
     return text.replace(value, replace(value)) if value in text else text
+
+
+def _replace_spread(text: str, *, value: str, replace: Callable[[str], str]) -> str:
+    # A call as the replacement: the value may contain what ``sub`` would expand.
+    return spread_pattern(value).sub(lambda _: replace(value), text)
 
 
 def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
@@ -297,14 +360,25 @@ def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
     return "".join((*pieces, text[last:]))
 
 
-def _replace_secret(replace: Callable[[str], str], found: re.Match[str]) -> str:
+def _replace_secret(
+    replace: Callable[[str], str], is_secret: IsSecret | None, found: re.Match[str]
+) -> str:
     start, end = secret_part(found)
     text = found.string
+    if is_secret is not None and not is_secret(text[found.start() : start], text[start:end]):
+        return found[0]
     return text[found.start() : start] + replace(text[start:end]) + text[end : found.end()]
 
 
 def _escaped(value: str) -> bytes:
-    raw = value.encode("utf-8", "surrogatepass")
+    return _escaped_bytes(_encoded(value))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _escaped_bytes(raw: bytes) -> bytes:
     # Byte by byte: RE2 is set to Latin-1, so that surrogates are no problem.
     return b"".join(b"\\x%02x" % byte for byte in raw)
 

@@ -21,6 +21,8 @@ from pi.extension import (
     SpawnRequest,
     Theme,
     ToolContext,
+    ToolFailed,
+    install_hint,
     one_line,
     sanitise_keeping_style,
 )
@@ -31,10 +33,7 @@ from pi.tui.text.width import truncate_to_width, visible_width
 
 READ_SIZE = 65536
 GRACE_SECONDS = 1.0
-MISSING = (
-    "The program has no window: pyghostty, which draws terminals, is not installed. Run"
-    " `pip install 'pi-harness[pty]'`."
-)
+MISSING = "Nothing was run: pty needs pyghostty, which draws terminals and is not installed."
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 STOP_KEY = "ctrl+]"
 """Key that ends the program, also one that uses Escape itself."""
@@ -75,7 +74,7 @@ class TerminalRun:
         """Draws the overlay again, once there is one."""
 
     async def run(self, title: str, ctx: ToolContext, timeout: float | None) -> TerminalEnd:
-        """Run the program to its end, in an overlay if a screen and pyghostty are available."""
+        """Run the program to its end, in an overlay if there is a screen; can be refused."""
         self._emulator = await self._load_emulator()
         scope = self._pi.scope.inner("terminal")
         overlay: asyncio.Task[Any] | None = None
@@ -133,9 +132,9 @@ class TerminalRun:
         # In a thread: it imports pyghostty, which takes 0.3 s.
         try:
             emulator = await asyncio.to_thread(Emulator)
-        except ImportError:
-            self._pi.context.ui.notify(MISSING, "warning")
-            return None
+        except ImportError as error:
+            # Refused, because a program that asks its user something would wait for ever unseen.
+            raise ToolFailed(f"{MISSING} {install_hint('pty')}") from error
         emulator.on_reply(lambda data: self._type(data))
         return emulator
 

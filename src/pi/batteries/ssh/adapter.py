@@ -196,7 +196,7 @@ class RemoteHosts:
                 if not params.content:  # a forgotten argument must not empty a file
                     raise ToolFailed("write needs content. To empty a file, use run.")
                 path = _path(params)
-                await self._consent(params.host, f"Write {path}", params.content, guarded=True)
+                await self._consent(params.host, f"Write {path}", params.content)
                 await self._write(connection, path, params.content)
                 size = len(params.content.encode())
                 return ToolResult.of(
@@ -211,7 +211,7 @@ class RemoteHosts:
         seconds = params.timeout
         if seconds is not None and not (math.isfinite(seconds) and 0 < seconds <= MAX_TIMEOUT):
             raise ToolFailed(f"Invalid timeout {seconds:g}: give seconds, or leave it out.")
-        await self._consent(params.host, "Run a command", params.command, guarded=True)
+        await self._consent(params.host, "Run a command", params.command)
         script = command_script(params.command, params.folder)
         with self._pi.context.artifacts.sink(NAME, update=ctx.update, harmless=True) as sink:
             remark = ""
@@ -247,10 +247,10 @@ class RemoteHosts:
         return Resource(text=text, note=_note(host), details={"host": host})
 
     async def write(self, ref: ResourceRef, text: str) -> FileWritten:
-        """Replace ``ssh://host/path``. Always asks: permission guards treat it as a local file."""
+        """Replace ``ssh://host/path``."""
         host, path = parse_rest(ref.rest)
         connection = await self._connection(host)
-        await self._consent(host, f"Write {path}", text, guarded=False)
+        await self._consent(host, f"Write {path}", text)
         await self._write(connection, path, text)
         return FileWritten(text=f"Wrote {len(text.encode()):,} bytes to {host}:{path}")
 
@@ -311,13 +311,13 @@ class RemoteHosts:
 
     # Consent --------------------------------------------------------------------------------------
 
-    async def _consent(self, host: str, action: str, text: str, *, guarded: bool) -> None:
+    async def _consent(self, host: str, action: str, text: str) -> None:
         """Ask the user, unless the host was allowed or a permission guard checks the call.
 
         Raises ``ToolFailed`` if the user denies it or cannot be asked.
         """
         ui = self._pi.context.ui
-        if (guarded and ui.facts.get("approval")) or host in self._allowed:
+        if ui.facts.get("approval") or host in self._allowed:
             return
         if not ui.has_ui:
             raise ToolFailed(HEADLESS.format(action=one_line(action), host=host))

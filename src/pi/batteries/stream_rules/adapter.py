@@ -29,6 +29,7 @@ from pi.extension import (
     SessionStartEvent,
     SessionTreeEvent,
     can_parse_syntax,
+    install_hint,
     parse_rule,
 )
 
@@ -44,7 +45,6 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 SERVICE = "stream_rules"
 """Name of the service with which other extensions list the stream rules."""
 BUILTIN = "builtin-defaults"
-_INSTALL = "Install it: pip install 'pi-harness[rules]'."
 
 
 def extension(pi: ExtensionAPI) -> None:
@@ -69,6 +69,16 @@ class SessionRules:
     def rules(self) -> tuple[StreamRule, ...]:
         """All stream rules; none if ``ttsr.enabled`` is off. Loaded at the first access."""
         return self._load().rules
+
+    @property
+    def note(self) -> str:
+        """What another library would change, for ``/rules``; rules work without it."""
+        if not self.rules or load_re2() is not None:
+            return ""
+        return (
+            "google-re2 is not installed: rules are checked when a block of an answer is complete,"
+            f" not while it streams. {install_hint('rules')}"
+        )
 
     def _load(self) -> Registered:
         if self._registered is None:
@@ -105,7 +115,7 @@ class SessionRules:
             self._complain(warning)
         if not registered.rules:
             return
-        self._complain_about_extras(registered.rules)
+        self._complain_about_trees(registered.rules)
         self.restore(None, ctx)
         decisions = Decisions(
             self._repeat,
@@ -152,17 +162,14 @@ class SessionRules:
         self._pi.log.warning("%s", text)
         self._pi.context.ui.notify(text, "warning")
 
-    def _complain_about_extras(self, rules: Sequence[StreamRule]) -> None:
-        if load_re2() is None:
-            self._complain(
-                "google-re2 is not installed: rules are checked when a block of an answer is"
-                f" complete, not while it streams. {_INSTALL}"
-            )
+    def _complain_about_trees(self, rules: Sequence[StreamRule]) -> None:
+        """Report conditions that have no effect: without the library they are never checked."""
         trees = [rule.name for rule in rules if rule.ast]
         if trees and not can_parse_syntax():
             names = ", ".join(trees)
+            hint = install_hint("rules")
             self._complain(
-                f"ast-grep is not installed: astCondition is not checked ({names}). {_INSTALL}"
+                f"ast-grep is not installed: astCondition is not checked ({names}). {hint}"
             )
 
     def _shown_path(self, rule: StreamRule) -> str:

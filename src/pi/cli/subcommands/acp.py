@@ -17,6 +17,7 @@ from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ, session_dir_from_settings
+from pi.coding.runtime.workspace import own_settings
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, open_session
@@ -45,6 +46,8 @@ async def _run(
     machine = Machine.from_environ(environ, report=print_error)
     for warning in warnings(arguments):
         print_error(warning)
+    # Before the client is served: an editor that cannot open a session shows no reason.
+    own_settings(machine, session_options(arguments))
     sessions = AcpSessions(machine, arguments)
     output = Output(stdout)
     when_ready()

@@ -36,8 +36,10 @@ from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
+from pi.coding.runtime.workspace import own_settings
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.writing import session_directory
+from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
@@ -48,6 +50,10 @@ from pi.coding.trust import BadTrustFile, Trust, needing_trust
 
 
 REASONS = {"credential": "credentials", "dotenv": "from a .env file", "git": "places of git"}
+
+
+_OPTIONS = SessionOptions(unreadable_settings="strictest")
+"""A settings file that cannot be read is a finding, and no reason to check nothing else."""
 
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
@@ -61,7 +67,7 @@ async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
     if trusted:
         host = with_project(host, cwd)
     findings += await _settings_problems(host, cwd, settings, trusted=trusted)
-    findings += await _models(host, cwd)
+    findings += await _models(host, cwd, settings)
     findings += [_shell(host, settings), *_programs(host), _terminal(host)]
     findings.append(_withheld(host, settings))
     findings.append(_sessions(host, cwd, settings))
@@ -107,10 +113,12 @@ def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResul
     try:
         decided = is_trusted(host, cwd)
     except BadTrustFile as error:
-        settings = Settings.of(host.agent_dir, cwd, clock=host.clock)
+        settings = own_settings(host, _OPTIONS)
         broken = CheckResult(level="broken", topic=topic, text=error.message, advice=error.hint)
         return settings, False, [broken]
-    settings = Settings.of(host.agent_dir, cwd, trusted=decided, clock=host.clock)
+    settings = own_settings(host, _OPTIONS)
+    if decided:
+        settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=host.clock))
     gates, use = gates_in(host, cwd, settings), switched_off(settings)
     gated = needing_trust(cwd, home=host.home, gates=gates, use=use)
     if not gated:
@@ -134,7 +142,8 @@ async def _settings_problems(
     host: Machine, cwd: Path, settings: Settings, *, trusted: bool
 ) -> list[CheckResult]:
     # Errors in models.json are reported with the models.
-    registry = discover_models(replace(host, report=lambda text: None), cwd)
+    quiet = replace(host, report=lambda text: None)
+    registry = discover_models(quiet, cwd, values=settings.values)
     check = SettingsCheck(
         settings,
         registry,
@@ -152,11 +161,12 @@ async def _settings_problems(
     return found or [CheckResult(level="good", topic="settings", text=fits)]
 
 
-async def _models(host: Machine, cwd: Path) -> list[CheckResult]:
+async def _models(host: Machine, cwd: Path, settings: Settings) -> list[CheckResult]:
     problems: list[str] = []
     storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
     findings = await _stored(storage)
-    registry = discover_models(replace(host, report=problems.append), cwd, storage=storage)
+    quiet = replace(host, report=problems.append)
+    registry = discover_models(quiet, cwd, values=settings.values, storage=storage)
     findings += [
         CheckResult(level="broken", topic="models.json", text=text, advice="Correct it.")
         for problem in problems
@@ -319,7 +329,7 @@ async def _extensions(
     parts = SessionOverrides(persistent=False, trust=trust)
     try:
         quiet = replace(host, report=problems.append)
-        session = (await assemble(cwd, quiet, SessionOptions(), parts)).session
+        session = (await assemble(cwd, quiet, _OPTIONS, parts)).session
     except PiError as error:
         return [CheckResult(level="broken", topic="extensions", text=error.message)]
     try:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import pi
 from pi import __version__
 from pi.base.errors import PiError
+from pi.base.installation import Installation
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.process import print_error, run_until_signal
 from pi.cli.session_setup import approval
@@ -29,7 +29,6 @@ from pi.coding.packages.listing import (
     list_lines,
     resource_note,
     source_name,
-    update_command,
     update_line,
 )
 from pi.coding.packages.source import (
@@ -47,7 +46,8 @@ from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.runtime.packages_here import stores_here
-from pi.coding.settings.settings import Settings, SettingsFile
+from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 
@@ -234,10 +234,9 @@ async def _update(context: PackageContext, arguments: Arguments) -> int:
 
 
 def _how_to_update() -> list[str]:
-    command = update_command(
-        Path(pi.__file__), prefix=Path(sys.prefix), executable=Path(sys.executable)
-    )
-    return [f"This is pi {__version__}. To update it, run: {command}"]
+    return [
+        f"This is pi {__version__}. To update it, run: {Installation.current().update_command()}"
+    ]
 
 
 async def _update_one(

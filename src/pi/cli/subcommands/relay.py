@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.base.files import expand_home
+from pi.base.installation import install_hint, use_library_folder
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.process import print_error
 
@@ -23,6 +24,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         raise UsageError(
             "`pi relay` needs the word serve", hint="Run `pi relay serve`, or `pi relay --help`."
         )
+    use_library_folder(environ)
     from pi.relay.bind import parse_bind  # lazy, like all of the relay: the rest of pi needs none
 
     try:
@@ -30,7 +32,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     except ModuleNotFoundError as error:
         raise PiError(
             f"The relay needs {error.name}, which is not installed.",
-            hint="Run `pip install 'pi-harness[relay]'`.",
+            hint=install_hint("relay"),
         ) from error
     store = arguments.text("store") or environ.get("RELAY_STORE", "")
     options = RelayOptions(
@@ -45,7 +47,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     except ModuleNotFoundError as error:
         raise PiError(
             f"--cluster needs {error.name}, which is not installed.",
-            hint="Run `pip install 'pi-harness[cluster]'`.",
+            hint=install_hint("cluster"),
         ) from error
     return 0
 

@@ -18,7 +18,13 @@ from pi import __version__
 from pi.base.records import Record
 from pi.base.tasks import finish_despite_cancel
 from pi.coding.batch.budget import Budget, LocalGate
-from pi.coding.batch.execution import Isolation, TaskLimits, TaskRunner, WorkerSettings
+from pi.coding.batch.execution import (
+    Isolation,
+    TaskLimits,
+    TaskRunner,
+    WorkerSettings,
+    agent_dir_of,
+)
 from pi.coding.batch.results import (
     BatchFolder,
     BatchManifest,
@@ -31,6 +37,9 @@ from pi.coding.batch.workers import WorkerLost, WorkerPool
 from pi.coding.files.clones import REPOSITORIES
 from pi.coding.files.working_copies import sweep_working_copies
 from pi.coding.runtime.embedding import AgentSessionOptions
+from pi.coding.runtime.machine import Machine
+from pi.coding.runtime.options import SessionOptions
+from pi.coding.runtime.workspace import own_settings
 
 Redo: TypeAlias = Literal["failed", "all"]
 RETRIED = frozenset({"error", "timeout"})
@@ -168,6 +177,7 @@ class BatchRun:
 
     async def results(self) -> AsyncGenerator[BatchResult, None]:
         """Run the tasks; yields each attempt after its row is on the disk."""
+        self._check_settings()
         await self._sweep()
         queue = deque((task, 1) for task in self.tasks)
         outcomes: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
@@ -197,6 +207,14 @@ class BatchRun:
             await engine.close()
             with suppress(Exception):  # the first error is the one to report
                 await self._saved([], outcomes)
+
+    def _check_settings(self) -> None:
+        """Raise ``BadSettings`` before the first task if no task could start."""
+        options = self._settings.options
+        if options.get("settings") is None:
+            environ = options.get("environ") or os.environ
+            machine = Machine.from_environ(environ, agent_dir=agent_dir_of(options))
+            own_settings(machine, SessionOptions())
 
     async def _sweep(self) -> None:
         """Remove the folders that a killed run has left. Safe: this run holds the batch's lock."""

@@ -142,7 +142,7 @@ class TaskRunner:
         self._clock = clock or SystemClock()
         environ = settings.options.get("environ") or environ
         self._machine = Machine.from_environ(
-            environ, agent_dir=_agent_dir(settings.options), clock=self._clock
+            environ, agent_dir=agent_dir_of(settings.options), clock=self._clock
         )
         secrets = KnownSecrets.of(self._machine).names()
         # A check runs code that the model wrote: it must not see the API keys of pi.
@@ -341,7 +341,8 @@ class TaskRunner:
         return replace(result, patch=text, patch_file=file)
 
 
-def _agent_dir(options: AgentSessionOptions) -> Path | None:
+def agent_dir_of(options: AgentSessionOptions) -> Path | None:
+    """Return the agent directory that the options of a batch name."""
     folder = options.get("agent_dir")
     return None if folder is None else expand_home(folder).absolute()
 

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
+from pi.base.installation import install_hint
 from pi.base.tasks import Notifier, TaskScope
 from pi.coding.batch.budget import Budget
 from pi.coding.batch.execution import TaskRunner, WorkerSettings
@@ -81,9 +82,7 @@ class RayEngine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if "ray" not in sys.modules:
             if find_spec("ray") is None:
-                raise BatchProblem(
-                    "--ray needs the package ray.", hint="pip install 'pi-harness[ray]'"
-                )
+                raise BatchProblem("--ray needs the package ray.", hint=install_hint("ray"))
             check_reachable(address)  # before the import, which takes seconds
         import ray  # deferred: an optional dependency of 260 MB
 

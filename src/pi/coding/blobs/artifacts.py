@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import weakref
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
@@ -29,7 +30,7 @@ def artifact_directory(session_file: Path) -> Path:
 
 
 def session_artifacts(session_file: Path | None) -> Artifacts:
-    """Return the artifacts of a session; in memory if it has no file."""
+    """Return the artifacts of a session; they end with the run if it has no file."""
     return Artifacts(TextFolder(None if session_file is None else artifact_directory(session_file)))
 
 
@@ -48,11 +49,15 @@ def copy_artifacts(session_file: Path, fork_file: Path) -> None:
 
 
 class TextFolder:
-    """Texts by file name in one directory. Without a directory, or if writing fails, in memory."""
+    """Texts by file name in one directory. Without a directory, or if writing fails, in memory.
+
+    Without a directory, files that a caller writes itself are in a temporary one, which is removed
+    with this object.
+    """
 
     def __init__(self, directory: Path | None) -> None:
         self.directory = directory
-        """Created with the first text; ``None``: everything is in memory."""
+        """Created with the first text; ``None``: texts are in memory."""
         self._in_memory: dict[str, str] = {}
 
     @property
@@ -61,18 +66,26 @@ class TextFolder:
         return self.directory is None or self.directory.is_dir() or bool(self._in_memory)
 
     def make(self) -> Path | None:
-        """Create and return the directory; ``None`` if there is none or it cannot be created."""
-        if self.directory is None:
-            return None
+        """Create and return the directory; ``None`` if it cannot be created."""
         try:
+            if self.directory is None:
+                self.directory = self._make_temporary()
             return private_directory(self.directory)
-        except PiError as error:
+        except (OSError, PiError) as error:
             log.warning("there is no place for artifacts: %s", error)
             return None
 
+    def _make_temporary(self) -> Path:
+        import shutil  # deferred, like ``tempfile``: only sessions without a file need them
+        import tempfile
+
+        directory = tempfile.mkdtemp(prefix="pi-artifacts-")
+        weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+        return Path(directory)
+
     def write(self, name: str, text: str) -> None:
         """Store a text under a name; replaces an existing one."""
-        if (directory := self.make()) is not None:
+        if self.directory is not None and (directory := self.make()) is not None:
             try:
                 replace_file(directory / name, text.encode("utf-8", "replace"))
                 self._in_memory.pop(name, None)
@@ -171,7 +184,7 @@ class Artifacts:
         return name.partition(".")[0]
 
     def allocate(self, kind: str) -> Artifact | None:
-        """Reserve a number and a file that the caller creates; ``None`` without a directory."""
+        """Reserve a number and a file that the caller creates; ``None`` if there is no place."""
         if (directory := self.folder.make()) is None:
             return None
         name = self._new_name(kind)

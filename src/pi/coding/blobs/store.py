@@ -260,11 +260,19 @@ def externalised_compaction(line: bytes, store: BlobStore) -> bytes:
     return externalised(line, store) if is_compaction else line
 
 
-def rehydrated(line: bytes, store: BlobStore) -> bytes:
-    """Return a line of a file with its images. Unresolvable references stay."""
+def rehydrated(line: bytes, store: BlobStore, missing: set[str]) -> bytes:
+    """Return a line of a file with its images. References that stay are added to ``missing``."""
     if PREFIX.encode() not in line:
         return line
-    return _changed(line, lambda data, kind: _get(data, kind, store))
+
+    def get(data: str, kind: str) -> str | None:
+        if not data.startswith(PREFIX):
+            return None
+        if (image := _get(data, kind, store)) is None:
+            missing.add(data)
+        return image
+
+    return _changed(line, get)
 
 
 _Change = Callable[[str, str], str | None]
@@ -324,8 +332,6 @@ def _put(data: str, kind: str, store: BlobStore) -> str | None:
 
 
 def _get(ref: str, kind: str, store: BlobStore) -> str | None:
-    if not ref.startswith(PREFIX):
-        return None
     try:
         data = store.get(ref)
     except PiError as error:

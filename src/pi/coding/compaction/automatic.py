@@ -102,6 +102,12 @@ class Compactor:
             self._abort, self.handed_off = None, run.handed_off
             await self._emit_end(end)
 
+    async def report_failure(self, reason: CompactionReason, message: str) -> None:
+        """Emit the end of a recovery that does not compact again."""
+        from pi.coding.compaction.events import CompactionEnd  # see ``compact``
+
+        await self._emit_end(CompactionEnd(reason=reason, error_message=message))
+
     async def _emit_end(self, end: CompactionEnd) -> None:
         await self._session.emit(end)
         if end.result is UNSET:
@@ -147,6 +153,8 @@ class CompactionPolicy(Policy):
         self._session = session
         self._recovered = False
         """Whether the overflow of this prompt already had its one compaction and retry."""
+        self._recovery = ""
+        """What was done about that overflow, for the message after a second one."""
         self._room_made = False
         """Whether an extension has already made room during this prompt."""
         self._hidden = ""
@@ -195,6 +203,8 @@ class CompactionPolicy(Policy):
         if answer is None or not self._is_from_current_model(answer):
             return at.next
         if isinstance(at.error, ContextOverflow):
+            if self._recovered:
+                return await self._give_up(at.next)
             return self._recover(self._leave_out(at.next), CompactionRequest(reason="overflow"))
         if self._window_was_full(answer):
             return self._recover(
@@ -239,6 +249,16 @@ class CompactionPolicy(Policy):
         self._recovered = True
         request = replace(request, will_retry=True)
         return replace(decision, action="again", prepare=partial(self._make_room, request))
+
+    async def _give_up(self, decision: Next) -> Next:
+        """Report that the request overflowed again, and what was tried; ends the run."""
+        model = self._session.agent.model
+        message = (
+            f"{FAILED['overflow']}: {self._recovery} and it still does not fit {model.id}."
+            " Start a new session (/new), or choose a model with a larger window (/model)."
+        )
+        await self._compactor.report_failure("overflow", message)
+        return replace(decision, action="stop", reason=message)
 
     def _without_latest(self, request: CompactionRequest) -> CompactionRequest:
         """Return a request that also hides the last response, if the compaction succeeds."""
@@ -336,7 +356,11 @@ class CompactionPolicy(Policy):
     async def _make_room(self, request: CompactionRequest) -> None:
         """Make room for the response that did not fit, or end the run."""
         if not await self._extensions_make_room(request):
-            await self._compact_or_stop(request)
+            result = await self._compact_or_stop(request)
+            after = tokens_in_use(self._session.conversation())
+            self._recovery = (
+                f"The conversation was compacted from {result.tokens_before:,} to {after:,} tokens"
+            )
             self._hidden = request.leave_out
             return
         self._recovered = False  # the larger window may overflow as well: then it is compacted
@@ -371,12 +395,13 @@ class CompactionPolicy(Policy):
             raise StopRun("The conversation is still above the threshold.")
         await self._session.add(CONTINUE)
 
-    async def _compact_or_stop(self, request: CompactionRequest) -> None:
+    async def _compact_or_stop(self, request: CompactionRequest) -> CompactionResult:
         try:
-            await self._compactor.compact(request)
+            result = await self._compactor.compact(request)
         except CompactionFailed as error:
             raise StopRun(error.message) from None
         self._stop_if_handed_off()
+        return result
 
     def _stop_if_handed_off(self) -> None:
         """End the run after a hand-off: the next request would be as long, and hand off again."""

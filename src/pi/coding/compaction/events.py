@@ -34,6 +34,8 @@ class CompactionResult(Record):
     details: Any | UnsetType = UNSET
     short_summary: str | UnsetType = UNSET
     """One sentence for the user."""
+    note: str | UnsetType = UNSET
+    """Why another strategy than the selected one was used; for the user."""
     content: tuple[Text | Image, ...] | UnsetType = UNSET
     """Shown to the model instead of ``summary``. Stored, but not part of public results."""
     preserve_data: Json | UnsetType = UNSET

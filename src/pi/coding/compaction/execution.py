@@ -68,6 +68,8 @@ class CompactionRun:
         self._options = session.options().for_model(session.agent.model)
         self.handed_off = False
         """Whether the conversation continues in another session."""
+        self._note = ""
+        """Why another strategy than the selected one was used."""
 
     async def run(self) -> CompactionResult:
         """Run the compaction and return its public result; raises ``CompactionFailed``."""
@@ -187,6 +189,7 @@ class CompactionRun:
         for strategy in self._strategies():
             outcome = await strategy.compact(work)
             if not isinstance(outcome, Declined):
+                self._note = self._explain_replacement(strategy, declined)
                 return outcome
             declined.append(outcome)
         if not declined:
@@ -199,6 +202,14 @@ class CompactionRun:
             hint=next((each.hint for each in counted if each.hint), ""),
             code=counted[0].code,
         )
+
+    def _explain_replacement(self, used: Strategy, declined: Sequence[Declined]) -> str:
+        """Return why ``used`` took the place of the strategies that declined; empty if none did."""
+        if not declined:
+            return ""
+        selected = self._request.strategy or self._options.strategy
+        names = {id(strategy): name for name, strategy in self._session.strategies.items()}
+        return f"{selected}: {declined[0].why} Compacted with {names[id(used)]} instead."
 
     def _strategies(self) -> Iterator[Strategy]:
         """Yield the chosen strategy and the summary; automatic compactions also try ``shake``.
@@ -286,7 +297,11 @@ class CompactionRun:
             will_retry=self._request.will_retry,
         )
         await session.bus.emit(event)
-        return replace(result.public(), estimated_tokens_after=tokens_in_use(self._conversation))
+        return replace(
+            result.public(),
+            estimated_tokens_after=tokens_in_use(self._conversation),
+            note=self._note or UNSET,
+        )
 
     async def _leave_out(self) -> None:
         """Hide the response that the recovery repeats. Only now, because a failure must keep it."""
@@ -310,6 +325,7 @@ class CompactionRun:
             first_kept_id="",
             tokens_before=self._before.tokens,
             estimated_tokens_after=tokens_in_use(self._conversation),
+            note=self._note or UNSET,
         )
 
     def _refuse_if_stale(self) -> None:

@@ -104,15 +104,13 @@ class Strategy(Protocol):
         ...
 
 
-PROTECTED_TOKENS = 40_000
-"""Tokens of the newest part of the conversation, which is not changed."""
 GOAL = 0.6
 """Target size, as a fraction of the threshold."""
 
 
 def notice(item: CompactionItem) -> str:
     """Return the replacement of a result: where to find it."""
-    return f"[Output of {item.tokens} tokens left out - it is in session entry {item.id}]"
+    return f"[Output of {item.tokens} tokens left out - read entry://{item.id}]"
 
 
 class ShakeStrategy:
@@ -128,8 +126,9 @@ class ShakeStrategy:
         excess = work.tokens - int(GOAL * work.threshold)
         chosen: list[CompactionItem] = []
         tokens_saved = 0
-        for item in sorted(_candidates(work.items), key=lambda item: -saved(item, notice(item))):
-            if tokens_saved >= excess:
+        candidates = _candidates(work.items, work.options.keep_recent_tokens)
+        for item in sorted(candidates, key=lambda item: -saved(item, notice(item))):
+            if chosen and tokens_saved >= excess:  # one at least: the user may have requested it
                 break
             chosen.append(item)
             tokens_saved += saved(item, notice(item))
@@ -141,12 +140,12 @@ class ShakeStrategy:
         )
 
 
-def _candidates(items: Sequence[CompactionItem]) -> list[CompactionItem]:
+def _candidates(items: Sequence[CompactionItem], keep_recent_tokens: int) -> list[CompactionItem]:
     """Return tool results that are old, large enough and not protected."""
     found: list[CompactionItem] = []
     protected_ids, newer_tokens = protected(items), 0
     for item in reversed(items):
-        old = newer_tokens >= PROTECTED_TOKENS
+        old = newer_tokens >= keep_recent_tokens
         newer_tokens += item.tokens
         saves_tokens = isinstance(item.message, ToolResultMessage) and saved(item, notice(item)) > 0
         if old and saves_tokens and item.id not in protected_ids:

@@ -6,6 +6,7 @@ Imported at every start, even without extensions, so it defers its imports.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi.agent.policy import Policy
@@ -17,6 +18,7 @@ from pi.coding.extension_host.discovery.manifest import (
     is_triggered,
     supports_mode,
 )
+from pi.coding.extension_host.errors import ExtensionError
 
 if TYPE_CHECKING:
     from pi.coding.bus import NamedRegistry, Owner
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.views import View
     from pi.coding.extension_host.discovery.finding import DeclaredExtension
     from pi.coding.extension_host.host import ExtensionHost
-    from pi.coding.files.layers import FileLayer, FileRead
+    from pi.coding.files.layers import FileLayer, OpenText, ReadGuard
     from pi.coding.port.extensions import Sink
     from pi.coding.port.ui import Mode
     from pi.coding.shell.spawns import SpawnWrap
@@ -41,7 +43,7 @@ class DormantExtensions:
         self._mode = mode
         self._deferred: dict[str, DeclaredExtension] = {}
         """By path."""
-        self._commands: Commands[DeclaredCommand] | None = None
+        self._commands: Commands | None = None
         self._views: NamedRegistry[View] | None = None
 
     def __bool__(self) -> bool:
@@ -70,7 +72,7 @@ class DormantExtensions:
         self._commands = self._views = None
 
     @property
-    def commands(self) -> Commands[DeclaredCommand]:
+    def commands(self) -> Commands:
         """The commands that deferred extensions declare."""
         if self._commands is None:
             self._commands = self._declared()
@@ -84,7 +86,7 @@ class DormantExtensions:
 
             self._views = NamedRegistry()
             for owner, each in self._owners():
-                if not each.candidate.missing_extras:
+                if not each.candidate.missing_requirements:
                     for name, view in each.manifest.views.items():
                         self._views.add(name, view, owner)
         return self._views
@@ -101,26 +103,15 @@ class DormantExtensions:
             if supports_mode(each, self._mode)
         )
 
-    def _declared(self) -> Commands[DeclaredCommand]:
+    def _declared(self) -> Commands:
         # Deferred import: most runs end before a command is typed.
-        from pi.coding.extension_host.contributions.commands import (
-            Commands,
-            DeclaredCommand,
-            is_command_name,
-        )
+        from pi.coding.extension_host.contributions.commands import Commands, declared_commands
 
-        commands: Commands[DeclaredCommand] = Commands()
+        commands = Commands()
         for owner, each in self._owners():
-            for name, description in each.manifest.declared_commands().items():
-                if not is_command_name(name):
-                    continue  # reported when its extension is loaded
-                command = DeclaredCommand(
-                    name=name,
-                    description=description,
-                    source=each.candidate.source,
-                    needs_run_here=name in each.manifest.needs_run_here,
-                )
-                commands.add(command, owner)
+            with suppress(ExtensionError):  # reported when the host is created
+                for command in declared_commands(each.manifest, each.candidate.source, owner):
+                    commands.declare(command)
         return commands
 
     def _owners(self) -> Iterator[tuple[Owner, DeclaredExtension]]:
@@ -197,9 +188,13 @@ class ExtensionContributions:
         """File layers around every write."""
         return () if self.host is None else self.host.contributed.file_layers()
 
-    def file_reads(self) -> tuple[FileRead, ...]:
+    def file_reads(self) -> tuple[OpenText, ...]:
         """Functions that return the content of files with unsaved changes."""
         return () if self.host is None else self.host.contributed.file_reads()
+
+    def read_guards(self) -> tuple[ReadGuard, ...]:
+        """Guards of the reads of tool calls."""
+        return () if self.host is None else self.host.contributed.read_guards()
 
     def sections(self) -> dict[str, str]:
         """Sections of the system prompt, by name."""

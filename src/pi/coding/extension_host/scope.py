@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
-from pi.base.tasks import TaskScope
+from pi.base.tasks import TaskScope, dropped
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
 from pi.coding.port.results import TaskOptions
@@ -68,7 +68,9 @@ class Scope:
         self.closed = False
 
     def spawn(self, work: Coroutine[Any, Any, Any], *, name: str) -> asyncio.Task[Any]:
-        """Run ``work`` as a task; a failure is reported."""
+        """Run ``work`` as a task; a failure is reported. A closed scope drops ``work``."""
+        if self.closed:  # also while it closes: what starts now would only be cancelled
+            return dropped(work, name=f"{self.name}: {name}")
         if self._tasks is None:
             self._tasks = TaskScope(report=self._report)
         # A new context: work that was started inside a run does not belong to that run.
@@ -78,12 +80,19 @@ class Scope:
         """Call ``tick`` periodically; a failure is reported, and the timer continues."""
 
         async def go_on() -> None:
-            while True:
+            while timer.active:
                 await self.clock.sleep(seconds)
                 await self._guarded("timer", tick)
 
+        def stop() -> None:
+            # A tick may remove its own timer. The loop ends after the tick then: cancelling the
+            # task would cancel the rest of the tick.
+            if task is not asyncio.current_task() and not task.done():
+                task.cancel()
+
         task = self.spawn(go_on(), name="timer")
-        return self.register(lambda: _cancel(task))
+        timer = self.register(stop)
+        return timer
 
     def inner(self, name: str) -> Scope:
         """A scope with the same clock and report function; the caller closes it."""
@@ -129,11 +138,6 @@ class Scope:
             await contained(work)
         except Exception as error:
             self._report(f"{self.name}: {what}", error)
-
-
-def _cancel(task: asyncio.Task[Any]) -> None:
-    if not task.done():
-        task.cancel()
 
 
 class RunScopes:

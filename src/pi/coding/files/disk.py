@@ -11,9 +11,15 @@ import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from pi.base.files import FileAccessError, open_regular, read_regular, replace_file, write_in_place
+from pi.base.files import (
+    FileAccessError,
+    open_regular,
+    read_limited,
+    replace_file,
+    write_in_place,
+)
 from pi.base.records import Record
 from pi.coding.files.errors import find_os_error
 
@@ -26,12 +32,25 @@ NOT_REPLACEABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EX
 EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 
-def read_whole(path: Path, *, most: int | None = None) -> bytes:
+class GuardedPath(Record):
+    """A file to read, and the actual path that guards have agreed to."""
+
+    path: Path
+    """Absolute; for messages."""
+    real: Path | None = None
+    """With all links followed; ``None`` if no guard has checked it."""
+
+    def open(self, *, buffering: int = -1) -> BinaryIO:
+        """Open the file. Raises ``OSError`` if it is not the one that was checked."""
+        if self.real is None:
+            return open_regular(self.path, buffering=buffering)
+        return open_regular(self.real, buffering=buffering, follow_links=False)
+
+
+def read_whole(file: GuardedPath, *, most: int | None = None) -> bytes:
     """Return the content of a file. Blocks. Raises ``OSError``, also for pipes and large files."""
-    if most is not None:
-        return read_regular(path, max_bytes=most)
-    with open_regular(path) as file:
-        return file.read()
+    with file.open(buffering=0 if most is not None else -1) as opened:
+        return opened.read() if most is None else read_limited(opened, file.path, most)
 
 
 def write_whole(path: Path, data: bytes, mode: int | None = None) -> None:

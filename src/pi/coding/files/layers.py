@@ -1,4 +1,4 @@
-"""Hooks around every file change of a tool: they see it, may replace it, and add notes."""
+"""Hooks around the files of tools: layers see and change writes, guards check reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import field
 
@@ -32,6 +32,23 @@ class FileChange(Record):
     """The permission bits of the existing file."""
     call_id: str = ""
     """The tool call that writes it; empty outside of a tool call."""
+    real: str = ""
+    """``path`` with all links followed: the file that is written."""
+    cwd: str = ""
+    """The working directory of the session that writes."""
+
+
+class FileRead(Record):
+    """A file or folder that a tool call is about to read, as it is on disk."""
+
+    path: Path
+    """Absolute."""
+    real: str
+    """``path`` with all links followed: the file that is read."""
+    cwd: str
+    """The working directory of the session that reads."""
+    call_id: str
+    """The tool call that reads it."""
 
 
 class FileWritten(Record):
@@ -50,26 +67,45 @@ FileLayer: TypeAlias = Callable[[FileChange, FileWrite], Awaitable[FileWritten]]
 """May replace the content, raise to prevent the write, and add notes to the result."""
 
 
-FileRead: TypeAlias = Callable[[Path], Awaitable[str | None]]
+OpenText: TypeAlias = Callable[[Path], Awaitable[str | None]]
 """Returns the text of a file that is open elsewhere; ``None`` reads the disk."""
+
+
+class ReadGuard(Protocol):
+    """Decides which files tool calls may read, by the actual path and after all decoding."""
+
+    async def check(self, read: FileRead) -> None:
+        """Raise ``ToolFailed`` if the file must not be read."""
+        ...
+
+    def hides(self, path: str, real: str, cwd: str) -> bool:
+        """Whether searches and lists leave a file out. Called for every result: stay cheap."""
+        ...
 
 
 class WrappedFiles(Record):
     """A layer of an extension."""
 
     layer: FileLayer
-    read: FileRead | None = None
+    read: OpenText | None = None
     """For files with unsaved changes, such as those that an editor has open."""
+    guard: ReadGuard | None = None
     nested: bool = True
     """Whether the layer also applies to the writes of nested sessions."""
 
 
 class Writing:
-    """The writes of one tool call."""
+    """The files of one tool call."""
 
     def __init__(self, call_id: str) -> None:
         self.call_id = call_id
         self.written: list[FileWritten] = []
+
+
+def running_call() -> str:
+    """The id of the tool call that is running in this task; empty outside of a call."""
+    writing = _writing.get()
+    return "" if writing is None else writing.call_id
 
 
 _writing: ContextVar[Writing | None] = ContextVar("writing", default=None)
@@ -77,7 +113,7 @@ _writing: ContextVar[Writing | None] = ContextVar("writing", default=None)
 
 @contextmanager
 def writing_for(call_id: str) -> Iterator[Writing]:
-    """Collect the results of all writes inside the context."""
+    """Inside the context, files are read and written for a call; collect the results of writes."""
     writing = Writing(call_id)
     mark = _writing.set(writing)
     try:
@@ -88,7 +124,7 @@ def writing_for(call_id: str) -> Iterator[Writing]:
 
 @contextmanager
 def outside_calls() -> Iterator[None]:
-    """Inside the context, writes do not belong to the running tool call."""
+    """Inside the context, reads and writes do not belong to the running tool call."""
     mark = _writing.set(None)
     try:
         yield

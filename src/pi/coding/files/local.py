@@ -1,120 +1,40 @@
-"""Files of this machine: resolving references of users and models, reading, replacing."""
+"""Files of this machine: reading and replacing them, through the hooks of extensions."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pi.base.files import FileAccessError
+from pi.base.records import replace
 from pi.base.tasks import finish_despite_cancel
 from pi.coding.files import disk
-from pi.coding.files.disk import FileStamp
+from pi.coding.files.disk import FileStamp, GuardedPath
 from pi.coding.files.errors import find_os_error
 from pi.coding.files.layers import (
     FileChange,
     FileLayer,
     FileRead,
     FileWritten,
+    OpenText,
+    ReadGuard,
+    running_call,
     through,
     write_through,
 )
+from pi.coding.files.references import System, expand_reference, find_existing, strip_mention
 
 if TYPE_CHECKING:
     from pi.agent.env import FileError, FileErrorCode, FileInfo
-System: TypeAlias = Literal["posix", "windows", "wsl"]
-
-_DRIVE = r"(?s)([A-Za-z]):[\\/]+(.*)"
-_DRIVE_AS_FOLDER = r"(?s)/(?:mnt/|cygdrive/)?([A-Za-z])(?:/(.*))?"
-
-
-def expand_reference(reference: str, *, home: str, system: System = "posix") -> str:
-    """Expand ``~``, ``file://`` URLs, and drive letters between Windows and WSL.
-
-    Other references are returned unchanged; relative paths stay relative.
-    """
-    if reference.startswith("file://"):
-        reference = _from_url(reference, system)
-    if reference == "~" or reference.startswith(("~/", "~\\")):
-        return home + reference[1:]
-    if system == "wsl" and (drive := re.fullmatch(_DRIVE, reference)):
-        return f"/mnt/{drive[1].lower()}/" + drive[2].replace("\\", "/")
-    if system == "windows" and (drive := re.fullmatch(_DRIVE_AS_FOLDER, reference)):
-        return f"{drive[1].upper()}:/{drive[2] or ''}"
-    return reference
-
-
-def strip_mention(reference: str) -> str:
-    """Return ``file`` for ``@file``, the form in which users mention files in a message."""
-    return reference[1:] if len(reference) > 1 and reference[0] == "@" else reference
-
-
-def _from_url(url: str, system: System) -> str:
-    from urllib.parse import unquote, urlsplit  # lazy: seldom needed, slow to import
-
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if parts.netloc not in ("", "localhost"):
-        return url  # a file of another machine
-    path = unquote(parts.path)
-    with_drive = re.match(r"/[A-Za-z]:", path)
-    return path[1:] if with_drive and system != "posix" else path
-
-
-QUOTES = {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"'}
-DASHES = dict.fromkeys("‐‑‒–—―−", "-")
-SPACES = dict.fromkeys("\u00a0\u1680\u202f\u205f\u3000\t", " ") | {
-    chr(code): " " for code in range(0x2000, 0x200B)
-}
-LOOKALIKES = str.maketrans(QUOTES | DASHES | SPACES)
-"""Characters that keyboards and models write in place of each other."""
-
-
-def visual_form(name: str) -> str:
-    """Return a form that is equal for names that differ only in Unicode form, quotes or spaces.
-
-    macOS decomposes names, and puts a narrow space before AM or PM in the name of a screenshot
-    and a curly quote into its French name. Users and models do not type these characters.
-    """
-    import unicodedata  # lazy: most names exist exactly as given
-
-    return re.sub(" +", " ", unicodedata.normalize("NFC", name).translate(LOOKALIKES))
-
-
-def find_existing(path: Path) -> Path:
-    """Return ``path``, or the only existing path that looks the same."""
-    if os.path.lexists(path):
-        return path
-    found = Path(path.anchor)
-    for part in path.relative_to(path.anchor).parts:
-        step = found / part
-        if not os.path.lexists(step):
-            alike = _similar_name(found, part)
-            if alike is None:
-                return path
-            step = found / alike
-        found = step
-    return found
-
-
-def _similar_name(folder: Path, name: str) -> str | None:
-    form = visual_form(name)
-    try:
-        alike = [each.name for each in folder.iterdir() if visual_form(each.name) == form]
-    except OSError:
-        return None
-    return alike[0] if len(alike) == 1 else None
-
+    from pi.agent.tools.effects import CallEffects, FileEffect
 
 T = TypeVar("T")
 
@@ -147,13 +67,16 @@ class LocalFiles:
         home: str,
         system: System = "posix",
         layers: Callable[[], Sequence[FileLayer]] = tuple,
-        reads: Callable[[], Sequence[FileRead]] = tuple,
+        reads: Callable[[], Sequence[OpenText]] = tuple,
+        guards: Callable[[], Sequence[ReadGuard]] = tuple,
     ) -> None:
         self._cwd = cwd
         self._reads = reads
         """Returns the current readers of files with unsaved changes."""
         self._layers = layers
         """Returns the current hooks around writes."""
+        self._guards = guards
+        """Returns the current guards of reads."""
         self._home = home
         self._system = system
 
@@ -184,23 +107,76 @@ class LocalFiles:
         """Return the path with all links followed: equal for every name of a file."""
         return os.path.realpath(self.resolve(reference))
 
+    # Effects and guards ---------------------------------------------------------------------------
+
+    def effect(
+        self, reference: str, *, writes: bool = False, below: bool = False, member: str = ""
+    ) -> FileEffect:
+        """Return the file that a call with this reference uses, found as the methods below do."""
+        from pi.agent.tools.effects import FileEffect
+
+        path = self.resolve(reference)
+        return FileEffect(
+            path=str(path), real=os.path.realpath(path), writes=writes, below=below, member=member
+        )
+
+    def effects(self, *files: FileEffect) -> CallEffects:
+        """Return the effects of a call that uses these files."""
+        from pi.agent.tools.effects import CallEffects
+
+        return CallEffects(files=files, cwd=self.cwd)
+
+    async def permit_read(self, reference: str) -> GuardedPath:
+        """Return the file that a reference names, after all guards have agreed to its actual path.
+
+        Outside of a tool call nothing is checked: pi and the user may read everything. Raises
+        ``ToolFailed`` if a guard refuses.
+        """
+        path, guards, call = self.resolve(reference), self._guards(), running_call()
+        if not guards or not call:
+            return GuardedPath(path=path)
+        real = await asyncio.to_thread(os.path.realpath, path)
+        read = FileRead(path=path, real=real, cwd=self.cwd, call_id=call)
+        for guard in guards:
+            await guard.check(read)
+        return GuardedPath(path=path, real=Path(real))
+
+    def visibility(self) -> Callable[[Path], bool] | None:
+        """Return which files a search of the running call may show; ``None`` if all of them."""
+        guards, cwd = self._guards(), self.cwd
+        if not guards or not running_call():
+            return None
+
+        def is_visible(path: Path) -> bool:
+            text = os.path.normpath(path)
+            real = os.path.realpath(text)
+            return not any(guard.hides(text, real, cwd) for guard in guards)
+
+        return is_visible
+
+    # Reading --------------------------------------------------------------------------------------
+
     async def read_file(self, path: str, *, most: int | None = None) -> bytes:
         """Return the content of a file.
 
         Raises ``FileFailed`` for pipes and devices, which may never end, and for files of more
-        than ``most`` bytes.
+        than ``most`` bytes; ``ToolFailed`` if a guard refuses the read to the running tool call.
         """
-        if (text := await self.read_open(path)) is not None:
+        found = await self.permit_read(path)
+        if (text := await self._open_text(found.path)) is not None:
             return text
-        return await _on_disk(path, "read", lambda: disk.read_whole(self.resolve(path), most=most))
+        return await _on_disk(path, "read", lambda: disk.read_whole(found, most=most))
 
     async def read_open(self, path: str) -> bytes | None:
         """Return the text of a file that is open elsewhere, unsaved changes included.
 
         ``None`` if no extension has the file open: its content is on disk.
         """
+        return await self._open_text((await self.permit_read(path)).path)
+
+    async def _open_text(self, path: Path) -> bytes | None:
         for read in self._reads():
-            if (text := await read(self.resolve(path))) is not None:
+            if (text := await read(path)) is not None:
                 return text.encode("utf-8", "replace")
         return None
 
@@ -212,9 +188,15 @@ class LocalFiles:
         ``most`` limits the bytes of each file.
         """
         requested, stop = tuple(paths), threading.Event()
+        refused: dict[str, FileError] = {}
+        found = {path: await self._permitted(path, refused) for path in requested}
 
         def read() -> dict[str, bytes | FileError]:
-            return {path: self._content(path, most) for path in requested if not stop.is_set()}
+            return {
+                path: refused.get(path) or _content(path, guarded, most)
+                for path, guarded in found.items()
+                if not stop.is_set()
+            }
 
         try:
             return await asyncio.to_thread(read)
@@ -234,13 +216,17 @@ class LocalFiles:
         paths, those of folders with a slash at the end.
         """
         stop = threading.Event()
-        folder = self.resolve(root)
+        folder = (await self.permit_read(root)).path
+        is_visible = self.visibility()
         try:
-            return await _on_disk(
+            stamps = await _on_disk(
                 root, "scan", lambda: disk.scan_tree(folder, skip=skip, most=most, stop=stop)
             )
         finally:
             stop.set()
+        if is_visible is None:
+            return stamps
+        return {name: stamp for name, stamp in stamps.items() if is_visible(folder / name)}
 
     async def write_file(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """Replace the content of a file atomically; creates missing folders.
@@ -262,7 +248,11 @@ class LocalFiles:
 
     async def list_dir(self, path: str) -> Sequence[FileInfo]:
         """Return the entries of a folder, sorted by name."""
-        return await _on_disk(path, "list", lambda: disk.list_folder(self.resolve(path)))
+        folder, is_visible = (await self.permit_read(path)).path, self.visibility()
+        entries = await _on_disk(path, "list", lambda: disk.list_folder(folder))
+        if is_visible is None:
+            return entries
+        return [entry for entry in entries if is_visible(folder / entry.name)]
 
     async def exists(self, path: str) -> bool:
         """Whether the path exists; a broken link counts."""
@@ -328,14 +318,24 @@ class LocalFiles:
         ``before`` is ``None`` for folders, and for links that are removed.
         """
         is_link = after is None and path.is_symlink()  # a write follows it, a removal does not
+        # A removal changes the folder that holds the link, not the file that the link leads to.
+        real = str(real_parent(path) if is_link else os.path.realpath(path))
+        change = FileChange(path=path, before=None, after=after, mode=mode, real=real, cwd=self.cwd)
         if is_link or not path.is_file():
-            return FileChange(path=path, before=None, after=after, mode=mode)
-        before = await self.read_file(str(path))
+            return change
+        before = await self._open_text(path)
+        if before is None:  # for the layers, not for the tool: guards decide about the write
+            guarded = GuardedPath(path=path)
+            before = await _on_disk(str(path), "read", lambda: disk.read_whole(guarded))
         old = stat.S_IMODE(path.stat().st_mode)
-        return FileChange(path=path, before=before, after=after, mode=mode, old_mode=old)
+        return replace(change, before=before, old_mode=old)
 
     async def _apply(self, change: FileChange) -> FileWritten:
         path, data = change.path, change.after
+        if data is not None and change.real and os.path.realpath(path) != change.real:
+            # The layers have agreed to another file: a link was put in place meanwhile.
+            with _coded(str(path), "write"):
+                raise OSError(errno.ELOOP, "it now leads to another file", str(path))
         if data is None:
             work = _on_disk(str(path), "remove", partial(disk.remove_path, path))
         else:
@@ -379,18 +379,35 @@ class LocalFiles:
 
         await write_through(layers, removal, create)
 
-    def _content(self, path: str, most: int | None) -> bytes | FileError:
-        from pi.agent.env import FileFailed
+    async def _permitted(self, path: str, refused: dict[str, FileError]) -> GuardedPath:
+        """Return a file to read; adds the error of a guard that refuses it to ``refused``."""
+        from pi.agent.env import FileError
+        from pi.agent.tools.tool import ToolFailed
 
         try:
-            with _coded(path, "read"):
-                return disk.read_whole(self.resolve(path), most=most)
-        except FileFailed as failed:
-            return failed.error
+            return await self.permit_read(path)
+        except ToolFailed as error:
+            refused[path] = FileError(code="permission_denied", message=error.message, path=path)
+            return GuardedPath(path=self.resolve(path))
 
     def _absolute(self, reference: str) -> Path:
         path = expand_reference(reference, home=self._home, system=self._system)
         return Path(os.path.normpath(self._cwd() / path))
+
+
+def _content(path: str, guarded: GuardedPath, most: int | None) -> bytes | FileError:
+    from pi.agent.env import FileFailed
+
+    try:
+        with _coded(path, "read"):
+            return disk.read_whole(guarded, most=most)
+    except FileFailed as failed:
+        return failed.error
+
+
+def real_parent(path: Path) -> Path:
+    """Return ``path`` with the links of its folder followed, not its own."""
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:

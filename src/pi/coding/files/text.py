@@ -92,22 +92,13 @@ class Window(Record):
     """False if the file is so large that ``total`` is a lower bound."""
 
 
-def read_window(
-    path: Path, *, skip: int, limit: int | None, keep: int, stop: threading.Event
-) -> Window:
-    """Return ``limit`` lines after the first ``skip``, with the first ``keep`` bytes of them.
-
-    Blocks; setting ``stop`` ends it with a partial result. Raises ``OSError`` if it is not a
-    regular file: a pipe or a device may never end.
-    """
-    with open_regular(path) as file:
-        return window_of(file, skip=skip, limit=limit, keep=keep, stop=stop)
-
-
 def window_of(
     file: BinaryIO, *, skip: int, limit: int | None, keep: int, stop: threading.Event
 ) -> Window:
-    """Return the window of an open file, as ``read_window`` does."""
+    """Return ``limit`` lines after the first ``skip``, with the first ``keep`` bytes of them.
+
+    Blocks; setting ``stop`` ends it with a partial result.
+    """
     scan = _Scan(skip, limit, keep)
     scanned = 0
     for chunk in _utf8_chunks(file):

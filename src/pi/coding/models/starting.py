@@ -12,6 +12,7 @@ from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.models.registry import ModelRegistry, ResolvedModel, full_name, is_role
+from pi.coding.settings.option_names import OptionNames
 
 NOT_AUTOMATIC = frozenset({"demo", "local", "faux"})
 """Providers without API key that are never selected automatically."""
@@ -44,6 +45,7 @@ class ModelPreferences(Record):
     default_thinking: ThinkingLevel = "medium"
     model_thinking: dict[str, ThinkingLevel] = field(default_factory=dict)
     """``modelThinkingLevels``."""
+    names: OptionNames = OptionNames()
 
     @property
     def providers(self) -> frozenset[str]:
@@ -151,7 +153,7 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
     if preferences.provider is not None and preferences.provider not in known:
         raise UnknownModel(
             f'Unknown provider "{preferences.provider}".'
-            " Use --list-models to see available providers/models.",
+            f" Use {preferences.names.list_models} to see available providers/models.",
             hint=_suggestion(preferences.provider, known),
         )
     if preferences.pattern is not None:
@@ -160,7 +162,7 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
                 f'Model "{preferences.pattern}" not found.'
-                " Use --list-models to see available models.",
+                f" Use {preferences.names.list_models} to see available models.",
                 hint=_role_hint(preferences.pattern)
                 or _locked(preferences, registry)
                 or _found_here(preferences.pattern, registry)

@@ -1,10 +1,9 @@
-"""Texts of the package commands: lists, update results, and the command that updates pi. Pure."""
+"""Texts of the package commands: lists and update results. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from pi.base.terminal_text import one_line
 from pi.coding.packages.contents import NODE_SUFFIXES
@@ -96,22 +95,3 @@ def source_name(configured: Configured) -> str:
 
 def _version(text: str) -> str:
     return text[:_SHOWN_COMMIT] if _COMMIT.fullmatch(text) else one_line(text)
-
-
-NAME = "pi-harness"
-
-
-def update_command(module: Path, *, prefix: Path, executable: Path) -> str:
-    """Return the command that updates the pi installation with the file ``module``.
-
-    It uses the installer of that installation, and wheels only. ``prefix`` and ``executable`` are
-    those of the Python that runs it.
-    """
-    if not any(part in ("site-packages", "dist-packages") for part in module.parts):
-        return f"git -C {module.parent} pull"  # it runs from a checkout
-    parts = prefix.parts
-    if "uv" in parts and "tools" in parts:
-        return f"uv tool upgrade --no-build {NAME}"
-    if "pipx" in parts:
-        return f"pipx upgrade --pip-args='--only-binary=:all:' {NAME}"
-    return f"{executable} -m pip install --only-binary :all: --upgrade {NAME}"

@@ -6,7 +6,6 @@ repository, and run the code of its build.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pi.base.processes import Finished, SpawnFailed, run
-from pi.base.processes.pip import pip_command, pip_environment, refusal_in
+from pi.base.processes.pip import has_pip, pip_command, pip_environment, refusal_in
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.packages.source import InstallFailed, without_password
@@ -134,7 +133,7 @@ class Programs(Record):
 
         ``package`` is named in the error if it requires something else.
         """
-        if importlib.util.find_spec("pip") is None:
+        if not has_pip():
             raise InstallFailed(
                 "pip is not installed in this Python; packages of the Python index need it.",
                 hint=f"Run `{sys.executable} -m ensurepip` first.",

@@ -72,7 +72,7 @@ from pi.coding.packages.staging import (
     staging,
 )
 from pi.coding.resources.sources import Warn
-from pi.coding.settings.settings import SettingsFile
+from pi.coding.settings.files import SettingsFile
 
 LOCK_WAIT_SECONDS = 60.0
 """Time to wait for another pi process that installs."""

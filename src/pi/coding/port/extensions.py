@@ -200,5 +200,7 @@ class ExtensionInfo(Record):
     """The setting that enables it; empty if there is none."""
     is_recommended: bool = False
     """Whether ``batteries: "recommended"`` enables it."""
+    needs: tuple[str, ...] = ()
+    """The requirements of its extras that are not installed."""
     install: str = ""
-    """The command that installs its missing extras; empty if none is missing."""
+    """The command that installs them; empty if none is missing."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.effects import CallEffects
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolResult, Update
 from pi.ai.event_stream import EventStream
 from pi.ai.messages import Context, Json, ToolCall
@@ -246,7 +247,11 @@ class ToolsPort(Protocol):
         ...
 
     def approval(self, call: ToolCall) -> ToolApproval:
-        """Return the effects that the tool declares for a call."""
+        """Return what a call may do, as its tool declares it."""
+        ...
+
+    def effects(self, call: ToolCall) -> CallEffects:
+        """Return what a call reads, writes and contacts."""
         ...
 
     async def call(

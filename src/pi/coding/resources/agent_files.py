@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import field
 
-from pi.base.formats import BadFormat, parse_jsonc, parse_toml, with_line
+from pi.base.formats import BadFormat, parse_jsonc, parse_toml, with_position
 from pi.base.records import Record
 from pi.coding.other_agents import (
     AGENTS,
@@ -198,7 +198,7 @@ class AgentFiles:
             self._warn(f"{path} was not used: {error.message}")
             return {}
         except BadFormat as error:
-            self._warn(f"{path} was not used: {with_line(error.reason, text.encode())}")
+            self._warn(f"{path} was not used: {with_position(error.reason, text.encode())}")
             return {}
         if not isinstance(values, dict):
             self._warn(f"{path} was not used: line 1: expected an object")

@@ -362,8 +362,9 @@ def _command_places(
     where: ResourceSearch, directories: Sequence[Path], agents: AgentFiles
 ) -> Iterator[Place]:
     for directory in directories:
-        yield Place(path=directory / ".pi" / "commands", scope="project")
-    yield Place(path=where.agent_dir / "commands")
+        base = directory / ".pi"
+        yield Place(path=base / "commands", scope="project", base=base)
+    yield Place(path=where.agent_dir / "commands", base=where.agent_dir)
     yield from agents.places("commands")
 
 
@@ -371,8 +372,9 @@ def _prompt_places(
     where: ResourceSearch, directories: Sequence[Path], selections: Sequence[Selection]
 ) -> Iterator[Place]:
     for directory in directories:
-        yield Place(path=directory / ".pi" / "prompts", scope="project")
-    yield Place(path=where.agent_dir / "prompts")
+        base = directory / ".pi"
+        yield Place(path=base / "prompts", scope="project", base=base)
+    yield Place(path=where.agent_dir / "prompts", base=where.agent_dir)
     yield from _listed(selections)
     yield from where.extra_prompts
 

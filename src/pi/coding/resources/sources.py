@@ -49,6 +49,9 @@ class Place(Record):
     origin: Literal["top-level", "package"] = "top-level"
     prefix: str = ""
     """The name of a plugin, with which the names of its commands begin."""
+    base: Path | None = None
+    """``baseDir`` of the source information, if it is not the folder: for prompt templates RPC
+    names the configuration folder."""
 
     def info(self, path: Path) -> SourceInfo:
         """Return the source information of a resource at ``path``."""
@@ -57,7 +60,7 @@ class Place(Record):
             source=self.source,
             scope=self.scope,
             origin=self.origin,
-            base_dir=str(self.folder),
+            base_dir=str(self.base or self.folder),
         )
 
     @property

@@ -132,13 +132,14 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         has_model=start.model is not None,
         artifacts=bootstrap.overrides.artifacts,
         variables=bootstrap.variables,
+        names=bootstrap.options.names,
     )
     return core
 
 
-INTERNAL_URLS = ("artifact://", "agent://", "skill://")
+INTERNAL_URLS = ("artifact://", "agent://", "entry://", "skill://")
 """Prefixes of paths that are not files."""
-_FILE_TOOLS = frozenset({"read", "ls", "write", "edit"})
+_FILE_TOOLS = frozenset({"read", "ls", "grep", "write", "edit"})
 
 
 def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession]) -> AgentTool:

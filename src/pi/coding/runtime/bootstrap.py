@@ -34,6 +34,7 @@ from pi.coding.runtime.workspace import (
 from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, opened_in_thread
+from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import RECOMMENDED, Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
@@ -56,6 +57,12 @@ class Bootstrap:
         self._cwd = cwd
         self.machine = machine
         self.options = options
+        if overrides.settings is not None:
+            # A session must not change the settings of another one: the first nested session once
+            # switched the recommended batteries of its parent off.
+            is_nested = overrides.parent is not None
+            derived = overrides.settings.derived(nested=is_nested)
+            overrides = replace(overrides, settings=derived)
         self.overrides = overrides
         self.bus = overrides.bus or EventBus()
         self.contributions = ExtensionContributions()
@@ -182,6 +189,16 @@ class Bootstrap:
             gates=lambda settings: self.hosting.gates(cwd, self.machine, settings),
         )
 
+    def check_project_settings(self, cwd: Path, trust: Trust) -> None:
+        """Raise ``BadSettings`` if the settings of a trusted project cannot be read.
+
+        Call it before the extensions of a session are unloaded, which would leave the session
+        without its guards. ``decide_trust`` has read the user's files.
+        """
+        is_used = trust.trusted and self.overrides.settings is None
+        if is_used and self.options.unreadable_settings == "refuse":
+            Settings(SettingsFile(cwd / ".pi" / "settings.json", clock=self.machine.clock)).load()
+
     async def workspace_under(self, trust: Trust, cwd: Path, now: Workspace) -> Workspace:
         """Return the workspace for the next session: ``now`` if directory and trust are the same.
 
@@ -205,7 +222,8 @@ class Bootstrap:
         self._skipped = skipped
         if new and self.overrides.reports_skipped:
             self.machine.report(
-                f"Not trusted, so not read: {', '.join(new)}. Use --approve to allow it once."
+                f"Not trusted, so not read: {', '.join(new)}."
+                f" Use {self.options.names.approve} to allow it once."
             )
 
     async def _open_log(self, location: SessionLocation) -> SessionLog:
@@ -349,4 +367,5 @@ class Bootstrap:
             default_role=self._default_role(),
             default_thinking=values.default_thinking_level,
             model_thinking=values.model_thinking_levels,
+            names=options.names,
         )

@@ -17,7 +17,7 @@ from pi.agent.tools.define import tool
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Image, Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import expand_home
@@ -36,6 +36,7 @@ from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilt
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.runtime.session_manager import SessionManager
 from pi.coding.runtime.session_places import session_dir_from_environ
+from pi.coding.settings.option_names import PYTHON_NAMES
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import TrustChoice
 
@@ -58,7 +59,7 @@ class AgentSessionOptions(TypedDict, total=False):
     """A model, or a pattern such as ``anthropic/opus:high``."""
     thinking_level: ThinkingLevel | None
     tools: Sequence[str] | None
-    """The active built-in tools, by name."""
+    """The active built-in tools, by name; tools of extensions and ``custom_tools`` stay active."""
     custom_tools: Sequence[AgentTool | Callable[..., Any]] | None
     """Additional tools, always active; a function becomes a tool as with ``@tool``."""
     extensions: Sequence[Factory] | None
@@ -122,7 +123,7 @@ async def create_agent_session(
     >>> async with result.session as session:
     ...     answer = await session.prompt("What is in this folder?")
     """
-    _check_names(options)
+    _check_options(options)
     manager = options.get("session_manager")
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
     machine = _machine(options)
@@ -131,7 +132,7 @@ async def create_agent_session(
     built = await assemble(
         cwd,
         machine,
-        _session_options(options, cwd, tools),
+        _session_options(options, cwd),
         _overrides(options, machine, cwd, tools),
     )
     await built.session.start()
@@ -160,13 +161,32 @@ def run(
     return _run_in_thread(answering)
 
 
-def _check_names(options: AgentSessionOptions) -> None:
-    """Raise ``TypeError`` for unknown options, so that a misspelt option is not ignored."""
-    for name in options:
+_TYPES: dict[str, tuple[type, ...]] = {
+    "model": (Model, str),
+    "tools": (list, tuple, set, frozenset),
+    "settings": (Settings,),
+    "auth_storage": (AuthStorage,),
+    "model_registry": (ModelRegistry,),
+    "session_manager": (SessionManager,),
+    "output_schema": (dict,),
+}
+
+
+def _check_options(options: AgentSessionOptions) -> None:
+    """Raise ``TypeError`` or ``ValueError`` for an option that would be ignored or fail later."""
+    for name, value in options.items():
         if name not in AgentSessionOptions.__annotations__:
             like = nearest(name, AgentSessionOptions.__annotations__)
             suggestion = f"; did you mean {like!r}?" if like else ""
             raise TypeError(f"create_agent_session() has no option {name!r}{suggestion}")
+        types = _TYPES.get(name, (object,))
+        if value is not None and not isinstance(value, types):
+            expected = " or ".join(kind.__name__ for kind in types)
+            raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+    level = options.get("thinking_level")
+    if level is not None and level not in THINKING_LEVELS:
+        allowed = ", ".join(map(repr, THINKING_LEVELS))
+        raise ValueError(f"thinking_level must be one of {allowed}, not {level!r}")
 
 
 def _directory(path: Path | str) -> Path:
@@ -189,15 +209,13 @@ def _machine(options: AgentSessionOptions) -> Machine:
     )
 
 
-def _session_options(
-    options: AgentSessionOptions, cwd: Path, custom: tuple[AgentTool, ...]
-) -> SessionOptions:
+def _session_options(options: AgentSessionOptions, cwd: Path) -> SessionOptions:
     model, names, trust = options.get("model"), options.get("tools"), options.get("trust")
-    only = None if names is None else (*names, *(each.name for each in custom))
+    tools = ToolFilter() if names is None else ToolFilter(built_ins=tuple(names))
     return SessionOptions(
         model=model if isinstance(model, str) else None,
         thinking=options.get("thinking_level"),
-        tools=ToolFilter(only=only),
+        tools=tools,
         resources=_resources(options, cwd),
         extensions=ExtensionOptions(
             discover=not options.get("disable_extension_discovery"),
@@ -206,6 +224,7 @@ def _session_options(
         ),
         approve=trust if isinstance(trust, bool) else None,
         task=_task(options),
+        names=PYTHON_NAMES,
     )
 
 

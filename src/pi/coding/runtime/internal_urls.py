@@ -1,4 +1,4 @@
-"""``artifact://3``, ``agent://Anna`` and ``skill://pdf/forms.md``: read and listed like files.
+"""``artifact://3``, ``agent://Anna``, ``entry://1a2b`` and ``skill://pdf/forms.md`` as files.
 
 An extension may register the same schemes; its handlers take precedence.
 """
@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from pi.agent.skills import Skill
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed
+from pi.ai.messages import Image, Text
 from pi.base.records import replace
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.blobs.urls import NoSuchResource, resolve_artifact
@@ -24,6 +25,7 @@ from pi.coding.extension_host.contributions.references import (
     scheme_form,
     with_references,
 )
+from pi.coding.runtime.entry_urls import read_entry, readable_ids
 
 if TYPE_CHECKING:
     from pi.coding.runtime.live import LiveSession
@@ -35,14 +37,16 @@ Target: TypeAlias = Path | Reference
 async def use_internal_url(
     tool: AgentTool, params: Any, ctx: ToolContext, session: LiveSession
 ) -> Any:
-    """Run ``read`` or ``ls`` with an internal URL as its path; other tools raise ``ToolFailed``."""
-    if tool.name not in ("read", "ls"):
+    """Run ``read``, ``ls`` or ``grep`` with an internal URL; other tools raise ``ToolFailed``."""
+    if tool.name not in ("read", "ls", "grep"):
         raise ToolFailed(f"{params.path} can only be read.")
     scheme, _, rest = params.path.partition("://")
     target = _TARGETS[scheme](session, rest, params.path, is_listing=tool.name == "ls")
     if isinstance(target, Path):
         # The tool itself reads the file: it supports offset, limit and images.
         return await tool.run(replace(params, path=str(target)), ctx)
+    if tool.name == "grep":
+        raise ToolFailed(f"{params.path} is no file that grep can search: read it.")
     return await with_references(tool, (target,)).run(params, ctx)
 
 
@@ -53,6 +57,7 @@ def complete_internal_url(session: LiveSession, typed: str) -> list[str]:
     names: dict[str, Callable[[], Iterable[object]]] = {
         "artifact": artifacts.numbers,
         "agent": artifacts.outputs.list,
+        "entry": lambda: readable_ids(session.log),
         "skill": lambda: (skill.name for skill in _skills(session)),
     }
     return [f"{scheme}://{name}" for name in names[scheme]()] if scheme in names else []
@@ -64,8 +69,16 @@ class _Text:
     ``is_whole`` texts cannot be read in windows.
     """
 
-    def __init__(self, text: str = "", *, names: Sequence[object] = (), is_whole: bool = False):
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        content: tuple[Text | Image, ...] = (),
+        names: Iterable[object] = (),
+        is_whole: bool = False,
+    ):
         self._text = text
+        self._content = content
         self._names = names
         self._is_whole = is_whole
 
@@ -74,7 +87,7 @@ class _Text:
             raise ToolFailed(
                 f"{ref.text} is a part of an output: offset and limit cannot be used with it."
             )
-        return Resource(text=self._text)
+        return Resource(text=self._text, content=self._content)
 
     def list(self, ref: ResourceRef) -> Sequence[str]:
         return [str(name) for name in self._names]
@@ -98,6 +111,16 @@ def _agent(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Ta
     if is_listing and not rest:
         return _handled(url, _Text(names=artifacts.outputs.list()))
     return _resolved(url, artifacts)
+
+
+def _entry(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
+    if is_listing and not rest:
+        return _handled(url, _Text(names=readable_ids(session.log)))
+    content = read_entry(session.log, rest)
+    texts = [part.text for part in content if isinstance(part, Text)]
+    if len(texts) < len(content):
+        return _handled(url, _Text(content=content))
+    return _handled(url, _Text("\n".join(texts)))
 
 
 def _resolved(url: str, artifacts: Artifacts) -> Reference:
@@ -143,5 +166,6 @@ def _skills(session: LiveSession) -> list[Skill]:
 _TARGETS: dict[str, Callable[..., Target]] = {
     "artifact": _artifact,
     "agent": _agent,
+    "entry": _entry,
     "skill": _skill,
 }

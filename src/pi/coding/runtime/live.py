@@ -29,6 +29,7 @@ from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
+from pi.coding.settings.option_names import OptionNames
 
 if TYPE_CHECKING:
     from pi.coding.port.remote import Remote
@@ -37,6 +38,15 @@ if TYPE_CHECKING:
 
 class RemoteSessionError(PiError):
     """The action is not possible in a read-only view of a remote session."""
+
+
+class SessionEnded(PiError):
+    """The session was closed for good; its file may belong to another session now."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The session has ended.", hint="Open it again from its file, or start a new one."
+        )
 
 
 class RemoteSession:
@@ -94,10 +104,12 @@ class LiveSession:
         conversation: SessionConversation,
         toolbox: Toolbox,
         extensions: ExtensionContributions,
+        names: OptionNames,
         has_model: bool = True,
         artifacts: Artifacts | None = None,
         variables: CurrentVariables | None = None,
     ) -> None:
+        self.names = names
         self.machine = machine
         self.bus = bus
         self.agent = agent
@@ -110,6 +122,8 @@ class LiveSession:
         """Monotonic time at which this session was opened here; reset by a switch."""
         self.has_model = has_model
         """Whether a model is selected."""
+        self.has_ended = False
+        """Whether the session was closed."""
         self.plan_limits: dict[str, tuple[PlanLimit, ...]] = {}
         """The plan limits that each provider reported last."""
         self.remote: RemoteSession | None = None
@@ -162,8 +176,17 @@ class LiveSession:
         """Whether a command or a run is active; always true for a replica."""
         return bool(self.workspace.local.commands.running) or self.busy or self.remote is not None
 
+    def require_open(self) -> None:
+        """Raise ``SessionEnded`` once the session was closed."""
+        if self.has_ended:
+            raise SessionEnded
+
     def require_local(self, action: str) -> None:
-        """Raise ``RemoteSessionError`` for a replica; ``action`` is a verb for the message."""
+        """Raise ``RemoteSessionError`` for a replica; ``action`` is a verb for the message.
+
+        Raises ``SessionEnded`` once the session was closed.
+        """
+        self.require_open()
         if self.remote is not None:
             raise self.remote.refuse(action)
 

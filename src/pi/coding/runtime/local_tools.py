@@ -82,6 +82,7 @@ class LocalTools:
             home=str(self._machine.home),
             layers=self._session.extensions.file_layers,
             reads=self._session.extensions.file_reads,
+            guards=self._session.extensions.read_guards,
         )
 
     @cached_property

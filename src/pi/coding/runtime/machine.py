@@ -17,6 +17,7 @@ from msgspec import field
 
 from pi.base.clock import Clock, RandomBytes, SystemClock
 from pi.base.files import FileAccessError, agent_directory, config_root, expand_home, read_if_exists
+from pi.base.installation import use_library_folder
 from pi.base.records import Record
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, nearest
@@ -161,6 +162,7 @@ class Machine(Record):
         report: Callable[[str], None] = _ignore,
     ) -> Machine:
         """Return the machine for environment variables, with the user's ``.env`` files."""
+        use_library_folder(environ)
         home = Path(environ.get("HOME") or Path.home())
         agent_dir = agent_dir or agent_directory(environ)
         folders = (agent_dir, config_root(environ), home)
@@ -196,7 +198,9 @@ def flag(environ: Mapping[str, str], name: str) -> bool:
 def stored_trust(machine: Machine, cwd: Path) -> Trust:
     """Return the stored trust decision for a project, without asking the user."""
     decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
-    own = Settings.of(machine.agent_dir, cwd, clock=machine.clock).values
+    # A file that cannot be read trusts nothing; the caller reports it when it reads settings.
+    settings = Settings.of(machine.agent_dir, cwd, clock=machine.clock, unreadable="strictest")
+    own = settings.values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)
     trusted = always if known is None else known
     return Trust(
@@ -205,6 +209,6 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
 
 
 def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
-    """Return the settings of the user and of a trusted project."""
+    """Return the settings of the user and of a trusted project. Raises ``BadSettings``."""
     trust = trust or stored_trust(machine, cwd)
     return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import field
 
 from pi.agent.policy import Policy
+from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.models.model import Model, ThinkingLevel
@@ -21,7 +22,8 @@ from pi.coding.port.results import TaskOptions
 from pi.coding.resources.discovery import ResourceOptions
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session
-from pi.coding.settings.settings import Settings
+from pi.coding.settings.option_names import OptionNames
+from pi.coding.settings.settings import Settings, Unreadable
 from pi.coding.trust import AskTrust, Trust
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class ToolFilter(Record):
     """``--tools``: only these."""
     without: tuple[str, ...] = ()
     """``--exclude-tools``; applied last."""
+    built_ins: tuple[str, ...] | None = None
+    """Of the built-in tools only these, all active; other tools are not affected."""
     built_in: bool = True
     any: bool = True
     """False for ``--no-tools``."""
@@ -49,13 +53,21 @@ class ToolFilter(Record):
         """Restrict this filter by ``limits``."""
         only = self.only
         if limits.only is not None:
-            only = limits.only if only is None else tuple(n for n in only if n in limits.only)
+            only = limits.only if only is None else _in_both(only, limits.only)
         return ToolFilter(
             only=only,
             without=(*limits.without, *self.without),
+            built_ins=limits.built_ins if self.built_ins is None else self.built_ins,
             built_in=self.built_in and limits.built_in,
             any=self.any and limits.any,
         )
+
+
+def _in_both(names: tuple[str, ...], limits: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names and patterns that both lists allow."""
+    narrow = (name for name in names if any(tool_matches(limit, name) for limit in limits))
+    wide = (limit for limit in limits if any(tool_matches(name, limit) for name in names))
+    return tuple(dict.fromkeys((*narrow, *wide)))
 
 
 class SessionOptions(Record):
@@ -74,12 +86,16 @@ class SessionOptions(Record):
     """Trust for this run; ``None`` uses the stored decision."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Values that override the settings files for this run."""
+    unreadable_settings: Unreadable = "refuse"
+    """What a settings file that cannot be read does: the session does not start, or it starts with
+    all guards at their strictest."""
     config_files: tuple[str, ...] = ()
     """``--config``: files with settings, above those of the project; later ones win."""
     name: str | None = None
     offline: bool = False
     task: TaskOptions = TaskOptions()
     """The task that the session works on for another one."""
+    names: OptionNames = OptionNames()
 
 
 OpenLog = Callable[[SessionLocation], SessionLog]
@@ -95,7 +111,7 @@ class SessionOverrides(Record):
     model: Model | None = None
     last_resort: LastResort | None = None
     settings: Settings | None = None
-    """All settings; settings of the project are not added."""
+    """The settings that those of the session derive from; those of the project are not added."""
     tools: tuple[AgentTool, ...] = ()
     """In addition to the built-in ones."""
     policies: tuple[Policy, ...] = ()

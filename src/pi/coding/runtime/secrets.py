@@ -15,7 +15,7 @@ from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.coding.runtime.machine import Machine
-from pi.coding.settings.settings import SettingsFile
+from pi.coding.settings.files import SettingsFile
 
 if TYPE_CHECKING:  # deferred: a start needs no secrets
     from pi.ai.auth.secrets import Secrets
@@ -131,5 +131,5 @@ class KnownSecrets:
 
 def _clients_in(settings: SettingsFile) -> Mapping[str, Json]:
     """Return the setting ``oauthClients``, even if other settings are invalid."""
-    clients = settings.read_with_config(lambda text: None).get("oauthClients")
+    clients = settings.read_or_skip().get("oauthClients")
     return clients if isinstance(clients, dict) else {}

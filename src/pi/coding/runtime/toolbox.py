@@ -11,6 +11,8 @@ from pi.agent.agent import Agent
 from pi.agent.events import AgentEvent, ToolExecutionUpdate
 from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, judged_tool
+from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.coding.extension_host.dormant import ExtensionContributions
@@ -93,13 +95,24 @@ class Toolbox:
 
     def approval(self, call: ToolCall) -> ToolApproval:
         """Return the effects that the tool declares for a call; the default for an unknown tool."""
-        tool = self._running(call.name)
-        if tool is None:
-            contributed = self._extensions.tools()
-            if call.name not in self._names(contributed):
-                return ToolApproval()
-            tool = self._tool(call.name, contributed)
-        return tool.approval_for(call.arguments)
+        tool = self._judged(call.name)
+        return ToolApproval() if tool is None else tool.approval_for(call.arguments)
+
+    def effects(self, call: ToolCall) -> CallEffects:
+        """Return what a call reads, writes and contacts; unknown for an unknown tool."""
+        tool = self._judged(call.name)
+        return UNKNOWN_EFFECTS if tool is None else tool.effects_for(call.arguments)
+
+    def _judged(self, name: str) -> AgentTool | None:
+        """Return the tool that a guard decides about, which may be one of a nested session."""
+        judged: AgentTool | None = judged_tool(name) or self._running(name)
+        if judged is not None:
+            return judged
+        contributed = self._extensions.tools()
+        if name not in self._names(contributed):
+            return None
+        (tool,) = self._wrap([self._tool(name, contributed)])
+        return tool
 
     async def call(
         self, name: str, arguments: Json, *, caller: str, update: Update | None = None
@@ -138,13 +151,22 @@ class Toolbox:
         filter = self._filter
         if not filter.any:
             return ()
-        built_in = self._workspace.tools if filter.built_in else {}
-        names = dict.fromkeys((*built_in, *self._added, *contributed))
+        names = dict.fromkeys((*self._built_in_names(), *self._added, *contributed))
         if filter.only is not None:
             # Resolvers are added: without one a previewed change could not be applied.
             allowed = (*filter.only, *_resolvers(contributed))
-            names = dict.fromkeys(name for name in allowed if name in names)
-        return tuple(name for name in names if name not in filter.without)
+            names = dict.fromkeys(
+                name for written in allowed for name in names if tool_matches(written, name)
+            )
+        return tuple(n for n in names if not any(tool_matches(w, n) for w in filter.without))
+
+    def _built_in_names(self) -> Iterable[str]:
+        filter, tools = self._filter, self._workspace.tools
+        if not filter.built_in:
+            return ()
+        if filter.built_ins is None:
+            return tools
+        return (name for name in tools if name in filter.built_ins)
 
     @property
     def known(self) -> frozenset[str]:
@@ -187,7 +209,7 @@ class Toolbox:
         always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
         if self._chosen is None:
-            usual = {*self._workspace.settings.values.default_tools, *offered, *always}
+            usual = {*self.selected, *offered, *always}
             return (name for name in known if name in usual)
         # Tools that were unknown at the time of the selection stay active.
         later = {name for name in offered if name not in self._known_then} | always
@@ -238,8 +260,8 @@ def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
     """Return the tools that the user selected by name; ``usual`` is the setting's list."""
     if not filter.any:
         return ()
-    names = usual if filter.only is None else filter.only
-    return tuple(name for name in names if name not in filter.without)
+    names = next(names for names in (filter.only, filter.built_ins, usual) if names is not None)
+    return tuple(n for n in names if not any(tool_matches(w, n) for w in filter.without))
 
 
 MAX_DEPTH = 8

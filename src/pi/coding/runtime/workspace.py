@@ -28,7 +28,8 @@ from pi.coding.runtime.machine import NAME as DOTENV
 from pi.coding.runtime.machine import Environment, Machine, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.tool_support import BashValues, ToolSupport
-from pi.coding.settings.settings import ConfigFile, Settings, SettingsFile
+from pi.coding.settings.files import BadSettings, ConfigFile, SettingsFile
+from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import command_environment, program_environment
 from pi.coding.shell.jobs import SessionJobs
 from pi.coding.tools.registry import BuiltIn, built_in_tools
@@ -207,12 +208,13 @@ async def open_workspace(
 def own_settings(
     machine: Machine, options: SessionOptions, overrides: Json | None = None
 ) -> Settings:
-    """Return the user's settings, without those of a project."""
+    """Return the user's settings, without those of a project. Raises ``BadSettings``."""
     own = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
     settings = Settings(
         own,
         overrides=options.settings if overrides is None else overrides,
         overlays=config_files(machine, options.config_files),
+        unreadable=options.unreadable_settings,
     )
     settings.load()
     return settings
@@ -244,7 +246,10 @@ def reread(
     ``skills`` and ``prompts`` are additional search paths. The trust decision is kept, and
     background jobs keep running.
     """
-    workspace.settings.load()
+    try:
+        workspace.settings.load()
+    except BadSettings as error:  # the settings stay as they were
+        workspace.machine.report(f"Warning: {error.message}")
     packages, resources = discover_resources(
         workspace.cwd,
         workspace.machine,

@@ -22,7 +22,7 @@ from pi.base.errors import PiError
 from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.base.locks import HolderLock
-from pi.coding.blobs.artifacts import artifact_directory
+from pi.coding.blobs.artifacts import artifact_directory, copy_artifacts
 from pi.coding.session.catalog import read_header
 from pi.coding.session.entries import (
     SESSION_VERSION,
@@ -69,15 +69,17 @@ def clone(source: SessionLog, location: SessionLocation) -> SessionLog:
 
 
 def fork_at(source: SessionLog, leaf_id: str | None, location: SessionLocation) -> SessionLog:
-    """Copy the path up to and including an entry into a new session, with labels."""
+    """Copy the path up to and including an entry into a new session, with labels and artifacts."""
     places = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
     lines = [_copied(source.line(place), source.tree.outlines[place]) for place in places]
-    return new_session(
+    fork = new_session(
         location,
         parent=source.file if source.is_saved else None,
         lines=lines + _missing_labels(source, places, location.stamps),
         version=_version(source.header),
     )
+    _copy_artifacts(source.file, fork)
+    return fork
 
 
 def fork_file(
@@ -87,10 +89,10 @@ def fork_file(
     id: str | None = None,
     id_lock: HolderLock | None = None,
 ) -> SessionLog:
-    """Copy all entries and branches of a session file into a session of this working directory."""
+    """Copy a session file, with all branches and artifacts, into a session of this directory."""
     path = Path(location.cwd, path)
     content = read_session(path, location.stamps, location.blobs)
-    return new_session(
+    fork = new_session(
         location,
         id=id,
         id_lock=id_lock,
@@ -98,6 +100,14 @@ def fork_file(
         lines=list(map(_copied, content.lines, content.outlines)),
         version=_version(content.header),
     )
+    _copy_artifacts(path, fork)
+    return fork
+
+
+def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
+    """Copy the artifacts of a session file to a fork, whose entries refer to them."""
+    if source is not None and fork.file is not None:
+        copy_artifacts(source, fork.file)
 
 
 def _version(header: SessionHeader) -> int:
@@ -237,7 +247,10 @@ def import_session(path: Path, location: SessionLocation) -> Path:
     name = _usual_name(read_header(path) or {})
     if name is not None:
         target = private_directory(location.directory) / name
-        if _create(target, content) or target.read_bytes().startswith(content):
+        if _create(target, content):
+            copy_artifacts(path, target)
+            return target
+        if target.read_bytes().startswith(content):
             return target
     fork = fork_file(path, location)
     fork.close()

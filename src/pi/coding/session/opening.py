@@ -241,7 +241,14 @@ def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) 
 
 def _read_lines(path: Path, blobs: BlobStore | None, report: Report) -> list[bytes]:
     lines = read_file(path, report)
-    return lines if blobs is None else [rehydrated(line, blobs) for line in lines]
+    if blobs is None:
+        return lines
+    missing: set[str] = set()
+    lines = [rehydrated(line, blobs, missing) for line in lines]
+    if missing:
+        pictures = "1 picture" if len(missing) == 1 else f"{len(missing)} pictures"
+        report(f"{pictures} of this session cannot be read from {blobs.directory}.")
+    return lines
 
 
 def _begin(

@@ -146,6 +146,7 @@ class SessionWriter:
         self._waiting: list[bytes] = []
         """Lines that are not in the file yet."""
         self._has_given_up = False
+        self._is_closed = False
         self._file: os.stat_result | None = None
         """The file being appended to; ``None`` if there is none."""
 
@@ -183,7 +184,7 @@ class SessionWriter:
 
     def write(self, line: bytes, *, worth_keeping: bool) -> None:
         """Write one line with its LF."""
-        if self._has_given_up:
+        if self._has_given_up or self._is_closed:  # closed: another writer may have the file
             return
         if self._file is None:
             self.begin([line], worth_keeping=worth_keeping)
@@ -192,7 +193,8 @@ class SessionWriter:
             self._attempt(self._append)
 
     def close(self) -> None:
-        """Write all buffered lines and release the lock."""
+        """Write all buffered lines and release the lock; later lines stay in memory."""
+        self._is_closed = True
         if self.reason is not None and not self._has_given_up:
             self._attempt(self._publish if self._file is None else self._append)
         for lock in (self._lock, self._id_lock):

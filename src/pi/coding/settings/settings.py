@@ -1,287 +1,38 @@
-"""Settings: files with key-by-key writing, layers that merge, and lenient reading into records.
+"""``Settings``: layers of settings that merge; validates, merges and writes them.
 
-Files are written under the lock of the original pi, so both programs can change them.
+The settings of a session are a value of that session: a session that gets the settings of another
+one derives its own from them (``derived``), and those of a nested session can only be stricter.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin
-
-import msgspec
+from typing import Any, Literal, TypeAlias
+from weakref import WeakSet
 
 from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
-from pi.base.files import private_directory, read_if_exists, replace_file
-from pi.base.locks import DirectoryLock
-from pi.base.records import UNREADABLE, Record
+from pi.base.records import Record
+from pi.coding.settings.files import BadSettings, ConfigFile, SettingsFile
+from pi.coding.settings.guards import (
+    checked_guards,
+    restrictions,
+    strictest_guards,
+    tightened,
+)
+from pi.coding.settings.layers import merge_layers, migrated, nested, value_at, with_value
+from pi.coding.settings.reading import R, read_record
 from pi.coding.settings.values import GLOBAL_ONLY, Values
-
-R = TypeVar("R", bound=Record)
-
-Warn: TypeAlias = Callable[[str], None]
 
 RECOMMENDED = "recommended"
 """The value of ``batteries`` that switches the recommended batteries on."""
 
-CONFIG = "config.yml"
-"""Settings in YAML beside ``settings.json``, which has precedence."""
-
-COMBINED = ("packages", "extensions", "skills", "prompts", "themes")
-"""Lists of resources: a project adds to them and does not replace them."""
-
-
-def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R:
-    """Return a ``kind`` with every value of ``raw`` that has the right type.
-
-    Other values are reported by name and keep their default; unknown names are ignored.
-    """
-    if not isinstance(raw, dict):
-        warn(f'Ignored setting "{where}": expected an object, got {_shown(raw)}')
-        raw = {}
-    if raw.keys().isdisjoint(kind.__struct_encode_fields__):
-        return kind()
-    fields: Json = {}
-    names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
-    for field, written in names:
-        if written in raw:
-            name = f"{where}.{written}" if where else written
-            value, type_ = raw[written], _type_of(kind, field)
-            try:
-                fields[field] = _value(type_, value, warn, name)
-            except msgspec.ValidationError as error:
-                warn(f'Ignored setting "{name}": {_reason(error, type_)}, got {_shown(value)}')
-    return kind(**fields)
-
-
-def _type_of(kind: type[Record], field: str) -> Any:
-    """Return the type of one field.
-
-    ``msgspec.structs.fields`` evaluates the annotations of all fields. A settings file sets few of
-    them, and evaluating the others took 1.5 % of every start.
-    """
-    owner = next(each for each in kind.__mro__ if field in vars(each).get("__annotations__", ()))
-    annotation = owner.__annotations__[field]
-    if not isinstance(annotation, str):
-        return annotation
-    return eval(annotation, vars(sys.modules[owner.__module__]), vars(owner))
-
-
-def _value(kind: Any, value: object, warn: Warn, name: str) -> object:
-    if isinstance(kind, type) and issubclass(kind, Record):
-        return read_record(kind, value, warn=warn, where=name)
-    return msgspec.convert(value, kind)
-
-
-def _reason(error: msgspec.ValidationError, kind: Any) -> str:
-    text = str(error).split(" - at ")[0].split(", got ")[0]
-    if text.startswith("Invalid enum value"):  # msgspec names neither the enum nor its values
-        return f"expected {' or '.join(_choices(kind))}"
-    return text[:1].lower() + text[1:]
-
-
-def _choices(kind: Any) -> Iterator[str]:
-    """Yield the values of a ``Literal``, also inside of a union or a container."""
-    if get_origin(kind) is Literal:
-        yield from map(str, get_args(kind))
-    else:
-        for part in get_args(kind):
-            yield from _choices(part)
-
-
-def _shown(value: object) -> str:
-    return msgspec.json.encode(value).decode()[:60]
-
-
-def migrated(raw: Json) -> Json:
-    """Return ``raw`` with old setting names replaced by current ones."""
-    new = dict(raw)
-    if "queueMode" in new:
-        new.setdefault("steeringMode", new.pop("queueMode"))
-    if "websockets" in new:
-        enabled = new.pop("websockets")
-        if enabled is True:
-            new.setdefault("transport", "websocket")
-    skills = new.get("skills")
-    if isinstance(skills, dict):
-        new["skills"] = skills.get("customDirectories") or []
-        for name in ("enableSkillCommands", "ignoredSkills", "includeSkills"):
-            if name in skills:
-                new.setdefault(name, skills[name])
-    retry = new.get("retry")
-    if isinstance(retry, dict) and "maxDelayMs" in retry:
-        retry = dict(retry)
-        longest = retry.pop("maxDelayMs")
-        provider = retry.get("provider")
-        retry["provider"] = {"maxRetryDelayMs": longest, **_object(provider)}
-        new["retry"] = retry
-    return new
-
-
-def merge_layers(below: Json, above: Json) -> Json:
-    """Merge two layers: objects merge, lists of resources add up, other values are replaced."""
-    result = _merged_objects(below, above)
-    for name in COMBINED:
-        lower, upper = below.get(name), above.get(name)
-        if isinstance(lower, list) and isinstance(upper, list):
-            result[name] = [*lower, *upper]
-    return result
-
-
-def with_value(raw: Json, path: Sequence[str], value: object) -> Json:
-    """Return ``raw`` with ``value`` at ``path``; ``None`` removes it. Nothing else changes."""
-    name, *rest = path
-    changed = dict(raw)
-    if rest:
-        changed[name] = with_value(_object(raw.get(name)), rest, value)
-    elif value is None:
-        changed.pop(name, None)
-    else:
-        changed[name] = value
-    return changed
-
-
-def nested(values: Mapping[str, object]) -> Json:
-    """Return values with dotted names as nested objects."""
-    objects: Json = {}
-    for name, value in values.items():
-        objects = merge_layers(objects, with_value({}, name.split("."), value))
-    return objects
-
-
-def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """Return the value at ``path``, or ``None``."""
-    found: Any = raw
-    for name in path:
-        # ``dict`` first: a check against an abstract class is slow, and every start makes many.
-        if not isinstance(found, (dict, Mapping)):
-            return None
-        found = found.get(name)
-    return found
-
-
-def _merged_objects(below: Json, above: Json) -> Json:
-    result = dict(below)
-    for name, value in above.items():
-        lower = result.get(name)
-        if isinstance(lower, dict) and isinstance(value, dict):
-            value = _merged_objects(lower, value)
-        result[name] = value
-    return result
-
-
-def _object(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-class BadSettings(PiError):
-    """A settings file is invalid; it is not changed."""
-
-
-class ConfigFile:
-    """A settings file that is only read: YAML, or JSON with comments (``.json``, ``.jsonc``)."""
-
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
-        self.path = path
-        self._must_exist = must_exist
-
-    def read(self) -> Json:
-        """Return the content with current setting names; raises ``BadSettings``.
-
-        A missing file is empty, unless it must exist.
-        """
-        try:
-            data = read_if_exists(self.path)
-        except OSError as error:
-            raise BadSettings(f"Cannot read the config file {self.path}: {error}") from error
-        if data is None and self._must_exist:
-            raise BadSettings(f"The config file {self.path} does not exist.")
-        if data is None or not data.strip():
-            return {}
-        return migrated(_config_values(self.path, data))
-
-
-def _config_values(path: Path, data: bytes) -> Json:
-    # lazy: few users have the file
-    from pi.base.formats import BadFormat, parse_jsonc, parse_yaml, with_line
-
-    parse = parse_jsonc if path.suffix in (".json", ".jsonc") else parse_yaml
-    try:
-        raw = parse(data.removeprefix(b"\xef\xbb\xbf").decode())
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise BadSettings(f"Invalid config file {path}: line {line}: not UTF-8 text") from error
-    except BadFormat as error:
-        raise BadSettings(f"Invalid config file {path}: {with_line(error.reason, data)}") from error
-    if raw is None:  # only comments
-        return {}
-    if not isinstance(raw, dict) or not all(isinstance(name, str) for name in raw):
-        raise BadSettings(f"Invalid config file {path}: line 1: expected names with values")
-    return raw
-
-
-class SettingsFile:
-    """One settings file, and ``config.yml`` beside it, which is never written.
-
-    A missing file is empty; reading creates nothing.
-    """
-
-    def __init__(self, path: Path, *, clock: Clock, wait: float = 15.0) -> None:
-        self.path = path
-        self.config = ConfigFile(path.with_name(CONFIG))
-        self._clock = clock
-        self._wait = wait
-
-    def read_with_config(self, warn: Warn) -> Json:
-        """Return the content merged over ``config.yml``; an invalid file counts as empty."""
-        layers: list[Json] = []
-        for file in (self.config, self):
-            try:
-                layers.append(file.read())
-            except PiError as error:
-                warn(error.message)
-                layers.append({})
-        return merge_layers(*layers)
-
-    def read(self) -> Json:
-        """Return the content with current setting names; raises ``BadSettings``."""
-        return migrated(self._raw())
-
-    def change(self, changes: Mapping[tuple[str, ...], object]) -> Json:
-        """Set single values by path and keep everything else; ``None`` removes one.
-
-        Returns the new content. Concurrent changes of other programs are kept. Raises
-        ``BadSettings`` for an invalid file, which is not replaced.
-        """
-        import json  # for its indentation; msgspec reads the file
-
-        private_directory(self.path.parent)
-        with DirectoryLock(self.path, wait=self._wait, clock=self._clock):
-            raw = migrated(self._raw())
-            for path, value in changes.items():
-                raw = with_value(raw, path, value)
-            text = json.dumps(raw, indent=2, ensure_ascii=False)
-            replace_file(self.path, text.encode("utf-8", "surrogatepass"))
-        return raw
-
-    def _raw(self) -> Json:
-        data = read_if_exists(self.path)
-        if data is None or not data.strip():
-            return {}
-        try:
-            raw = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-        except UNREADABLE as error:
-            from pi.base.formats import with_line  # lazy: for errors only
-
-            reason = with_line(str(error), data)
-            raise BadSettings(f"Invalid settings file {self.path}: {reason}") from error
-        if not isinstance(raw, dict):
-            raise BadSettings(f"Invalid settings file {self.path}: it must hold a JSON object")
-        return raw
+Unreadable: TypeAlias = Literal["refuse", "strictest"]
+"""What a file that cannot be read does: ``load`` raises ``BadSettings``, or the file counts as
+empty and all guards are at their strictest."""
 
 
 class Settings:
@@ -299,15 +50,23 @@ class Settings:
         *,
         overrides: Json | None = None,
         overlays: Sequence[ConfigFile] = (),
+        unreadable: Unreadable = "refuse",
     ) -> None:
         self.warnings: list[str] = []
         self._user_file, self._project_file = user, project
         self._overlay_files = tuple(overlays)
+        self._unreadable = unreadable
+        self._is_strictest = False
+        """Whether a file could not be read, so that all guards are at their strictest."""
         self._user: Json = {}
         self._project: Json = {}
         self._overlay: Json = {}
         self._overrides = migrated(overrides or {})
         self._recommended: Callable[[], Json] = dict
+        self._parent: Settings | None = None
+        self._is_nested = False
+        self._derived: WeakSet[Settings] = WeakSet()
+        """Weak, because a session has no duty to end its settings."""
         self.raw: Json = dict(self._overrides)
         """All layers merged, as JSON, unknown names included."""
         self._sections: dict[tuple[tuple[str, ...], type[Record]], Record] = {}
@@ -316,11 +75,21 @@ class Settings:
 
     @classmethod
     def of(
-        cls, agent_dir: Path, cwd: Path, *, trusted: bool = False, clock: Clock | None = None
+        cls,
+        agent_dir: Path,
+        cwd: Path,
+        *,
+        trusted: bool = False,
+        clock: Clock | None = None,
+        unreadable: Unreadable = "refuse",
     ) -> Settings:
-        """Read the settings of the user and, if trusted, of the project."""
+        """Read the settings of the user and, if trusted, of the project.
+
+        Raises ``BadSettings`` for a file that cannot be read, unless ``unreadable`` is "strictest".
+        """
         clock = clock or SystemClock()
-        settings = cls(SettingsFile(agent_dir / "settings.json", clock=clock))
+        user = SettingsFile(agent_dir / "settings.json", clock=clock)
+        settings = cls(user, unreadable=unreadable)
         settings.load()
         if trusted:
             settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=clock))
@@ -332,22 +101,47 @@ class Settings:
 
         Dotted names are paths, as in ``set``: ``{"compaction.enabled": False}``.
         """
-        return cls(overrides=nested(values or {}))
+        settings = cls(overrides=nested(values or {}))
+        settings.load()
+        return settings
+
+    def derived(self, *, nested: bool = False) -> Settings:
+        """Return the settings of another session that follow these ones.
+
+        What the other session sets for itself, and what it recommends, does not change these.
+        Values to store go to the files of these settings. Those of a ``nested`` session store
+        nothing, and their guards are at least as strict as here.
+        """
+        child = Settings()
+        child._parent, child._is_nested = self, nested
+        self._derived.add(child)
+        child._merge()
+        return child
 
     # Reading --------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the files again; invalid content is reported and ignored."""
-        self.warnings.clear()
-        self._user = self._read(self._user_file)
-        self._project = self._read(self._project_file)
-        self._overlay = self._read_overlays()
+        """Read the files again.
+
+        Raises ``BadSettings`` for a file that cannot be read; then the settings stay as they were.
+        """
+        before = self.warnings, self._is_strictest
+        self.warnings, self._is_strictest = [], False
+        try:
+            user, project = self._read(self._user_file), self._read(self._project_file)
+            overlay: Json = {}
+            for file in self._overlay_files:
+                overlay = merge_layers(overlay, self._read_one(file))
+        except BadSettings:
+            self.warnings, self._is_strictest = before
+            raise
+        self._user, self._project, self._overlay = user, project, overlay
         self._merge()
 
     def trust_project(self, file: SettingsFile) -> None:
-        """Include the project's file from now on."""
-        self._project_file = file
+        """Include the project's file from now on. Raises ``BadSettings`` if it cannot be read."""
         self._project = self._read(file)
+        self._project_file = file
         self._merge()
 
     @cached_property
@@ -362,20 +156,19 @@ class Settings:
 
     def without_project(self, path: Sequence[str]) -> Any:
         """Return the value at ``path`` from the user's files, overlays and overrides alone."""
-        own = merge_layers(self._user, self._overlay)
-        return value_at(merge_layers(own, self._overrides), path)
+        return value_at(self._guarded(self._own()), path)
 
     def section(self, path: Sequence[str], kind: type[R]) -> R:
         """Return the object at ``path`` as a record; cached until something changes."""
         key = (tuple(path), kind)
-        found = self._sections.get(key)
-        if not isinstance(found, kind):
+        record = self._sections.get(key)
+        if not isinstance(record, kind):
             raw = value_at(self.raw, path) if path else self.raw
-            found = read_record(
-                kind, {} if raw is None else raw, warn=self._warn, where=".".join(path)
+            record = read_record(
+                kind, {} if raw is None else raw, warn=self.warn, where=".".join(path)
             )
-            self._sections[key] = found
-        return found
+            self._sections[key] = record
+        return record
 
     def layer(self, scope: str, path: Sequence[str]) -> object:
         """Return the value in one layer alone, ``user`` or ``project``.
@@ -383,16 +176,33 @@ class Settings:
         Overlays and settings in memory count as the user's, so that they can contain lists of
         resources.
         """
+        if self._parent is not None:
+            return self._parent.layer(scope, path)
         if scope == "user" and self._user_file is None:
             return value_at(self._overrides, path)
         own = merge_layers(self._user, self._overlay)
         return value_at(own if scope == "user" else self._project, path)
 
     def on_warning(self, report: Callable[[str], None]) -> None:
-        """Call ``report`` with every warning, past ones included."""
+        """Call ``report`` with every warning, past ones included.
+
+        A nested session reports none: its warnings are those of the outer session.
+        """
+        if self._is_nested:
+            return
         self._report = report
-        for warning in self.warnings:
+        inherited = [] if self._parent is None else self._parent.warnings
+        for warning in (*inherited, *self.warnings):
             report(warning)
+
+    def warn(self, text: str) -> None:
+        """Report an invalid value, once."""
+        if self._is_nested and self._parent is not None:
+            self._parent.warn(text)
+        elif text not in self.warnings:
+            self.warnings.append(text)
+            if self._report is not None:
+                self._report(text)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call ``listener`` after every change. Returns an unsubscribe function."""
@@ -404,9 +214,13 @@ class Settings:
     def set(self, changes: Mapping[str, object]) -> None:
         """Store values by dotted name in the user's file; ``None`` removes one.
 
-        Without a file they last as long as the program. Raises ``PiError`` if they cannot be
-        stored; they are still valid for this session.
+        Without a file they last as long as the program, and in a nested session as long as it.
+        Raises ``PiError`` if they cannot be stored, e.g. because the file is invalid, which is not
+        changed; they are still valid for this session.
         """
+        if self._parent is not None and not self._is_nested:
+            self._parent.set(changes)
+            return
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
         error: PiError | None = None
         if self._user_file is not None:
@@ -423,6 +237,11 @@ class Settings:
 
     def set_for_project(self, changes: Mapping[str, object]) -> None:
         """Store values in the project's file; raises ``PiError`` if it is not trusted."""
+        if self._parent is not None and not self._is_nested:
+            self._parent.set_for_project(changes)
+            return
+        if self._is_nested:
+            raise PiError("A nested session cannot change the settings of the project.")
         if self._project_file is None:
             raise PiError("The project is not trusted.", hint="Trust it first, or use --approve.")
         paths = {tuple(name.split(".")): value for name, value in changes.items()}
@@ -448,31 +267,55 @@ class Settings:
     # Layers ---------------------------------------------------------------------------------------
 
     def _read(self, file: SettingsFile | None) -> Json:
-        return {} if file is None else file.read_with_config(self._warn)
+        if file is None:
+            return {}
+        return merge_layers(self._read_one(file.config), self._read_one(file))
 
-    def _read_overlays(self) -> Json:
-        merged: Json = {}
-        for file in self._overlay_files:
-            try:
-                merged = merge_layers(merged, file.read())
-            except PiError as error:
-                self._warn(error.message)
-        return merged
+    def _read_one(self, file: ConfigFile | SettingsFile) -> Json:
+        try:
+            raw = file.read()
+        except BadSettings as error:
+            if self._unreadable == "refuse":
+                raise
+            self._is_strictest = True
+            self.warn(f"{error.message} Until then all guards are at their strictest.")
+            return {}
+        return checked_guards(raw, str(file.path), self.warn)
+
+    def _own(self) -> Json:
+        """Return all layers but that of the project, merged."""
+        if self._parent is None:
+            below = merge_layers(self._user, self._overlay)
+        else:
+            below = self._parent._own()
+        return merge_layers(below, self._checked_overrides())
+
+    def _checked_overrides(self) -> Json:
+        return checked_guards(self._overrides, "the values of this run", self.warn)
+
+    def _guarded(self, values: Json) -> Json:
+        """Return the values with guards as strict as they have to be here."""
+        if self._is_strictest:
+            return tightened(values, strictest_guards())
+        if self._is_nested and self._parent is not None:
+            return tightened(values, self._parent.raw, defaults=True)
+        return values
 
     def _merge(self) -> None:
-        project = {name: value for name, value in self._project.items() if name not in GLOBAL_ONLY}
-        files = merge_layers(merge_layers(self._user, project), self._overlay)
-        self.raw = merge_layers(files, self._overrides)
-        if self.raw.get("batteries") == RECOMMENDED:
-            self.raw = merge_layers(self._recommended(), self.raw)
+        if self._parent is None:
+            project = {k: value for k, value in self._project.items() if k not in GLOBAL_ONLY}
+            files = merge_layers(merge_layers(self._user, project), self._overlay)
+        else:
+            files = self._parent.raw
+        raw = merge_layers(files, self._checked_overrides())
+        if raw.get("batteries") == RECOMMENDED:
+            raw = merge_layers(self._recommended(), raw)
+        if restricted := restrictions(self._project):
+            raw = tightened(raw, restricted)
+        self.raw = self._guarded(raw)
         self._sections.clear()
         self.__dict__.pop("values", None)
         for listener in tuple(self._listeners):
             listener()
-
-    def _warn(self, text: str) -> None:
-        if text in self.warnings:
-            return
-        self.warnings.append(text)
-        if self._report is not None:
-            self._report(text)
+        for child in tuple(self._derived):
+            child._merge()

@@ -37,6 +37,7 @@ keys are sent, those of ssh which machines may be used.
 """
 
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+InterruptMode: TypeAlias = Literal["wait", "immediate"]
 
 
 class ThinkingBudgets(Record):
@@ -133,7 +134,7 @@ class Values(Record):
     cache_warming: Literal["off", "streaming", "idle"] = "streaming"
     steering_mode: QueueMode = "one-at-a-time"
     follow_up_mode: QueueMode = "one-at-a-time"
-    interrupt_mode: Literal["wait", "immediate"] = "wait"
+    interrupt_mode: InterruptMode = "wait"
     external_editor: str | None = None
     double_escape_action: Literal["tree", "fork", "rewind", "none"] = "tree"
     tree_filter_mode: Literal["default", "no-tools", "user-only", "labeled-only", "all"] = "default"

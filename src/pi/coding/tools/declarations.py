@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext
 from pi.ai.messages import Json
 
@@ -59,6 +60,10 @@ def declared_tool(
         touches = implementation().touches
         return () if touches is None else touches(params)
 
+    def effects(params: Any) -> CallEffects:
+        effects = implementation().effects
+        return UNKNOWN_EFFECTS if effects is None else effects(params)
+
     def preview(arguments: Json) -> FilePreview | None:
         preview = implementation().preview
         return None if preview is None else preview(arguments)
@@ -72,6 +77,7 @@ def declared_tool(
         validate=lambda arguments: implementation().validate(arguments),
         prepare_arguments=prepared,
         touches=touches if changes_files else None,
+        effects=effects if changes_files or replay == "safe" else None,
         preview=preview if changes_files else None,
         replay=replay,
         constrained_sampling=PREFER_STRICT,

@@ -172,6 +172,7 @@ def edit_tool(files: LocalFiles) -> AgentTool:
         run=edit,
         prepare_arguments=prepare_edit,
         touches=lambda params: (files.real(params.path),),
+        effects=lambda params: files.effects(files.effect(params.path, writes=True)),
         preview=preview_edit,
         constrained_sampling=PREFER_STRICT,
         approval="write",

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -18,9 +18,10 @@ from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json, Text
 from pi.base.records import Record
+from pi.coding.files.disk import GuardedPath
 from pi.coding.files.errors import find_os_error, node_text
 from pi.coding.files.local import LocalFiles
-from pi.coding.files.text import Window, read_window, window_of
+from pi.coding.files.text import Window, window_of
 from pi.coding.shell.output import MAX_BYTES, Size, keep_head
 from pi.coding.shell.spill import size_text
 from pi.coding.tools.declarations import PREFER_STRICT, approval_details, description
@@ -57,9 +58,10 @@ def read_tool(
         path = files.resolve(params.path)
         stop = threading.Event()
         try:
+            file = await files.permit_read(params.path)
             text = await files.read_open(params.path)
             found = await asyncio.to_thread(
-                _read_window_or_image, path, text, params, skip, image_limits(), stop
+                _read_window_or_image, file, text, params, skip, image_limits(), stop
             )
         except (OSError, ValueError) as error:
             raise ToolFailed(_failure(error, path)) from error
@@ -75,6 +77,7 @@ def read_tool(
         description=description("read"),
         params=ReadParams,
         run=read,
+        effects=lambda params: files.effects(files.effect(params.path)),
         replay="safe",
         constrained_sampling=PREFER_STRICT,
         approval="read",
@@ -92,7 +95,7 @@ def _limit(params: ReadParams) -> int | None:
 
 
 def _read_window_or_image(
-    path: Path,
+    file: GuardedPath,
     text: bytes | None,
     params: ReadParams,
     skip: int,
@@ -103,18 +106,21 @@ def _read_window_or_image(
         return window_of(
             BytesIO(text), skip=skip, limit=_limit(params), keep=MAX_BYTES + 4, stop=stop
         )
-    kind = _image_type(path)
-    if kind is not None:
-        return prepare_image(path.read_bytes(), kind, limits)
-    # A few bytes more than are shown, so that the last character is complete.
-    return read_window(path, skip=skip, limit=_limit(params), keep=MAX_BYTES + 4, stop=stop)
+    with file.open() as opened:
+        kind = _image_type(opened)
+        if kind is not None:
+            return prepare_image(opened.read(), kind, limits)
+        # A few bytes more than are shown, so that the last character is complete.
+        limit = _limit(params)
+        return window_of(opened, skip=skip, limit=limit, keep=MAX_BYTES + 4, stop=stop)
 
 
-def _image_type(path: Path) -> ImageType | None:
-    if not path.is_file() or path.stat().st_size > MAX_IMAGE_BYTES:
-        return None  # not a file: reading it as text reports the reason
-    with path.open("rb") as file:
-        return image_type(file.read(HEADER))
+def _image_type(file: BinaryIO) -> ImageType | None:
+    if os.fstat(file.fileno()).st_size > MAX_IMAGE_BYTES:
+        return None
+    kind = image_type(file.read(HEADER))
+    file.seek(0)
+    return kind
 
 
 def _failure(error: OSError | ValueError, path: Path) -> str:
@@ -207,6 +213,7 @@ def write_tool(files: LocalFiles) -> AgentTool:
         params=WriteParams,
         run=write,
         touches=lambda params: (files.real(params.path),),
+        effects=lambda params: files.effects(files.effect(params.path, writes=True)),
         preview=preview_write,
         constrained_sampling=PREFER_STRICT,
         approval="write",

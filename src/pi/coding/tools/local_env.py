@@ -16,7 +16,8 @@ from pi.agent.env import (
 )
 from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
-from pi.coding.files.local import LocalFiles, System
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.references import System
 from pi.coding.shell.local import Ended, LocalShell
 from pi.coding.shell.locating import NoShell
 from pi.coding.shell.output import Output

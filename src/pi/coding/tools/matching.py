@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from pi.agent.tools.tool import ToolFailed
-from pi.coding.files.local import LOOKALIKES
+from pi.coding.files.references import LOOKALIKES
 
 
 class Span(NamedTuple):

@@ -72,7 +72,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
     """Build the tool."""
 
     async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
-        place = files.resolve(params.path or ".")
+        place = (await files.permit_read(params.path or ".")).path
         if not path_exists(place):
             raise ToolFailed(f"Path not found: {place}")
         require_readable(place)
@@ -85,7 +85,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
             literal=params.literal is True,
             limit=limit,
         )
-        found = await search(query, programs, home=home)
+        found = await search(query, programs, home=home, is_visible=files.visibility())
         if not found:
             return ToolResult.of("No matches found", useless=True)
         context = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
@@ -99,6 +99,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         description=description("grep"),
         params=GrepParams,
         run=grep,
+        effects=lambda params: files.effects(files.effect(params.path or ".", below=True)),
         replay="safe",
         approval="read",
         format_approval_details=approval_details,
@@ -172,7 +173,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
     """Build the tool."""
 
     async def find(params: FindParams, ctx: ToolContext) -> ToolResult:
-        root = files.resolve(params.path or ".")
+        root = (await files.permit_read(params.path or ".")).path
         limit = limit_or_default(params.limit, DEFAULT_RESULTS)
         if not (path_exists(root) and root.is_dir()):
             raise ToolFailed(
@@ -181,9 +182,10 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
             )
         require_readable(root)
         try:
-            accepts = await asyncio.to_thread(name_matcher, params.pattern, root)
+            matches = await asyncio.to_thread(name_matcher, params.pattern, root)
         except PatternTooLarge as error:
             raise ToolFailed(f"The pattern cannot be used: {error}.") from error
+        accepts = _visible(matches, root, files.visibility())
         found = await listed.below(root, accepts=accepts, most=limit + 1)
         if not found:
             return ToolResult.of("No files found matching pattern", useless=True)
@@ -196,10 +198,19 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
         description=description("find"),
         params=FindParams,
         run=find,
+        effects=lambda params: files.effects(files.effect(params.path or ".", below=True)),
         replay="safe",
         approval="read",
         format_approval_details=approval_details,
     )
+
+
+def _visible(
+    matches: Callable[[str], bool], root: Path, is_visible: Callable[[Path], bool] | None
+) -> Callable[[str], bool]:
+    if is_visible is None:
+        return matches
+    return lambda path: matches(path) and is_visible(root / path)
 
 
 def name_matcher(pattern: str, root: Path) -> Callable[[str], bool]:
@@ -250,9 +261,9 @@ def ls_tool(files: LocalFiles) -> AgentTool:
     """Build the tool."""
 
     async def ls(params: LsParams, ctx: ToolContext) -> ToolResult:
-        folder = files.resolve(params.path or ".")
+        folder = (await files.permit_read(params.path or ".")).path
         limit = limit_or_default(params.limit, DEFAULT_ENTRIES)
-        names = await asyncio.to_thread(_folder_names, folder)
+        names = await asyncio.to_thread(_folder_names, folder, files.visibility())
         if not names:
             return ToolResult.of("(empty directory)")
         return list_result(names[:limit], limit_notice(limit, len(names), ("entry", "entries")))
@@ -263,14 +274,18 @@ def ls_tool(files: LocalFiles) -> AgentTool:
         description=description("ls"),
         params=LsParams,
         run=ls,
+        effects=lambda params: files.effects(files.effect(params.path or ".", below=True)),
         replay="safe",
         approval="read",
         format_approval_details=approval_details,
     )
 
 
-def _folder_names(folder: Path) -> list[str]:
-    """Return names sorted without regard to case, folders with a slash; links are followed."""
+def _folder_names(folder: Path, is_visible: Callable[[Path], bool] | None) -> list[str]:
+    """Return names sorted without regard to case, folders with a slash; links are followed.
+
+    Names for which ``is_visible`` returns False are left out.
+    """
     if not path_exists(folder):
         raise ToolFailed(f"Path not found: {folder}")
     if not folder.is_dir():
@@ -280,6 +295,8 @@ def _folder_names(folder: Path) -> list[str]:
             names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
     except OSError as error:
         raise ToolFailed(node_text(error, "scandir", str(folder))) from error
+    if is_visible is not None:
+        names = [name for name in names if is_visible(folder / name)]
     return sorted(names, key=lambda name: (name.lower(), name))
 
 

@@ -88,8 +88,17 @@ class Search(Record):
         return self.place.parent if self.place.is_file() else self.place
 
 
-async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list[Match]:
-    """Return up to ``limit`` + 1 matches, sorted by path and line. Raises ``ToolFailed``."""
+async def search(
+    query: Search,
+    programs: SearchPrograms,
+    *,
+    home: Path,
+    is_visible: Callable[[Path], bool] | None = None,
+) -> list[Match]:
+    """Return up to ``limit`` + 1 matches, sorted by path and line. Raises ``ToolFailed``.
+
+    Files for which ``is_visible`` returns False are left out.
+    """
     env = programs.environment
     if len(query.glob.encode("utf-8", "replace")) > MAX_ARGUMENT_BYTES:
         raise ToolFailed(
@@ -98,13 +107,13 @@ async def search(query: Search, programs: SearchPrograms, *, home: Path) -> list
         )
     if programs.rg is not None:
         try:
-            return sorted(await _rg_found(query, programs.rg, env))
+            return sorted(await _rg_found(query, programs.rg, env, is_visible))
         except ProgramFailed as error:
             if _is_about_the_search(error):
                 raise ToolFailed(_error_message(error.errors, query.pattern)) from error
             log.warning("%s; falling back to the Python search", error.message)
     try:
-        return sorted(await _first(query, _python_search(query, home), env))
+        return sorted(await _first(query, _python_search(query, home), env, is_visible))
     except ProgramFailed as error:
         raise ToolFailed(error.errors or error.message) from error
 
@@ -119,13 +128,16 @@ def rooted_glob(glob: str, folder: Path) -> str:
     return "!" * negated + "/" + pattern.removeprefix(start)
 
 
-async def _rg_found(query: Search, rg: str, env: dict[str, str]) -> list[Match]:
+async def _rg_found(
+    query: Search, rg: str, env: dict[str, str], is_visible: Callable[[Path], bool] | None
+) -> list[Match]:
     command, patterns = _rg_command(query)
-    found = await _first(query, _Command([rg, *RG, *command], patterns), env)
+    found = await _first(query, _Command([rg, *RG, *command], patterns), env, is_visible)
     if len(found) > query.limit and query.place == query.folder:
         # With several threads the first matches are random. Sorted output uses one thread and
         # ends as soon as there are enough matches.
-        found = await _first(query, _Command([rg, *RG, SORTED, *command], patterns), env)
+        in_order = _Command([rg, *RG, SORTED, *command], patterns)
+        found = await _first(query, in_order, env, is_visible)
     return found
 
 
@@ -163,10 +175,21 @@ def _python_search(query: Search, home: Path) -> _Command:
     return _Command([sys.executable, "-P", "-m", "pi.coding.tools.searching"], request)
 
 
-async def _first(query: Search, command: _Command, env: dict[str, str]) -> list[Match]:
+async def _first(
+    query: Search,
+    command: _Command,
+    env: dict[str, str],
+    is_visible: Callable[[Path], bool] | None,
+) -> list[Match]:
     found: list[Match] = []
+    visible: dict[str, bool] = {}
     async with aclosing(_matches(query, command, env)) as matches:
         async for match in matches:
+            if is_visible is not None:
+                if match.path not in visible:
+                    visible[match.path] = is_visible(query.folder / match.path)
+                if not visible[match.path]:
+                    continue
             found.append(match)
             if len(found) > query.limit:
                 break

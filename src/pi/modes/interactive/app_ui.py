@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -237,6 +238,18 @@ class AppUi:
         line = DividerBlock(self._transcript.look, title)
         return NewPage(heading=line.render, is_other_text=is_other_text, is_forced=is_forced)
 
+    async def edit_file(self, path: Path, environ: Mapping[str, str]) -> None:
+        """Open a file in the external editor of the variables; errors are shown."""
+        with report_errors(self):
+            command = editor_command(None, environ, self._system)
+            with self._released_terminal():
+                try:
+                    code = await run_attached([*command, str(path)], cwd=self._cwd(), env=environ)
+                except SpawnFailed as error:
+                    raise SpawnFailed(error.message, hint=_HINT) from error
+            if code:
+                raise EditorFailed(f"{command[0]} {_ending(code)}.", hint=_HINT)
+
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Return the text edited in the external editor; ``None`` after an error, which is shown.
 
@@ -248,17 +261,23 @@ class AppUi:
             command = editor_command(
                 port.settings.values.external_editor, host.environ, self._system
             )
-            tui = self._frame.tui
-            tui.stop(for_now=True)
-            try:
+            with self._released_terminal():
                 variables = environment_of_programs(host, port.settings)
                 cwd = self._cwd()
                 edited = await edit_text(text, command, suffix=suffix, cwd=cwd, env=variables)
-            finally:
-                tui.display.resume(tui.terminal.size)
-                tui.request_render(clear_scrollback=True)  # the previous text stays
-                tui.start()
         return edited
+
+    @contextmanager
+    def _released_terminal(self) -> Iterator[None]:
+        """Give the whole terminal to another program during the block."""
+        tui = self._frame.tui
+        tui.stop(for_now=True)
+        try:
+            yield
+        finally:
+            tui.display.resume(tui.terminal.size)
+            tui.request_render(clear_scrollback=True)  # the previous text stays
+            tui.start()
 
     def _opened(self) -> tuple[SessionPort, Machine]:
         if self._session is None:

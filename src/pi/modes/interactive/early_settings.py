@@ -59,16 +59,21 @@ def early_settings(agent_dir: Path) -> EarlySettings:
     try:
         if (agent_dir / "config.yml").exists():
             return msgspec.convert(_with_config(agent_dir), type=EarlySettings)
-        content = read_regular(agent_dir / "settings.json")
-        return msgspec.json.decode(content.removeprefix(BOM_UTF8), type=EarlySettings)
+        content = read_regular(agent_dir / "settings.json").removeprefix(BOM_UTF8)
+        try:
+            return msgspec.json.decode(content, type=EarlySettings)
+        except msgspec.ValidationError:
+            return EarlySettings()
+        except UNREADABLE:  # perhaps because it has comments
+            return msgspec.convert(_with_config(agent_dir), type=EarlySettings)
     except (OSError, *UNREADABLE):
         return EarlySettings()
 
 
 def _with_config(agent_dir: Path) -> dict[str, object]:
-    """Return ``settings.json`` above ``config.yml``."""
+    """Return ``settings.json``, which may have comments, above ``config.yml``."""
     from pi.base.clock import SystemClock  # deferred: few users have the file
-    from pi.coding.settings.settings import SettingsFile
+    from pi.coding.settings.files import SettingsFile
 
     file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
-    return file.read_with_config(lambda text: None)
+    return file.read_or_skip()

@@ -14,7 +14,7 @@ from pi.agent.events import AgentEnd, MessageEnd, MessageStart, MessageUpdate, Q
 from pi.ai.messages import AssistantMessage, Image, Usage
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import sanitise
-from pi.coding.compaction.events import CompactionEnd
+from pi.coding.compaction.events import CompactionEnd, CompactionResult
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.extension_host.events.session import ThinkingLevelChanged
 from pi.coding.mentions import without_attachments
@@ -186,6 +186,8 @@ class SessionController:
                 more = more_in_log(self._start.agent_dir)
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
             case CompactionEnd(error_message=problem):
+                if isinstance(event.result, CompactionResult) and event.result.note:
+                    self.screen.notify(event.result.note, "info")
                 if isinstance(problem, str):
                     # Only as the sole reason: a strategy that failed before adds its own.
                     is_too_small = problem.partition(": ")[2] == TOO_SMALL

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from pi.base.clock import Clock
@@ -140,6 +141,12 @@ class Ui(Protocol):
     def reload_session(self) -> None:
         """Show the current conversation of the session, after a switch or a move in the tree."""
         ...
+
+    async def edit_file(self, path: Path, environ: Mapping[str, str]) -> None:
+        """Open a file in the external editor of the variables; errors are shown.
+
+        Also works before a session is open.
+        """
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Edit a text in the external editor; ``None`` if it failed or was cancelled."""

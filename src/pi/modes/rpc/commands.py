@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from msgspec import UNSET, UnsetType
 
 from pi.ai.models.model import without_credentials
-from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.session.entries import CompactionSummaryMessage, SessionMessage
+from pi.coding.settings.values import InterruptMode
 from pi.modes.rpc.protocol import Request
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ async def _follow_up_mode(port: SessionPort, request: Request) -> Any:
 
 @_command("set_interrupt_mode")
 async def _interrupt_mode(port: SessionPort, request: Request) -> Any:
-    port.settings.override({"interruptMode": request.text("mode")})
+    mode = request.choice("mode", get_args(InterruptMode))
+    port.settings.override({"interruptMode": mode})
     return UNSET
 
 
@@ -92,10 +93,8 @@ async def _interrupt_mode(port: SessionPort, request: Request) -> Any:
 
 @_command("set_model")
 async def _set_model(port: SessionPort, request: Request) -> Any:
-    provider, model = request.fields.get("provider"), request.fields.get("modelId")
-    if not isinstance(provider, str) or not isinstance(model, str):
-        raise PiError(f"Model not found: {provider or 'undefined'}/{model or 'undefined'}")
-    return without_credentials(await port.models.select_id(provider, model))
+    model = await port.models.select_id(request.text("provider"), request.text("modelId"))
+    return without_credentials(model)
 
 
 @_command("cycle_model")

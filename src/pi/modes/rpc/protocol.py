@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -42,6 +43,14 @@ class Request(Record):
     def optional_text(self, name: str) -> str | None:
         """Return an optional string."""
         return None if self.fields.get(name) is None else self._field(name, str)
+
+    def choice(self, name: str, choices: Sequence[str]) -> str:
+        """Return a required string that is one of ``choices``."""
+        value = self.text(name)
+        if value not in choices:
+            expected = " or ".join(f'"{choice}"' for choice in choices)
+            raise BadRequest(f'Command "{self.command}": field "{name}" must be {expected}')
+        return value
 
     def flag(self, name: str) -> bool:
         """Return a required boolean."""

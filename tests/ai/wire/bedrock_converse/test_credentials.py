@@ -9,6 +9,7 @@ import pytest
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.bedrock_converse.signing import WAYS_IN, AwsIdentity, AwsKeys, find_identity
+from pi.base.installation import extra_command
 from tests.ai.wire.bedrock_converse.calls import HELLO, model
 
 ENV_KEYS = {"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "SK"}
@@ -158,4 +159,4 @@ async def test_without_botocore_the_error_explains_how_to_install_it(
     with pytest.raises(AuthenticationFailed, match="botocore") as failed:
         await find_identity(call(), {})
 
-    assert "pip install 'pi-harness[bedrock]'" in failed.value.message
+    assert extra_command("bedrock") in failed.value.message

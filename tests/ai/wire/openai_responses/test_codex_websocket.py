@@ -11,6 +11,7 @@ import pytest
 from pi.ai.errors import ProviderError
 from pi.ai.messages import Json
 from pi.ai.request import Transport
+from pi.base.installation import extra_command
 from pi.base.records import replace
 from pi.modes.log_file import start_log
 from pi.testing import FakeClock
@@ -124,7 +125,7 @@ async def test_without_the_websockets_library_auto_uses_http(
 
     assert (message.text, seen) == ("ok", [b"POST"])
     assert isinstance(refused.failure, ProviderError)
-    assert "pi-harness[codex]" in refused.failure.message
+    assert extra_command("codex") in refused.failure.message
 
 
 @pytest.mark.behaviour("codex-websocket-lifetime")

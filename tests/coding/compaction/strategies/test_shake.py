@@ -37,8 +37,8 @@ async def test_the_largest_results_outside_the_newest_part_are_replaced_first() 
 
     assert isinstance(outcome, Edits)
     assert notices(outcome) == {  # type: ignore[arg-type]
-        "large": "[Output of 30000 tokens left out - it is in session entry large]",
-        "middle": "[Output of 20000 tokens left out - it is in session entry middle]",
+        "large": "[Output of 30000 tokens left out - read entry://large]",
+        "middle": "[Output of 20000 tokens left out - read entry://middle]",
     }
     assert 96_000 - outcome.tokens_saved <= 60_000
 

@@ -35,7 +35,8 @@ def test_all_information_about_extensions_is_shown() -> None:
             path="ast:extension",
             rank="bundled",
             is_recommended=True,
-            install="`pip install 'pi-harness[rules]'`",
+            needs=("ast-grep-py>=0.40",),
+            install="pip install ast-grep-py",
         ),
         ExtensionInfo(
             name="tips",
@@ -66,7 +67,7 @@ def test_all_information_about_extensions_is_shown() -> None:
             title="Recommended batteries, off · switch on with /extensions on NAME",
             rows=(
                 ("rules", "Rules for the model."),
-                ("ast", "needs `pip install 'pi-harness[rules]'`"),
+                ("ast", "needs ast-grep-py>=0.40"),
             ),
         ),
         Section(

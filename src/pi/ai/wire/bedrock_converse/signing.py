@@ -18,6 +18,7 @@ from urllib.parse import quote
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.http.request import parse_url
 from pi.ai.request import Call
+from pi.base.installation import extra_command
 from pi.base.records import Record
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -202,7 +203,7 @@ def _ask_botocore(
     except ImportError as error:
         raise AuthenticationFailed(
             "No AWS token or key is set, and botocore, which finds profiles and roles, is not"
-            " installed: run `pip install 'pi-harness[bedrock]'`.",
+            f" installed: run `{extra_command('bedrock')}`.",
             hint=WAYS_IN,
         ) from error
     profile = source if isinstance(source, str) else None

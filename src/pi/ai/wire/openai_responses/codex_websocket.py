@@ -33,6 +33,7 @@ from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.ai.wire_support.exchange import Allowance, Services
 from pi.ai.wire_support.sse import LARGEST_EVENT, event_too_large
 from pi.base.clock import Clock
+from pi.base.installation import extra_command
 from pi.base.records import UNREADABLE, Record
 
 if TYPE_CHECKING:
@@ -251,7 +252,7 @@ class CodexSockets:
         if transport == "websocket" and not _is_installed():
             raise ProviderError(
                 "The websocket transport needs a library that is not installed:"
-                " run `pip install 'pi-harness[codex]'`.",
+                f" run `{extra_command('codex')}`.",
                 hint='Or set transport to "auto".',
             )
         if transport == "auto":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 
-from pi.batteries.timebox.core.budget import Dimension, Reading
+from pi.batteries.timebox.core.budget import Dimension, Reading, Urgency
 from pi.batteries.timebox.core.parse import COMPLETIONS, SetBudget, TurnOff, parse
 from pi.batteries.timebox.core.persist import (
     Active,
@@ -182,7 +182,9 @@ SPENT = 3
 UNUSABLE = 1
 """Exit code of both when ``--timebox`` is invalid."""
 PRICED: frozenset[Dimension] = frozenset({"tokens", "cost"})
-"""Limits that only requests use up; checked before each request."""
+"""Limits that only requests use up; they need a meter of all requests."""
+IN_A_RUN: frozenset[Dimension] = PRICED | {"time"}
+"""Limits that are checked before each request; turns are checked when a prompt begins."""
 
 
 def extension(pi: ExtensionAPI) -> None:
@@ -219,8 +221,8 @@ class PiTimebox(Policy):
         self._status = StatusLine(pi, lambda: self._core.status(self._reading()))
         self._wrap: Registration | None = None
         self._exit_code = SPENT
-        self._prompt_warns = False
-        """Whether the system prompt of this run contains the warning."""
+        self._prompt_urgency: Urgency | None = None
+        """The urgency of the warning in the system prompt of this run."""
         self._deferred: Sequence[Effect] = []
         """Effects of the turn start that wait for the prompt: the first notice and all after it."""
 
@@ -268,9 +270,9 @@ class PiTimebox(Policy):
     ) -> BeforeAgentStartAnswer | None:
         """Add the warning to the system prompt once the budget is nearly spent."""
         self._core.prompt_ended(attended=self._attended)
-        warning = self._core.warning(self._reading())
-        self._prompt_warns = warning is not None
-        if warning is None:
+        reading = self._reading()
+        self._prompt_urgency = self._core.urgency(reading)
+        if (warning := self._core.warning(reading)) is None:
             return None
         prompt = event.system_prompt if event.replacement is None else event.replacement
         return BeforeAgentStartAnswer(system_prompt=f"{prompt}\n\n{warning}")
@@ -308,13 +310,13 @@ class PiTimebox(Policy):
         deferred, self._deferred = self._deferred, []
         await self._do(deferred)
         reading = self._reading()
-        await self._do(self._core.request_due(reading, self._limits_of_requests))
+        await self._do(self._core.request_due(reading, IN_A_RUN))
         if self._core.refusal is not None:
             raise StopRun(self._core.refusal, exit_code=self._exit_code)
-        warning = None if self._prompt_warns else self._core.warning(reading)
-        if warning is None:
+        warning = self._core.warning(reading)
+        if warning is None or self._core.urgency(reading) == self._prompt_urgency:
             return request
-        # The budget crossed the threshold in this run, so its system prompt lacks the warning.
+        # The budget crossed a threshold in this run, so its system prompt lacks this warning.
         return replace(request, messages=(*request.messages, UserMessage(content=warning)))
 
     async def _metered(
@@ -324,7 +326,7 @@ class PiTimebox(Policy):
 
         Includes requests outside of runs, e.g. summaries and sub-agents.
         """
-        await self._do(self._core.request_due(self._reading(), self._limits_of_requests))
+        await self._do(self._core.request_due(self._reading(), IN_A_RUN))
         if self._core.refusal is not None:
             yield Failed(reason="error", error=self._refused(request, self._core.refusal))
             return
@@ -352,11 +354,6 @@ class PiTimebox(Policy):
     @property
     def _attended(self) -> bool:
         return self._pi.context.mode in ("tui", "rpc")
-
-    @property
-    def _limits_of_requests(self) -> Collection[Dimension]:
-        # Without a user the time limit must stop the run: a run cannot be aborted by hand.
-        return PRICED if self._attended else PRICED | {"time"}
 
     async def _do(self, effects: Sequence[Effect]) -> None:
         for effect in effects:

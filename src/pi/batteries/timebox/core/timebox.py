@@ -12,6 +12,7 @@ from pi.batteries.timebox.core.budget import (
     Reading,
     Stop,
     TimeboxBudget,
+    Urgency,
     decide,
     format_amounts,
     remaining_text,
@@ -169,12 +170,20 @@ class Timebox:
         line = status_line(self.budget, reading)
         return line if self.budget.active else f"{line} | spent"
 
-    def warning(self, reading: Reading) -> str | None:
-        """Return the warning for the model; ``None`` until the budget is nearly spent."""
+    def urgency(self, reading: Reading) -> Urgency | None:
+        """Return the urgency of the warning for the model; ``None`` if there is no warning."""
         budget = self.budget
         if budget is None or not budget.active or not budget.soft_nudge_sent:
             return None
-        word = "CRITICAL" if urgency(budget, reading) == "critical" else "IMPORTANT"
+        # The last of several turns is warned about although less than 80 % is used.
+        return urgency(budget, reading) or "warning"
+
+    def warning(self, reading: Reading) -> str | None:
+        """Return the warning for the model; ``None`` until the budget is nearly spent."""
+        budget, level = self.budget, self.urgency(reading)
+        if budget is None or level is None:
+            return None
+        word = "CRITICAL" if level == "critical" else "IMPORTANT"
         # Before its first turn a prompt is not counted yet, and the warning is for that prompt.
         began = reading["turns"] if self._turn_began is None else self._turn_began
         remaining = remaining_text(budget, reading, began)

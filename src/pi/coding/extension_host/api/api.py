@@ -89,7 +89,7 @@ from pi.coding.extension_host.control import SessionControl
 from pi.coding.extension_host.errors import check_options, check_value
 from pi.coding.extension_host.events.handlers import Handler
 from pi.coding.extension_host.scope import Registration, Scope
-from pi.coding.files.layers import FileLayer, FileRead, WrappedFiles
+from pi.coding.files.layers import FileLayer, OpenText, ReadGuard, WrappedFiles
 from pi.coding.port.extensions import InputMode, Sink, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
@@ -356,7 +356,8 @@ class ExtensionAPI:
         self,
         layer: FileLayer,
         *,
-        read: FileRead | None = None,
+        read: OpenText | None = None,
+        guard: ReadGuard | None = None,
         at: At = "normal",
         nested: bool = True,
     ) -> Registration:
@@ -367,8 +368,11 @@ class ExtensionAPI:
 
         ``await read(path)`` returns the text of a file with unsaved changes, as in an editor, or
         ``None`` to read the disk. Tools that read single files use it.
+
+        ``await guard.check(read)`` gets the actual path of every file that a tool call reads and
+        may raise ``ToolFailed``; ``guard.hides(path, real, cwd)`` leaves files out of searches.
         """
-        wrapped = WrappedFiles(layer=layer, read=read, nested=nested)
+        wrapped = WrappedFiles(layer=layer, read=read, guard=guard, nested=nested)
         return self._instance.add_row(self._registries.file_layers, wrapped, at)
 
     def wrap_spawn(

@@ -11,6 +11,7 @@ from pi.agent.conversation import prompt_text
 from pi.agent.policy import Interrupt, Request
 from pi.agent.response import MessageToken
 from pi.agent.tools.approval import ToolApproval
+from pi.agent.tools.effects import CallEffects
 from pi.agent.tools.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
 from pi.ai.models.model import Model, ThinkingLevel
@@ -226,6 +227,10 @@ class ExtensionContext:
     def approval(self, call: ToolCall) -> ToolApproval:
         """What a call may do, as its tool declares it; for permission guards."""
         return self._link.session.tools.approval(call)
+
+    def effects(self, call: ToolCall) -> CallEffects:
+        """What a call reads, writes and contacts, after all decoding; for permission guards."""
+        return self._link.session.tools.effects(call)
 
     @property
     def message_token(self) -> MessageToken | None:

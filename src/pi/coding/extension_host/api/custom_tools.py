@@ -152,6 +152,8 @@ class PendingAction(Record, eq=False):
     reject: Act | None = None
     """Cleans up after the action was discarded; its result replaces the default one."""
     details: Any = None
+    files: tuple[str, ...] = ()
+    """The files that ``apply`` writes, for permission guards."""
     source_tool_name: str = "custom_tool"
 
 

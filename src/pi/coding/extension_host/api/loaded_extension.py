@@ -24,8 +24,8 @@ from pi.coding.extension_host.contributions.commands import (
     Completions,
     ExtensionCommand,
     RegisteredInputMode,
+    check_command_name,
     check_prefix,
-    is_command_name,
 )
 from pi.coding.extension_host.contributions.flags import (
     FlagValue,
@@ -35,7 +35,7 @@ from pi.coding.extension_host.contributions.providers import provider_from
 from pi.coding.extension_host.contributions.registries import Shortcut
 from pi.coding.extension_host.contributions.tools import Exposure, ExtensionTool
 from pi.coding.extension_host.control import SessionControl
-from pi.coding.extension_host.errors import ExtensionError, check_options, check_value
+from pi.coding.extension_host.errors import check_options, check_value
 from pi.coding.extension_host.events.handlers import Handler, require_parameters, subscribe_handler
 from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.extension_host.scope import Registration, Scope, SessionLink
@@ -214,11 +214,7 @@ def add_command(
 ) -> Registration:
     """Add a command. Raises ``ExtensionError`` if its name or signature is invalid."""
     check_options("pi.register_command", options, CommandOptions)
-    name = name.removeprefix("/")
-    if not is_command_name(name):
-        raise ExtensionError(
-            f"A command cannot be called {name!r}.", hint="Its name is one word, like `weather`."
-        )
+    name = check_command_name(name.removeprefix("/"))
     require_parameters(handler, 2, f"The command /{name} takes its arguments and a context")
     command = ExtensionCommand(
         name=name,
@@ -230,7 +226,7 @@ def add_command(
         context=context,
         owner=instance.owner,
     )
-    return instance.keep(instance.state.registries.commands.add(command, instance.owner))
+    return instance.keep(instance.state.registries.commands.add(command))
 
 
 def add_shortcut(
@@ -277,7 +273,7 @@ def add_provider(
 
 def get_flag(instance: LoadedExtension, name: str) -> FlagValue:
     """The value of an option from the command line, or its default."""
-    flag = instance.state.registries.all_flags().get(name)
+    flag = instance.state.registries.flags.get(name)
     return None if flag is None else flag_value(flag, instance.state.flags)
 
 

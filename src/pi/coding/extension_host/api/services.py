@@ -24,7 +24,8 @@ from pi.coding.models.registry import ResolvedModel, Resolver
 from pi.coding.port.queries import ChooseNext
 from pi.coding.port.results import ModelNotes
 from pi.coding.session.views import ModelCall, model_call_entry
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
+from pi.coding.settings.reading import ignored
 
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
@@ -218,7 +219,8 @@ class ExtensionSettings:
             return default
         try:
             return msgspec.convert(raw, kind)
-        except msgspec.ValidationError:
+        except msgspec.ValidationError as error:
+            settings.warn(ignored(key, error, kind, raw))
             return default
 
     def get_project(self, key: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import UNSET
 
+from pi.agent.tools.effects import CallEffects, Effects
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
 from pi.base.records import Record, replace
@@ -50,7 +51,8 @@ class ResourceHandler(Protocol):
     ``write`` may return ``FileWritten`` with notes, or a whole ``ToolResult``.
     With ``list(ref)``, which returns names, ``ls`` works as well. With ``complete(prefix)`` the
     editor completes ``rest``. Both may be sync or async. With ``touches(ref)``, which returns the
-    files that a write changes (the archive, not its entry), writes to the same file run in order.
+    files that hold the reference (the archive, not its entry), writes to the same file run in
+    order, and permission guards decide about these files.
     """
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
@@ -94,7 +96,30 @@ def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTo
         found = find_reference(references, params.path or "")
         return await (tool.run(params, ctx) if found is None else act(*found, params))
 
-    return replace(tool, run=run, touches=_touches(tool, references))
+    return replace(
+        tool, run=run, touches=_touches(tool, references), effects=_effects(tool, references)
+    )
+
+
+def _effects(tool: AgentTool, references: Sequence[Reference]) -> Effects | None:
+    """The effects of calls with references: the files of the handler, and which part of them."""
+    of_file = tool.effects
+    if of_file is None:
+        return None
+
+    def effects(params: Any) -> CallEffects:
+        found = find_reference(references, params.path or "")
+        if found is None:
+            return of_file(params)
+        handler, ref = found
+        if not hasattr(handler, "touches"):
+            cwd = of_file(replace(params, path=".")).cwd
+            return CallEffects(urls=(ref.text,), cwd=cwd)
+        of_files = [of_file(replace(params, path=path)) for path in handler.touches(ref)]
+        files = (replace(file, member=ref.rest) for each in of_files for file in each.files)
+        return CallEffects(files=tuple(files), cwd=of_files[0].cwd if of_files else "")
+
+    return effects
 
 
 def _touches(

@@ -10,7 +10,6 @@ from pi.base.records import Record
 from pi.coding.bus import At, NamedRegistry, OrderedList, Owner
 from pi.coding.extension_host.contributions.commands import (
     Commands,
-    ExtensionCommand,
     RegisteredInputMode,
 )
 from pi.coding.extension_host.contributions.credentials import AuthSource
@@ -81,9 +80,9 @@ class Registries:
         self.tool_wraps: OrderedList[Wrapping] = OrderedList(tools_changed)
         self.tool_limits: OrderedList[frozenset[str]] = OrderedList(tools_changed)
         self.enabled_tools: OrderedList[tuple[str, ...]] = OrderedList(tools_changed)
-        self.commands: Commands[ExtensionCommand] = Commands()
+        self.commands = Commands()
         self.flags: NamedRegistry[ExtensionFlag] = NamedRegistry()
-        """Read them with ``all_flags``."""
+        """Options of the command line: declared in manifests, or registered by code."""
         self.shortcuts: NamedRegistry[Shortcut] = NamedRegistry()
         self.views: NamedRegistry[View] = NamedRegistry()
         self.markdown: OrderedList[Callable[..., str]] = OrderedList()
@@ -106,11 +105,6 @@ class Registries:
         self.doctor_checks: NamedRegistry[tuple[DoctorCheck, Any]] = NamedRegistry()
         """Checks with their contexts."""
         self.facts = Facts()
-
-    def all_flags(self) -> NamedRegistry[ExtensionFlag]:
-        """The command-line options, including those that deferred extensions declare."""
-        self.commands.add_waiting()
-        return self.flags
 
     def placed_policies(self) -> tuple[list[Policy], list[Policy], list[Policy]]:
         """The first, the normal and the last policies, each in order."""
@@ -136,7 +130,7 @@ class Registries:
     def registered_by(self, path: str) -> tuple[str, ...]:
         """The commands, flags, tools and so on of an extension, such as ``/name``, for lists."""
         kinds: tuple[tuple[str, NamedRegistry[Any]], ...] = (
-            ("--", self.all_flags()),
+            ("--", self.flags),
             ("tool ", self.tools),
             ("key ", self.shortcuts),
             ("input ", self.input_modes),
@@ -156,7 +150,7 @@ class Registries:
         """Registrations whose name another extension won: kind, name, loser, winner."""
         kinds: dict[str, NamedRegistry[Any]] = {
             "tool": self.tools,
-            "flag": self.all_flags(),
+            "flag": self.flags,
             "shortcut": self.shortcuts,
             "input mode": self.input_modes,
             "view": self.views,

@@ -21,7 +21,11 @@ from pi.coding.extension_host.contributions.model_wraps import (
 )
 from pi.coding.extension_host.contributions.references import with_references
 from pi.coding.extension_host.contributions.registries import Registries
-from pi.coding.extension_host.contributions.tools import with_file_notes, wrap_tool
+from pi.coding.extension_host.contributions.tools import (
+    as_guarded_call,
+    with_file_notes,
+    wrap_tool,
+)
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
 from pi.coding.extension_host.events.policy import ExtensionPolicy
 from pi.coding.extension_host.events.run import (
@@ -29,7 +33,7 @@ from pi.coding.extension_host.events.run import (
     BeforeProviderHeadersEvent,
     BeforeProviderRequestEvent,
 )
-from pi.coding.files.layers import FileLayer, FileRead
+from pi.coding.files.layers import FileLayer, OpenText, ReadGuard
 from pi.coding.prompt import tagged
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
 
@@ -59,6 +63,8 @@ class SessionWraps:
             tools = [with_file_notes(tool) for tool in tools]
         if wraps := self._registries.tool_wraps.values:
             tools = [wrap_tool(tool, wraps) for tool in tools]
+        if self.file_layers():
+            tools = [as_guarded_call(tool) for tool in tools]
         return tuple(tools)
 
     def active_tools(
@@ -116,11 +122,17 @@ class SessionWraps:
         own = self._registries.file_layers.values
         return inherited + tuple(each.layer for each in own if each.nested)
 
-    def file_reads(self) -> tuple[FileRead, ...]:
+    def file_reads(self) -> tuple[OpenText, ...]:
         """Functions that return the text of files with unsaved changes, own ones first."""
         inherited = () if self._inherited is None else self._inherited.file_reads()
         own = (each.read for each in self._registries.file_layers.values)
         return (*(read for read in own if read is not None), *inherited)
+
+    def read_guards(self) -> tuple[ReadGuard, ...]:
+        """Guards of the reads of tool calls, inherited ones first."""
+        inherited = () if self._inherited is None else self._inherited.read_guards()
+        own = (each.guard for each in self._registries.file_layers.values)
+        return (*inherited, *(guard for guard in own if guard is not None))
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
         """Wrap around processes of a kind, inherited ones first."""

@@ -120,6 +120,16 @@ def with_file_notes(tool: AgentTool) -> AgentTool:
     return replace(tool, run=run)
 
 
+def as_guarded_call(tool: AgentTool) -> AgentTool:
+    """``tool`` whose files, and those of its wraps, are read and written for its call."""
+
+    async def run(params: Any, ctx: ToolContext) -> Any:
+        with writing_for(ctx.call_id):
+            return await tool.run(params, ctx)
+
+    return replace(tool, run=run)
+
+
 def _wrapped(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
     async def run(params: Any, ctx: ToolContext) -> Any:
         async def inner(params: Any, inner_ctx: ToolContext = ctx) -> ToolResult:
@@ -151,6 +161,7 @@ def _other_parameters(tool: AgentTool, params: ToolParameters) -> dict[str, Any]
         "prepare_arguments": None,
         # These two functions expect the tool's own parameters.
         "touches": None,
+        "effects": None,
         "preview": None,
     }
 

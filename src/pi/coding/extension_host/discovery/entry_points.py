@@ -55,8 +55,8 @@ class InstalledEntryPoint(Record):
     """Path of the manifest; empty if there is none."""
     changed: int = 0
     """Modification time of the manifest."""
-    missing_extras: tuple[str, ...] = ()
-    """Extras that the manifest names and that are not installed."""
+    missing_requirements: tuple[str, ...] = ()
+    """What the extras that the manifest names require and is not installed."""
 
 
 class Index(Record):
@@ -93,7 +93,7 @@ def _candidate(entry: InstalledEntryPoint) -> Candidate:
         target=entry.value,
         manifest=entry.manifest,
         problem=entry.problem,
-        missing_extras=entry.missing_extras,
+        missing_requirements=entry.missing_requirements,
     )
 
 
@@ -161,7 +161,7 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
         entry = InstalledEntryPoint(name=name, value=value, distribution=distribution)
         top, *inner = value.partition(":")[0].split(".")
         entry = _with_manifest(entry, _manifest_place(specs[top], inner))
-        entries.append(_with_missing_extras(entry, requirements[folder], names))
+        entries.append(_with_missing_requirements(entry, requirements[folder], names))
     return tuple(entries)
 
 
@@ -210,20 +210,24 @@ def _values(headers: Sequence[str], name: str) -> list[str]:
     return [line.removeprefix(start).strip() for line in headers if line.startswith(start)]
 
 
-_REQUIREMENT = r"([\w.-]+)[^;]*;\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
+_REQUIREMENT = r"(([\w.-]+)[^;]*);\s*extra\s*==\s*['\"]([\w.-]+)['\"]\s*\Z"
 """A requirement of an extra. Requirements with further conditions are not checked."""
 
 
-def _with_missing_extras(
+def _with_missing_requirements(
     entry: InstalledEntryPoint, requires: Sequence[str], names: Collection[str]
 ) -> InstalledEntryPoint:
-    """Add the needed extras that are not installed. Versions are not compared."""
-    needed = entry.manifest.extras
-    if not needed:
+    """Add the requirements of its extras that are not installed. Versions are not compared."""
+    extras = {_plain(extra) for extra in entry.manifest.extras}
+    if not extras:
         return entry
-    parts = (re.match(_REQUIREMENT, each) for each in requires)
-    missing = {_plain(part[2]) for part in parts if part and _plain(part[1]) not in names}
-    return replace(entry, missing_extras=tuple(each for each in needed if _plain(each) in missing))
+    parts = (re.match(_REQUIREMENT, line) for line in requires)
+    missing = [
+        part[1].strip()
+        for part in parts
+        if part and _plain(part[3]) in extras and _plain(part[2]) not in names
+    ]
+    return replace(entry, missing_requirements=tuple(dict.fromkeys(missing)))
 
 
 def _plain(name: str) -> str:

@@ -63,8 +63,8 @@ class Candidate(Record):
     """The manifest, if it was read already."""
     problem: str = ""
     """Why the manifest is invalid, if that is known already."""
-    missing_extras: tuple[str, ...] = ()
-    """Extras that the manifest names and that are not installed."""
+    missing_requirements: tuple[str, ...] = ()
+    """What the extras that the manifest names require and is not installed."""
 
     @property
     def where(self) -> str:
@@ -129,11 +129,6 @@ def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
         f" this pi has version {API_VERSION}.",
         hint="Update the extension.",
     )
-
-
-def install_command(extras: Sequence[str]) -> str:
-    """The command that installs extras of pi."""
-    return f"`pip install 'pi-harness[{','.join(extras)}]'`"
 
 
 class FoundExtensions(Record):

@@ -27,7 +27,7 @@ from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record, replace
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.resources.sources import is_file
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 
 if TYPE_CHECKING:
     from pi.coding.port.ui import Mode
@@ -340,12 +340,12 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode")
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
-LoadingTime: TypeAlias = Literal["never", "start", "first use", "command", "trigger"]
+LoadingTime: TypeAlias = Literal["never", "start", "first use", "trigger"]
 """When an extension is loaded.
 
-``first use``: when one of its stand-ins is used. ``command``: when one of its commands is typed; it
-has no other stand-ins except flags. ``trigger``: only when the state of the session contains one of
-its triggers, which loads ``first use`` and ``command`` extensions as well.
+``first use``: when one of its stand-ins is used. ``trigger``: only when one of its commands is
+typed, or when the state of the session contains one of its triggers; both load ``first use``
+extensions as well.
 """
 
 
@@ -362,18 +362,9 @@ def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mo
     if loads_at_start(manifest, flags, mode):
         return "start"
     kinds = {trigger.partition(":")[0] for trigger in manifest.activate}
-    if (
-        not kinds.isdisjoint(_SEEN)
-        or manifest.tools
-        or manifest.shortcuts
-        or manifest.prefixes
-        or manifest.views
-    ):
+    if not kinds.isdisjoint(_SEEN) or manifest.tools or manifest.shortcuts or manifest.prefixes:
         return "first use"
-    # Flags need no early stand-in: they are read with all commands, by ``/extensions`` or for an
-    # unknown option.
-    is_named = manifest.commands or manifest.flags or "command" in kinds
-    return "command" if is_named else "trigger"
+    return "trigger"
 
 
 class ActivationState(Record):

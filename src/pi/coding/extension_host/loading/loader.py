@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.files import read_regular
+from pi.base.installation import install_command
 from pi.base.records import Record, replace
 from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
@@ -18,10 +19,15 @@ from pi.coding.extension_host.api.context import CommandContext
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
 from pi.coding.extension_host.containment import contained
+from pi.coding.extension_host.contributions.commands import (
+    DeclaredCommand,
+    ExtensionCommand,
+    declared_commands,
+)
+from pi.coding.extension_host.contributions.flags import checked_flags
 from pi.coding.extension_host.discovery.finding import (
     Candidate,
     DeclaredExtension,
-    install_command,
 )
 from pi.coding.extension_host.discovery.manifest import (
     DEFERRABLE,
@@ -34,7 +40,7 @@ from pi.coding.extension_host.discovery.manifest import (
 )
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.loading import modules
-from pi.coding.extension_host.loading.stand_ins import add_command_stand_ins, add_stand_ins
+from pi.coding.extension_host.loading.stand_ins import add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls
 from pi.coding.port.extensions import ExtensionInfo
 
@@ -73,6 +79,8 @@ class ExtensionLoader:
         """In discovery order. Load order is the same, even for extensions that load late."""
         self._candidates: dict[str, Candidate] = {}
         self._manifests: dict[str, Manifest] = {}
+        self._declarations: dict[str, list[Callable[[], None]]] = {}
+        """What removes the declared commands, flags and views of an extension."""
 
     @property
     def is_empty(self) -> bool:
@@ -138,6 +146,22 @@ class ExtensionLoader:
                     await self._activate(deferred)
         await self._load_resolvers()
 
+    async def load_command(self, command: DeclaredCommand) -> ExtensionCommand:
+        """Return the registered command; loads its extension if that was not done.
+
+        Raises ``ExtensionError`` if loading fails, or if the code does not register the command.
+        """
+        where = command.owner.path
+        if (deferred := self._deferred.get(where)) is not None:
+            await self._activate(deferred)
+        registered = self._state.registries.commands.registered(where, command.name)
+        if registered is None:
+            raise ExtensionError(
+                f"{where} has no command /{command.name}.",
+                hint="Its manifest declares it: register the command, or correct the manifest.",
+            )
+        return registered
+
     async def load_strategy(self, name: str) -> None:
         """Load deferred extensions that declare the compaction strategy; failures are reported."""
         for deferred in [*self._deferred.values()]:
@@ -177,6 +201,8 @@ class ExtensionLoader:
         """Unload all extensions in reverse order."""
         for where in reversed([*self._instances]):
             await self._unload_one(where)
+        for where in [*self._declarations]:
+            self._withdraw(where)
         self._infos.clear()
         self._candidates.clear()
         self._manifests.clear()
@@ -197,9 +223,14 @@ class ExtensionLoader:
             self._infos[where] = replace(self._infos[where], name=manifest.name)
         self._candidates[where] = candidate
         self._manifests[where] = manifest
+        owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
+        try:
+            self._declare(candidate, manifest, owner, is_usable=time != "never")
+        except ExtensionError as error:
+            self._refuse(candidate, where, error)
+            return None
         if time == "never":
             return None
-        owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
         return _Found(
             candidate=candidate,
             manifest=manifest,
@@ -208,37 +239,39 @@ class ExtensionLoader:
             loading=asyncio.Lock(),
         )
 
+    def _declare(
+        self, candidate: Candidate, manifest: Manifest, owner: Owner, *, is_usable: bool
+    ) -> None:
+        """Register the commands, flags and views of a manifest, until the session ends.
+
+        The code of the extension registers its own under the same names, which then win. Flags
+        exist in every mode: an option of the command line is the same with ``-p`` and without.
+        """
+        registries = self._state.registries
+        removals = self._declarations[owner.path] = []
+        if manifest.flags:
+            removals.append(registries.flags.add_all(checked_flags(manifest.flags), owner))
+        if not is_usable:
+            return
+        commands = declared_commands(manifest, candidate.source, owner)
+        removals += [registries.commands.declare(command) for command in commands]
+        if manifest.views and not candidate.missing_requirements:
+            removals.append(registries.views.add_all(manifest.views, owner))
+
+    def _withdraw(self, where: str) -> None:
+        """Remove the declarations of an extension."""
+        for remove in self._declarations.pop(where, ()):
+            remove()
+
     def _defer(self, deferred: _Found) -> None:
         """Keep an extension until it is triggered, and add stand-ins that load it on first use."""
-        self._deferred[deferred.owner.path] = deferred
-        if deferred.time == "first use":
-            self._add_stand_ins(deferred)
-        elif deferred.time == "command":  # most runs read no command and no flag
-            self._state.registries.commands.add_later(partial(self._add_stand_ins, deferred))
-
-    def _add_stand_ins(self, deferred: _Found) -> None:
-        if not self._is_deferred(deferred):
-            return
         where = deferred.owner.path
+        self._deferred[where] = deferred
+        if deferred.time != "first use":
+            return
         instance = self._instances[where] = self._instance(deferred)
         try:
-            add_stand_ins(
-                instance,
-                deferred.manifest,
-                lambda: self._activate(deferred),
-                has_views=not deferred.candidate.missing_extras,
-            )
-        except Exception as error:
-            self._refuse_deferred(deferred, error)
-            return
-        self._state.registries.commands.add_later(partial(self._add_commands, deferred, instance))
-
-    def _add_commands(self, deferred: _Found, instance: LoadedExtension) -> None:
-        """Add the stand-ins of commands, unless the extension was loaded or unloaded meanwhile."""
-        if self._instances.get(deferred.owner.path) is not instance:
-            return
-        try:
-            add_command_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
+            add_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
         except Exception as error:
             self._refuse_deferred(deferred, error)
 
@@ -306,6 +339,7 @@ class ExtensionLoader:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ExtensionError):
             reason = error.explain()
+        self._withdraw(where)
         log.warning("extension %s was not loaded", where, exc_info=error)
         info = _info(candidate, where)
         self._infos[where] = replace(info, state="failed", problem=reason)
@@ -360,7 +394,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         "activation": () if is_always else shown,
         "switch": next(iter(manifest.triggers("setting")), ""),
         "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
-        "install": install_command(candidate.missing_extras) if candidate.missing_extras else "",
+        "needs": candidate.missing_requirements,
+        "install": install_command(candidate.missing_requirements),
     }
 
 

@@ -11,7 +11,6 @@ from pi.base.records import replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.loaded_extension import LoadedExtension
-from pi.coding.extension_host.contributions.flags import checked_flags
 from pi.coding.extension_host.contributions.references import (
     Reference,
     Resource,
@@ -31,21 +30,12 @@ Activate: TypeAlias = Callable[[], Awaitable[None]]
 """Removes the stand-ins and loads the extension; further calls do nothing."""
 
 
-def add_stand_ins(
-    instance: LoadedExtension, manifest: Manifest, activate: Activate, *, has_views: bool = True
-) -> None:
+def add_stand_ins(instance: LoadedExtension, manifest: Manifest, activate: Activate) -> None:
     """Register the declared tools, keys, events and so on; a use loads the extension and calls it.
 
-    Commands are registered by ``add_command_stand_ins``, when commands are first read. Views are
-    drawn without loading the extension; ``has_views`` is False if an extra is missing.
-
-    Stand-ins have no context: the extension gets its own when it is loaded.
+    Stand-ins have no context: the extension gets its own when it is loaded. Loading it removes
+    them. Commands, flags and views are no stand-ins: their declarations stay (``loader``).
     """
-    registries = instance.state.registries
-    if manifest.views and has_views:
-        instance.keep(registries.views.add_all(manifest.views, instance.owner))
-    if manifest.flags:
-        instance.keep(registries.flags.add_all(checked_flags(manifest.flags), instance.owner))
     names = manifest.stand_ins()
     for name, declared in manifest.tools.items():
         _tool(instance, name, declared, activate)
@@ -59,14 +49,6 @@ def add_stand_ins(
         _event(instance, event, activate)
     if names.other_tools and "tool_call" not in names.events:
         _event(instance, "tool_call", activate, tools=names.other_tools)
-
-
-def add_command_stand_ins(
-    instance: LoadedExtension, manifest: Manifest, activate: Activate
-) -> None:
-    """Register the declared commands."""
-    for name, description in manifest.declared_commands().items():
-        _command(instance, manifest, name, description, activate)
 
 
 def _event(
@@ -92,36 +74,6 @@ def _event(
 
     instance.keep(
         subscribe_handler(bus, instance.state.watchdog, name, handle, None, instance.owner)
-    )
-
-
-def _command(
-    instance: LoadedExtension, manifest: Manifest, name: str, description: str, activate: Activate
-) -> None:
-    commands = instance.state.registries.commands
-
-    async def run(arguments: str, ctx: Any) -> None:
-        await activate()
-        found = commands.get(instance.owner.path, name)
-        if found is None or found.handler is run:
-            raise _unlike_manifest(instance, f"has no command /{name}", "register the command")
-        await maybe_await(found.handler(arguments, found.context))
-
-    async def complete(prefix: str) -> Sequence[str] | None:
-        await activate()
-        found = commands.get(instance.owner.path, name)
-        if found is None or found.handler is run or found.completions is None:
-            return None
-        return await maybe_await(found.completions(prefix))
-
-    loaded_extension.add_command(
-        instance,
-        name,
-        run,
-        None,
-        description=description,
-        completions=complete,
-        needs_run_here=name in manifest.needs_run_here,
     )
 
 

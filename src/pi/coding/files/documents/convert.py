@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
+from pi.base.installation import install_hint
 from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
 
 DocumentKind: TypeAlias = Literal["html", "pdf", "notebook"]
 
-LIBRARIES = {"selectolax": "web", "pypdfium2": "pdf", "PIL": "pdf"}
-"""The extra of pi that installs a library, by library."""
+LIBRARIES = {"pypdfium2": "pdf"}
+"""The extra of pi that installs a library, by library; the others are dependencies of pi."""
 _START = (
     "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
     "from pi.coding.files.documents.converter import main;main()"
@@ -123,7 +124,7 @@ def _result(result: dict[str, object], name: str) -> ConvertedDocument:
         extra = LIBRARIES.get(str(missing).partition(".")[0], "all")
         raise ConversionFailed(
             f"The {name} cannot be converted: {missing} is not installed.",
-            hint=f"Install it: pip install 'pi-harness[{extra}]'.",
+            hint=install_hint(extra),
         )
     if problem := result.get("error"):
         raise ConversionFailed(f"The {name} cannot be converted: {problem}.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, replace
+from pi.base.tasks import maybe_await
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, check_value, error_text
 from pi.coding.extension_host.events.session import (
@@ -69,17 +70,19 @@ class SessionExtensions:
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
-        reserved = self._core.template_names()
-        found = self.hosting.host.registries.commands.find(text, reserved)
-        if found is not None:
-            command, arguments = found
+        host = self.hosting.host
+        match = host.registries.commands.find(text, self._core.template_names())
+        if match is None:
+            return
+        declared, arguments = match
 
-            def work() -> Any:
-                if command.needs_run_here:
-                    self._core.require_local(f"run /{command.name}")
-                return command.handler(arguments, command.context)
+        async def work() -> None:
+            if declared.needs_run_here:
+                self._core.require_local(f"run /{declared.name}")
+            command = await host.loading.load_command(declared)
+            await maybe_await(command.handler(arguments, command.context))
 
-            await self._guarded(work, f"command:{command.name}", "command")
+        await self._guarded(work, f"command:{declared.name}", "command")
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""
@@ -143,11 +146,15 @@ class SessionExtensions:
 
     async def completions(self, command: str, prefix: str) -> Sequence[str]:
         """Return completions for an argument of a command."""
-        reserved = self._core.template_names()
-        found = self.hosting.host.registries.commands.find(f"/{command}", reserved)
-        if found is None or found[0].completions is None:
+        host = self.hosting.host
+        match = host.registries.commands.find(f"/{command}", self._core.template_names())
+        if match is None:
             return ()
-        return await contained(partial(found[0].completions, prefix)) or ()
+        complete = (await host.loading.load_command(match[0])).completions
+        if complete is None:
+            return ()
+        texts: Sequence[str] | None = await contained(partial(complete, prefix))
+        return texts or ()
 
     async def references(self, typed: str) -> Sequence[str]:
         """Return completions for a partly typed reference such as ``rule://`` or ``skill://``."""
@@ -165,7 +172,7 @@ class SessionExtensions:
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """Return the command line options of extensions, with the names of their owners."""
-        found = self.hosting.host.registries.all_flags().winners().values()
+        found = self.hosting.host.registries.flags.winners().values()
         return [(row.owner.name, row.value[1]) for row in found]
 
     def clashes(self) -> Sequence[NameConflict]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
+from pi.base.installation import install_command
 from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import (
     Candidate,
     FoundExtensions,
-    install_command,
 )
 from pi.coding.extension_host.discovery.manifest import (
     INTERACTIVE,
@@ -29,7 +29,8 @@ from pi.coding.resources.sources import Place, entries_of, is_file, is_folder, r
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace
-from pi.coding.settings.settings import Settings, nested
+from pi.coding.settings.layers import nested
+from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:
     from pi.coding.bus import Rank
@@ -82,16 +83,16 @@ class ExtensionSources:
         """
         found = dict(RECOMMENDED_IN_CORE)
         for battery in self._batteries():
-            if not battery.missing_extras and battery.manifest is not None:
+            if not battery.missing_requirements and battery.manifest is not None:
                 found |= battery.manifest.recommended
         return nested(found)
 
     def missing_extra_notes(self) -> list[str]:
         """Return a line for each recommended battery whose extra is missing."""
         return [
-            f"{battery.name} needs {install_command(battery.missing_extras)}"
+            f"{battery.name} needs `{install_command(battery.missing_requirements)}`"
             for battery in self._batteries()
-            if battery.missing_extras and battery.manifest and battery.manifest.recommended
+            if battery.missing_requirements and battery.manifest and battery.manifest.recommended
         ]
 
     def report_missing_extras(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,9 +12,9 @@ from pi.agent.events import Kinds, Listener
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
-from pi.base.records import replace
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
+from pi.coding.extension_host.events.answers import as_custom_message
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     SessionAbortEvent,
@@ -90,7 +90,6 @@ class AgentSession:
         self._timers = timers
         self._open_nested = open_nested
         self._services: Services | None = None
-        self._closed = False
         self._feeds: WeakSet[EventFeed] = WeakSet()
 
     # Parts that are created on first use ----------------------------------------------------------
@@ -177,6 +176,7 @@ class AgentSession:
 
     async def open_nested(self, spec: SubSession) -> AgentSession:
         """Open a nested session, guarded like this one; the caller closes it."""
+        self._core.require_open()
         return await self._open_nested(spec)
 
     def since_session_ms(self) -> int:
@@ -213,7 +213,7 @@ class AgentSession:
         """Return an iterator over all events from now on, until the session is closed."""
         feed = EventFeed(self.subscribe)
         self._feeds.add(feed)
-        if self._closed:
+        if self._core.has_ended:
             feed.end()
         return feed
 
@@ -240,9 +240,9 @@ class AgentSession:
 
     async def close(self) -> None:
         """Abort all running work, save the session and release its resources."""
-        if self._closed:
+        if self._core.has_ended:
             return
-        self._closed = True
+        self._core.has_ended = True
         await self._stop_all()
         await self._core.bus.emit(SessionShutdownEvent(reason="quit"))
         self._core.log.close()
@@ -316,26 +316,28 @@ class AgentSession:
 
     async def send_custom_message(
         self,
-        message: CustomMessage,
+        message: CustomMessage | Mapping[str, Any],
         *,
         deliver_as: Streaming = "steer",
         trigger_turn: bool = False,
     ) -> None:
         """Send a message to the model that is not a user message; it is stored in the session.
 
+        A dict has the fields of ``CustomMessage``.
         During a run ``deliver_as`` selects the queue. In an idle session the message is sent with
         the next prompt, or at once with ``trigger_turn``; then the call waits until the agent is
         idle again.
         """
         core, agent = self._core, self._core.agent
-        message = replace(message, timestamp=message.timestamp or core.machine.clock.now_ms())
+        core.require_open()
+        custom = as_custom_message(message, now_ms=core.machine.clock.now_ms())
         if core.busy:
-            await (agent.steer if deliver_as == "steer" else agent.follow_up)(message)
+            await (agent.steer if deliver_as == "steer" else agent.follow_up)(custom)
         elif trigger_turn:
             await self.prompts.prepare()
-            await agent.prompt((message,))
+            await agent.prompt((custom,))
         else:
-            await core.append_message(message)
+            await core.append_message(custom)
 
     @property
     def state(self) -> SessionState:
@@ -408,7 +410,7 @@ class AgentSession:
         return await self.exports.write(output)
 
     async def dispose(self) -> None:
-        """Close the session; the original pi's name for ``close``."""
+        """Close the session for good; the original pi's name for ``close``."""
         await self.close()
 
     async def __aenter__(self) -> Self:

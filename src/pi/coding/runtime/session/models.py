@@ -155,7 +155,7 @@ class ModelSelection:
         if choice is None:
             raise PiError(
                 f"Model not found: {model}",
-                hint="/model and `pi --list-models` list the available models.",
+                hint=f"/model and {self._core.names.list_models} list the available models.",
             )
         await self.registry.choose_server(choice.model, anew=anew)
         await self.use(choice.model, thinking=choice.thinking, source="set")
@@ -178,8 +178,8 @@ class ModelSelection:
     ) -> None:
         """Use ``model``, with the supported level that is nearest to ``thinking``.
 
-        The default of ``thinking`` is the current level; if there was no model, or one without
-        thinking, it is the level of the settings.
+        The default of ``thinking`` is the current level, so it stays ``off`` after a model without
+        thinking; if there was no model, it is the level of the settings.
         """
         core, previous = self._core, self.current
         core.require_local("change the model")
@@ -188,7 +188,7 @@ class ModelSelection:
         if known is None or (known.provider, known.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.emit(ModelSelectEvent(model=model, previous_model=previous, source=source))
-        if previous is None or not previous.reasoning:
+        if previous is None:
             thinking = thinking or core.workspace.settings.values.default_thinking_level
         await self.set_thinking_level(thinking or self.thinking_level)
 

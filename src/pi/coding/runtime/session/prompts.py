@@ -30,6 +30,7 @@ from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
 from pi.coding.session.context import recorded_choices
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
+from pi.coding.settings.option_names import OptionNames
 
 if TYPE_CHECKING:
     from pi.coding.port.actions import Accepted, Fill
@@ -136,6 +137,7 @@ class PromptRunner:
         but not sent to the model.
         """
         core = self._core
+        core.require_open()
         if source != "extension":
             await self.move_gate.passed()
         if source != "extension" and await self._handled_by_extension(text):
@@ -271,6 +273,7 @@ class PromptRunner:
         self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
     ) -> None:
         """Queue a message after input handlers, unless one of them handled it."""
+        self._core.require_open()
         self._refuse_command(text)
         if source != "extension" and await self._extensions.handle_input(text):
             return
@@ -345,8 +348,9 @@ class PromptRunner:
 
     async def prepare(self) -> None:
         """Prepare a run: prompt, tools, and the log entries about them."""
-        self._shell.flush()
         core = self._core
+        core.require_open()
+        self._shell.flush()
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
         await core.conversation.prepare()
@@ -431,7 +435,7 @@ class PromptRunner:
             problems = core.registry.key_problems()
             raise NoModel(
                 NO_KEY,
-                hint=" ".join([NONE_SELECTED, *problems, HOW_TO_LOG_IN]),
+                hint=" ".join([NONE_SELECTED, *problems, how_to_log_in(core.names)]),
                 on_screen=" ".join([NONE_SELECTED, *problems, HOW_TO_START]),
             )
         model = core.agent.model
@@ -441,7 +445,8 @@ class PromptRunner:
             why = missing.explain().replace("run `pi auth login ", "run `/login ")
             raise NoModel(
                 NO_KEY,
-                hint=f"It is {name}. {missing.explain()} Or choose another model with --model.",
+                hint=f"It is {name}. {missing.explain()}"
+                f" Or choose another model with {core.names.model}.",
                 on_screen=f"No API key found for {name}. {why} Or choose another with /model.",
             )
 
@@ -453,10 +458,14 @@ class PromptRunner:
 NO_KEY = "No API key found for the selected model."
 NONE_SELECTED = "No model is selected."
 HOW_TO_START = "Log in or store a key with /login, or choose a model with /model."
-HOW_TO_LOG_IN = (
-    "Set a variable such as ANTHROPIC_API_KEY, run `pi auth login`,"
-    " or try --model demo/tour or, after `pi models pull`, --model local."
-)
+
+
+def how_to_log_in(names: OptionNames) -> str:
+    """Return what to do without a model, where there is no screen."""
+    return (
+        "Set a variable such as ANTHROPIC_API_KEY, run `pi auth login`,"
+        f" or try {names.demo_model} or, after `pi models pull`, {names.local_model}."
+    )
 
 
 async def _call(accepted: Accepted | None) -> None:

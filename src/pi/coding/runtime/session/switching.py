@@ -19,7 +19,6 @@ from pi.ai.models.model import Model, ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.json_lines import encode_line
 from pi.base.records import replace
-from pi.coding.blobs.artifacts import copy_artifacts
 from pi.coding.compaction.measuring import prepare_conversation
 from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
@@ -109,7 +108,6 @@ class SessionSwitcher:
         log, text = file_operations.fork_before(self._core.log, entry_id, self.location)
         if event.skip_conversation_restore:
             log = file_operations.clone(self._core.log, self.location)
-        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Forked(text=text, cancelled=False)
 
@@ -123,7 +121,6 @@ class SessionSwitcher:
             return Replaced(cancelled=True)
         last = self._core.log.leaf_id if event.skip_conversation_restore else entry_id
         log = file_operations.fork_at(self._core.log, last, self.location)
-        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -133,7 +130,6 @@ class SessionSwitcher:
         if await self._forbidden("fork", path):
             return Replaced(cancelled=True)
         log = file_operations.fork_file(path, self.location)
-        _copy_artifacts(path, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -143,7 +139,6 @@ class SessionSwitcher:
         if (await self._ask_to_fork(self._core.log.leaf_id, "at")).cancelled:
             return Replaced(cancelled=True)
         log = file_operations.clone(self._core.log, self.location)
-        _copy_artifacts(self._core.log.file, log)
         await self._swap(log, "fork")
         return Replaced(cancelled=False)
 
@@ -167,11 +162,13 @@ class SessionSwitcher:
     async def reload(self) -> None:
         """Reload settings, resources and extensions; the conversation is kept."""
         core, bootstrap = self._core, self._bootstrap
+        core.require_open()
         core.agent.require_idle()
         with self._prompts.move_gate.closed():
             await self._stop_all()
             # Before extensions are unloaded, because they may answer the trust decision.
             trust = await bootstrap.decide_trust(core.workspace.cwd)
+            bootstrap.check_project_settings(core.workspace.cwd, trust)
             await core.bus.emit(SessionShutdownEvent(reason="reload"))
             workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
             await core.workspace.close()
@@ -214,12 +211,14 @@ class SessionSwitcher:
             raise PiError(NOT_SAVED)
 
     async def _forbidden(self, reason: SwitchReason, target: Path | None = None) -> bool:
+        self._core.require_open()
         question = SessionBeforeSwitchEvent(reason=reason, target_session_file=_path_text(target))
         return (await self._core.bus.query(question)).cancelled
 
     async def _ask_to_fork(
         self, id: str | None, position: Literal["before", "at"]
     ) -> SessionBeforeForkEvent:
+        self._core.require_open()
         event = await self._core.bus.query(SessionBeforeForkEvent(entry_id=id, position=position))
         if event.cancelled or not await self._forbidden("fork"):
             return event
@@ -252,6 +251,7 @@ class SessionSwitcher:
             # Decided again even for the same directory: extensions are reloaded, and files may have
             # been added. Decided before extensions are unloaded, because they may answer.
             trust = await self._bootstrap.decide_trust(cwd)
+            self._bootstrap.check_project_settings(cwd, trust)
             await core.bus.emit(
                 SessionShutdownEvent(reason=reason, target_session_file=_path_text(log.file))
             )
@@ -315,12 +315,6 @@ class SessionSwitcher:
 
 def _path_text(path: Path | None) -> str | None:
     return None if path is None else str(path)
-
-
-def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
-    """Copy the artifacts of a session file to a fork, whose entries refer to them."""
-    if source is not None and fork.file is not None:
-        copy_artifacts(source, fork.file)
 
 
 _BUSY: Final = {"agent_start": True, "agent_settled": False}

@@ -91,7 +91,8 @@ def _interpreter_problem(program: str, part: CommandPart) -> str:
     while at < len(words) and words[at].literal in flags.harmless:
         at += 1
     if at == len(words):
-        return f"{program} runs code from its input"
+        runs_tests = any(word.literal == "--test" for word in words)
+        return "" if runs_tests else f"{program} runs code from its input"
     word, text = words[at], words[at].literal
     if text in flags.ending:
         return ""
@@ -142,8 +143,8 @@ def _sed_only_prints(script: str) -> bool:
     at = 0
     while at < len(script):
         found = SED_COMMAND.match(script, at)
-        if found is None:
-            return False
+        if found is None or (found[1] and re.search(rf"\[[^]]*{re.escape(found[1])}", found[0])):
+            return False  # the sed of BSD looks for the end of a bracket first
         at = found.end()
     return True
 
@@ -160,8 +161,9 @@ def _option_problem(program: str, part: CommandPart, options: tuple[str, ...]) -
         bundled = re.match(r"-(?!-)", text) or (program == "tar" and at == 0)
         name = text.partition("=")[0]
         abbreviates = name.startswith("--") and len(name) > 2
+        dashed = text[1:] if program == "go" and text.startswith("--") else text
         if (bundled and letters & set(text)) or any(
-            text.startswith(each) or (abbreviates and each.startswith(name)) for each in names
+            dashed.startswith(each) or (abbreviates and each.startswith(name)) for each in names
         ):
             return f"{program} {text} may run a command"
     return f"the options of {program} are not known in advance" if part.more_arguments else ""

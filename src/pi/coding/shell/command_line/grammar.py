@@ -288,9 +288,8 @@ class Grammar:
                 assignments, words if declares else None
             ):
                 continue
-            word = self._words.read()
-            if word is not None:
-                words.append(word)
+            if (expanded := self._words.read_all()) is not None:
+                words += expanded
                 continue
             is_alone = len(words) == 1 and not assignments and not redirections
             if self._source.peek() == "(" and is_alone:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from pi.base.records import Record
+from pi.coding.shell.command_line.programs import LAUNCHED
 
 Expansion: TypeAlias = Literal[
     "variable", "command", "arithmetic", "process", "glob", "brace", "tilde"
@@ -96,6 +97,11 @@ class CommandPart(Record):
     def arguments(self) -> tuple[CommandWord, ...]:
         """The words behind the name."""
         return self.words[1:]
+
+    @property
+    def is_launched(self) -> bool:
+        """Whether a program such as ``npm exec`` runs it, whose own rules cover what it runs."""
+        return not LAUNCHED.isdisjoint(self.inside)
 
 
 class CommandLine(Record):

@@ -83,6 +83,14 @@ WRAPPERS: dict[str, Wrapper] = {
     "nohup": Wrapper(),
     "setsid": Wrapper(flags="cfw", names=("--ctty", "--fork", "--wait")),
     "ionice": Wrapper(flags="t", values="cn", named_values=("--class", "--classdata")),
+    "prlimit": Wrapper(
+        names=(
+            "--core", "--data", "--nice", "--fsize", "--sigpending", "--memlock", "--rss",
+            "--nofile", "--msgqueue", "--rtprio", "--stack", "--cpu", "--nproc", "--as", "--locks",
+            "--rttime", "--noheadings", "--raw", "--verbose",
+        ),
+    ),
+    "choom": Wrapper(values="n", named_values=("--adjust",)),
     "chrt": Wrapper(flags="bfior", positionals=1),
     "taskset": Wrapper(flags="c", names=("--cpu-list",), positionals=1),
     "time": Wrapper(flags="pva", values="fo"),
@@ -101,6 +109,36 @@ WRAPPERS: dict[str, Wrapper] = {
     "toybox": Wrapper(),
     "caffeinate": Wrapper(flags="dimsu", values="tw"),
 }  # fmt: skip
+
+
+LAUNCHERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "npm": (("exec",), ("x",)),
+    "pnpm": (("exec",), ("dlx",)),
+    "yarn": (("exec",), ("dlx",), ("run",)),
+    "bun": (("x",), ("run",)),
+    "npx": ((),),
+    "bunx": ((),),
+    "uvx": ((),),
+    "uv": (("run",), ("tool", "run")),
+    "pipx": (("run",),),
+    "rustup": (("run",),),
+    "ip": (("netns", "exec"),),
+    "op": (("run",),),
+    **dict.fromkeys(("pyenv", "rbenv", "nodenv", "goenv", "jenv", "plenv"), (("exec",),)),
+    **dict.fromkeys(("poetry", "pipenv", "hatch", "pdm", "rye", "pixi", "volta"), (("run",),)),
+    **dict.fromkeys(("conda", "mamba", "micromamba"), (("run",),)),
+    **dict.fromkeys(("bundle", "fnm", "asdf", "stack", "cabal", "opam", "chamber"), (("exec",),)),
+    **dict.fromkeys(("mise", "rtx"), (("exec",), ("x",))),
+    **dict.fromkeys(("dotenv", "doppler", "infisical", "foreman", "honcho"), (("run",),)),
+}
+"""Programs that run another one behind these words, and do more than that: they install it, or
+change its environment. A rule about them covers what they run."""
+LAUNCHED = frozenset(
+    " ".join((name, *words)) for name, starts in LAUNCHERS.items() for words in starts
+)
+"""How ``CommandPart.inside`` names them."""
+LOADER = re.compile(r"ld(?:-linux[\w-]*|-musl[\w-]*|\d*)?\.so[.\d]*|ld-[\d.]+\.so")
+"""The dynamic loader, which runs the program that it is given."""
 
 
 class Interpreter(Record):
@@ -149,7 +187,14 @@ SED_COMMAND = re.compile(
 """A command of ``sed`` that only prints, deletes or substitutes."""
 
 OTHER_RUNNERS = frozenset({
-    "at", "batch", "bwrap", "capsh", "chpst", "chroot", "crontab", "daemonize", "dbus-run-session",
+    "aa-exec", "at", "autossh", "batch", "bwrap", "capsh", "cgexec", "chpst", "chronic", "cpulimit",
+    "cross-env", "dbclient", "dc", "dumb-init", "eatmydata", "envchain", "envdir", "execlineb",
+    "heaptrack", "hyperfine", "i386", "ifne", "inotifyd", "lxc-attach", "lxc-execute", "m4",
+    "mispipe", "nodemon", "numactl", "pee", "rr", "run-parts", "run0", "runcon", "runc", "crun",
+    "scl", "setlock", "setuidgid", "sg", "newgrp", "softlimit", "sshpass", "systemd-cat",
+    "systemd-inhibit", "systemd-nspawn", "taskset64", "tini", "torify", "tsocks", "uftrace",
+    "uname26", "unzipsfx", "watchexec", "wish", "x86_64", "xdg-open",
+    "chroot", "crontab", "daemonize", "dbus-run-session",
     "direnv", "ed", "emacs", "entr", "ex", "expect", "fakechroot", "fakeroot", "faketime",
     "firejail", "flock", "gdb", "gosu", "gvim", "linux32", "linux64", "lldb", "ltrace", "nc",
     "ncat", "netcat", "nsenter", "nvim", "parallel", "perf", "pkexec", "proot", "proxychains",

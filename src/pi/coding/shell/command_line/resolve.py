@@ -20,6 +20,8 @@ from pi.coding.shell.command_line.arguments import (
 from pi.coding.shell.command_line.grammar import Grammar
 from pi.coding.shell.command_line.parts import CommandLine, CommandPart, CommandWord
 from pi.coding.shell.command_line.programs import (
+    LAUNCHERS,
+    LOADER,
     OTHER_RUNNERS,
     SHELLS,
     WRAPPERS,
@@ -99,9 +101,10 @@ class _Resolver:
             return self._wrapper(program, WRAPPERS[program], part, inner)
         if special := _SPECIAL.get(program):
             return special(self, part, inner)
-        if program in OTHER_RUNNERS:
+        if program in OTHER_RUNNERS or LOADER.fullmatch(program):
             return f"{program} runs other commands"
-        return arguments_problem(program, part)
+        launched = self._launcher(program, part, inner) if program in LAUNCHERS else ""
+        return launched or arguments_problem(program, part)
 
     # Programs that run their arguments -----------------------------------------------------------
 
@@ -127,6 +130,8 @@ class _Resolver:
         self, program: str, wrapper: Wrapper, part: CommandPart, inner: list[CommandPart]
     ) -> str:
         words = part.words
+        if program == "command" and len(words) > 1 and words[1].literal in ("-v", "-V"):
+            return ""  # it only names the program
         at, problem = _after_options(program, wrapper, words)
         while wrapper.assigns and at < len(words) and "=" in words[at].prefix:
             name = words[at].prefix.partition("=")[0]
@@ -142,6 +147,20 @@ class _Resolver:
         if not rest and part.more_arguments:
             return f"the command of {program} is not known in advance"
         return self._run(program, part, rest, inner, more=wrapper.appends)
+
+    def _launcher(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+        """Add the command behind ``npm exec``; an option before it is not modelled."""
+        words = part.words
+        for start in LAUNCHERS[program]:
+            end = 1 + len(start)
+            if [word.literal for word in words[1:end]] != list(start):
+                continue
+            if end < len(words) and words[end].literal == "--":
+                end += 1
+            if end < len(words) and not words[end].may_be_option:
+                via = " ".join((program, *start))
+                return self._run(via, part, words[end:], inner)
+        return ""
 
     def _shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         words = part.words
@@ -264,6 +283,9 @@ class _Resolver:
 
     def _let(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for word in part.arguments:
+            if word.literal is not None and re.search(r"[$`\\\"']", word.literal):
+                # Quotes do not help: the subscript of 'a[$(cmd)]=1' is expanded once more.
+                return f"let evaluates {word.raw}"
             self._names.evaluate(word.literal if word.literal is not None else "$()")
         return ""
 

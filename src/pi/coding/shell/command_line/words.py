@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
+from pi.coding.shell.command_line.braces import Unclear, alternatives
 from pi.coding.shell.command_line.parts import CommandPart, CommandWord, Expansion
 
 MAX_DEPTH = 40
@@ -120,6 +121,12 @@ class WordReader:
 
     def read(self, plain_characters: str = "") -> CommandWord | None:
         """Return the next word or ``None``; ``plain_characters`` do not end it."""
+        start = self._source.at
+        draft = self._draft(plain_characters)
+        raw = self._source.text[start : self._source.at]
+        return _finished(draft, raw) if draft is not None else None
+
+    def _draft(self, plain_characters: str) -> _Draft | None:
         source, draft, start = self._source, _Draft(), self._source.at
         text = source.text
         while source.at < len(text):
@@ -136,9 +143,18 @@ class WordReader:
                 break
             else:
                 self._piece(char, draft)
-        if source.at == start:
+        return None if source.at == start else draft
+
+    def read_all(self) -> list[CommandWord] | None:
+        """Return the words that the braces of the next word expand to; ``None`` at the end."""
+        start = self._source.at
+        draft = self._draft("")
+        if draft is None:
             return None
-        return _finished(draft, text[start : source.at])
+        raw = self._source.text[start : self._source.at]
+        word = _finished(draft, raw)
+        is_known = "brace" in word.expands and set(word.expands) <= {"brace", "glob", "tilde"}
+        return _without_braces(draft, raw) if is_known else [word]
 
     def read_document(self) -> str | None:
         """Read the whole source as a here-document; returns ``None`` if it has expansions."""
@@ -302,6 +318,9 @@ class WordReader:
         )
         assert name is not None
         source.at = name.end()
+        if name[0].startswith("!") and len(name[0]) > 1:
+            # The value is the name of a variable, and may be ``a[$(command)]``.
+            self._arithmetic(f"${name[0][1:]}" if name[0][1].isdigit() else name[0][1:])
         if source.peek() == "[":
             source.at += 1
             self.skip_arithmetic("]")
@@ -382,6 +401,24 @@ def _finished(draft: _Draft, raw: str) -> CommandWord:
         single=draft.single and not {"glob", "brace"} & draft.expands.keys(),
         prefix=_prefix(draft),
     )
+
+
+def _without_braces(draft: _Draft, raw: str) -> list[CommandWord]:
+    """Return the words for a draft with braces; the word as it is if they are not known."""
+    letters = [(char, quoted) for text, quoted in draft.pieces for char in text or ""]
+    try:
+        if ("", True) in draft.pieces:  # quotes without text keep a word that would disappear
+            raise Unclear
+        expanded = alternatives(letters)
+    except Unclear:
+        return [_finished(draft, raw)]
+    words: list[CommandWord] = []
+    for choice in expanded:
+        part = _Draft()
+        for char, quoted in choice:
+            part.literal(char, quoted=quoted)
+        words += [_finished(part, raw)] if choice else []  # an empty word disappears
+    return words
 
 
 def _prefix(draft: _Draft) -> str:

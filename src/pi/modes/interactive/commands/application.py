@@ -26,7 +26,7 @@ from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import REDACTED, Redactor
 from pi.coding.models.registry import full_name
 from pi.coding.port.extensions import ExtensionInfo, NameConflict
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 from pi.coding.trust import TrustStore
 from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
@@ -366,9 +366,14 @@ async def _switch(ui: Ui, infos: Sequence[ExtensionInfo], arguments: str) -> Non
     if not found.switch:
         how = f" It is used with {' or '.join(found.activation)}." if found.activation else ""
         raise PiError(f"No setting switches {found.name} on or off.{how}")
-    if target == "on" and found.install:
-        raise PiError(f"{found.name} lacks a library.", hint=f"Run {found.install}, then restart.")
     require_idle(ui)
+    if target == "on" and found.needs:
+        # Lazy: imports the HTTP client, and most batteries need no library.
+        from pi.modes.interactive.dialogs.libraries import offer_libraries
+
+        if not await offer_libraries(ui, found.needs, found.name):
+            ui.notify(f"{found.name} stays off: it needs {', '.join(found.needs)}.")
+            return
     key = found.switch
     if isinstance(value_at(ui.port.settings.raw, key.split(".")), dict):
         key += ".enabled"  # the other settings of the object stay
@@ -433,7 +438,7 @@ def _battery_rows(
     """Yield rows: the description of a battery, then its additions, state and switch."""
     facts = [f"adds {', '.join(info.adds)}"] if info.adds else []
     if info.install:
-        facts.append(f"needs {info.install}")
+        facts.append(f"needs {', '.join(info.needs)}")
     elif info.state == "failed":
         facts += ["not loaded", info.problem]
     elif info.state == "loaded" or is_on(info):

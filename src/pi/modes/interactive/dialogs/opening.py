@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from pi.coding.other_agents import CLINE_RULES, Kind, kind_of
 from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
+from pi.coding.settings.files import BadSettings
 from pi.coding.trust import CONTEXT_FILES, TrustChoice, canonical
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
 from pi.modes.interactive.ui import Ui
@@ -125,6 +127,26 @@ async def ask_fork_busy_session(ui: Ui, busy: SessionInUse, *, no: str = "Leave"
         yes="Open a fork",
         no=no,
     )
+
+
+# Settings that cannot be read ---------------------------------------------------------------------
+
+SettingsAnswer: TypeAlias = Literal["edit", "strictest"]
+
+
+async def ask_about_settings(ui: Ui, error: BadSettings) -> SettingsAnswer | None:
+    """Ask how to go on without a settings file; ``None`` to quit."""
+    options: list[Option[SettingsAnswer | None]] = [
+        Option(value="edit", label="Edit the file"),
+        Option(
+            value="strictest",
+            label="Start with guards at their strictest",
+            description="read-only, sandbox without network, secrets hidden, nothing trusted",
+        ),
+        Option(value=None, label="Quit"),
+    ]
+    message = f"{error.path}\n{error.reason}\n\nWhat it says about guards is not known."
+    return await choose(ui, "The settings cannot be read", options, message=message)
 
 
 # Missing folder -----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pi.coding.port.extensions import ExtensionsPort, ViewKind, ViewOptions
 from pi.coding.port.session import SessionPort
 from pi.coding.session.display import DisplayTranscript
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.coding.settings.settings import value_at
+from pi.coding.settings.layers import value_at
 from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
 from pi.modes.interactive.extensions.ui import ScreenUI

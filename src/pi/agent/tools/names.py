@@ -1,0 +1,36 @@
+"""Names of tools as users write them in options, settings and rules, also for MCP servers. Pure.
+
+A tool of an MCP server is named ``mcp__server__tool``. Older versions of pi wrote
+``mcp__server_tool``, and these names are still understood.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+MCP = "mcp__"
+
+
+def mcp_key(name: str) -> str:
+    """Return a form that is equal for names of servers and tools that count as equal."""
+    return name.replace("-", "_").casefold()
+
+
+def older_name(name: str) -> str:
+    """Return the name that an MCP tool had in older versions; other names unchanged."""
+    server, separator, tool = name.removeprefix(MCP).partition("__")
+    return f"{MCP}{server}_{tool}" if name.startswith(MCP) and separator else name
+
+
+def tool_matches(written: str, name: str) -> bool:
+    """Whether a name that a user has written means the tool ``name``.
+
+    ``*`` stands for anything, and ``mcp__server`` for all tools of a server. In names of MCP tools
+    ``-`` and ``_`` count as equal, and case does not matter.
+    """
+    if not name.startswith(MCP):
+        return fnmatchcase(name, written)
+    pattern, key = mcp_key(written), mcp_key(name)
+    if fnmatchcase(key, pattern) or fnmatchcase(mcp_key(older_name(name)), pattern):
+        return True
+    return f"{pattern}__" == mcp_key(name[: name.find("__", len(MCP)) + 2])

@@ -1,0 +1,94 @@
+"""Files of a project that can start something later. Pure, but for ``protected_paths``.
+
+Permissions ask before a tool changes one of them; the sandbox keeps those that exist read-only.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+GIT = ".git"
+_FOLDERS = frozenset({".pi", ".claude", ".husky", GIT})
+"""Folders of which every file counts, wherever they are."""
+_NAMES = frozenset(
+    {
+        *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
+        *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
+        *(".login", ".envrc", "config.fish", ".gitconfig", ".gitmodules", "authorized_keys"),
+        *("mcp.json", ".mcp.json", "mcp_config.json", "opencode.json", "opencode.jsonc"),
+        *("lsp.json", ".lsp.json", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
+        *("sitecustomize.py", "usercustomize.py", ".claude.json"),
+    }
+)
+"""Files by name, wherever they are: of shells, git, ssh, agents, editors and hook managers."""
+_PATHS = (
+    *(".vscode/mcp.json", ".vscode/tasks.json", ".vscode/launch.json", ".vscode/settings.json"),
+    *(".cursor/mcp.json", ".cursor/hooks.json", ".codex/config.toml", ".codex/hooks.json"),
+    *(".gemini/settings.json", ".config/opencode/opencode.json", ".ssh/config", ".ssh/rc"),
+    *(".devcontainer/devcontainer.json", ".config/git/config", ".config/fish/config.fish"),
+)
+"""Ends of paths."""
+_OF_GIT = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
+"""What decides which programs git runs. Its index, objects, refs and logs do not, and git itself
+has to write them inside a sandbox."""
+_OF_PROJECT = (
+    *(".pi", ".claude", ".husky", ".envrc", ".gitmodules", ".pre-commit-config.yaml"),
+    *("mcp.json", ".mcp.json", "opencode.json", "lsp.json", ".lsp.json", "lefthook.yml"),
+    *(path for path in _PATHS if not path.startswith((".config/", ".ssh/"))),
+)
+_MAX_GIT_FOLDERS = 200
+"""Maximum of worktrees and submodules that the sandbox protects one by one."""
+
+
+def starts_something(path: str) -> bool:
+    """Whether a change of a file can make a program run later.
+
+    The case of names is ignored, and what file systems ignore in them: invisible characters on
+    macOS, dots and spaces at the end on Windows.
+    """
+    parts = [_plain(part) for part in PurePath(path).parts]
+    if not parts:
+        return False
+    if not _FOLDERS.isdisjoint(parts) or parts[-1] in _NAMES:
+        return True
+    if parts[-1].endswith(".pth") and "site-packages" in parts:  # Python runs its lines
+        return True
+    end = "/".join(parts[-3:])
+    return any(end == known or end.endswith(f"/{known}") for known in _PATHS)
+
+
+def starts_by_scripts(path: str) -> bool:
+    """Whether a file holds scripts that package managers run."""
+    return _plain(PurePath(path).name) == "package.json"
+
+
+def _plain(name: str) -> str:
+    visible = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ") or name
+
+
+def protected_paths(root: Path) -> Iterator[Path]:
+    """Yield the paths in and below a project folder that a sandbox protects, existing or not."""
+    for name in _OF_PROJECT:
+        yield root / name
+    git = root / GIT
+    if not git.is_dir():
+        yield git  # the file of a worktree or submodule names the folder with the hooks
+        return
+    for folder in (git, *_git_folders(git)):
+        for name in _OF_GIT:
+            if folder == git or (folder / name).exists():
+                yield folder / name
+
+
+def _git_folders(git: Path) -> Iterator[Path]:
+    """Yield the folders of worktrees and submodules, which have hooks and a configuration."""
+    found = (
+        path.parent
+        for pattern in ("worktrees/*/HEAD", "modules/*/HEAD", "modules/*/*/HEAD")
+        for path in sorted(git.glob(pattern))
+    )
+    for _, folder in zip(range(_MAX_GIT_FOLDERS), found, strict=False):
+        yield folder

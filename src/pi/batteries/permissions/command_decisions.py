@@ -1,0 +1,306 @@
+"""Decides about a call of ``bash``: by rules about commands and files, and by what it changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pi.batteries.permissions import commands
+from pi.batteries.permissions.grants import rules_for
+from pi.batteries.permissions.paths import (
+    BaseFolders,
+    NamedFile,
+    TouchedPath,
+    covers_restricted,
+    folders_of,
+    is_inside,
+    is_protected,
+    named_files,
+    rule_matches,
+    touched,
+)
+from pi.batteries.permissions.repository import program_reason
+from pi.batteries.permissions.requests import Decision, ToolRequest, rule_reason
+from pi.batteries.permissions.rules import (
+    Effect,
+    Mode,
+    Rule,
+    RuleSet,
+    matches_tool,
+)
+from pi.batteries.permissions.unasked import (
+    FILE_CHANGERS,
+    changes_repository,
+    has_protected_files,
+    is_of_project,
+    makes_links,
+    tests_project,
+    written_words,
+)
+from pi.extension import (
+    CommandPart,
+    CommandWord,
+    change_reason,
+)
+
+_HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+
+
+class CommandDecision:
+    """A call of ``bash``."""
+
+    def __init__(
+        self, request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
+    ) -> None:
+        self._request = request
+        self._rules = rules
+        self._mode = mode
+        self._places = places
+        self._line = commands.parsed(request.command or "")
+
+    def denied(self) -> Decision:
+        """What the deny rules alone decide; a call that may be meant asks."""
+        rules = self._command_rules("deny")
+        denied = commands.restricting(self._line, rules)
+        by_files = self._by_files("deny")
+        if denied.rule is not None and denied.certain:
+            return Decision(action="deny", reason=rule_reason(denied.rule))
+        if by_files is not None and by_files.action == "deny":
+            return by_files
+        doubt = self._doubt(denied) if rules else None
+        return doubt or by_files or Decision(action="allow")
+
+    def decide(self) -> Decision:
+        """The decision: deny wins over doubt, and doubt over what is allowed."""
+        denied = commands.restricting(self._line, self._command_rules("deny"))
+        by_files = self._by_files("deny")
+        if denied.rule is not None and denied.certain:
+            return Decision(action="deny", reason=rule_reason(denied.rule))
+        if by_files is not None and by_files.action == "deny":
+            return by_files
+        missing = self._missing()
+        doubt = self._doubt(denied) or by_files or self._by_files("ask") or self._protected()
+        if self._mode == "read-only" and (missing or doubt):
+            return Decision(action="deny", reason="The permission mode is read-only.")
+        if doubt is not None:
+            return doubt
+        if missing or self._request.approval.must_ask:
+            reason = self._request.approval.reason
+            return Decision(action="ask", reason=reason, grants=self._grants(missing))
+        return Decision(action="allow")
+
+    def _doubt(self, denied: commands.Verdict) -> Decision | None:
+        """A decision to ask, even if rules allow every part; ``None`` if nothing is in doubt."""
+        if unknown := self._unknown():
+            return Decision(action="ask", reason=unknown)
+        if denied.rule is not None:
+            return Decision(action="ask", reason=rule_reason(denied.rule, certain=False))
+        verdict = commands.restricting(self._line, self._command_rules("ask"))
+        if verdict.rule is not None:
+            return Decision(action="ask", reason=rule_reason(verdict.rule, certain=verdict.certain))
+        return None
+
+    def _command_rules(self, effect: Effect) -> tuple[Rule, ...]:
+        of_tool = (rule for rule in self._rules.of(effect, "tool") if matches_tool(rule, "bash"))
+        return (*self._rules.of(effect, "command"), *of_tool)
+
+    def _unknown(self) -> str:
+        if self._line.unresolved:
+            return f"It is not known in advance what this runs: {self._line.unresolved[0]}."
+        environ = self._request.input.get("env")
+        names = environ if isinstance(environ, dict) else {}
+        for name in names:
+            if not commands.HARMLESS_VARIABLES.fullmatch(str(name)):
+                return f"The variable {name} is set for the command."
+        return ""
+
+    def _missing(self) -> list[CommandPart]:
+        """The parts that neither a rule nor the mode allows."""
+        strict = bool(self._command_rules("deny") or self._command_rules("ask"))
+        rules = self._command_rules("allow")
+        missing = [
+            part
+            for part in self._line.parts
+            if not part.is_launched
+            and not commands.is_allowed(part, rules, strict=strict)
+            and not self._runs_unasked(part)
+        ]
+        if missing:
+            return missing
+        # A redirection that writes needs the same permission as an edit.
+        for part in self._line.parts:
+            for each in part.redirections:
+                if each.writes and not self._may_write(each.target.literal):
+                    return [part]
+                if each.operator == "<" and _may_connect(each.target):
+                    return [part]
+        return []
+
+    def _runs_unasked(self, part: CommandPart) -> bool:
+        """Whether a part only reads, or, in ``auto-edit``, only changes files of the project."""
+        if part.unresolved or commands.decisive_assignments(part) or not part.words:
+            return False
+        if is_of_project(part.name or "", self._places):
+            return False
+        reads = not change_reason(part)
+        if commands.base_name(part.name or "") == "git":
+            changes = self._mode == "auto-edit" and changes_repository(part.arguments)
+            if changes and part.arguments[0].literal == "stash":
+                changes = not has_protected_files(self._places)
+            return (reads or changes) and not self._git_reason(part, changes=not reads)
+        return reads or (self._mode == "auto-edit" and self._stays_inside(part))
+
+    def _stays_inside(self, part: CommandPart) -> bool:
+        if self._places.is_confined and tests_project(part):
+            return True
+        words = written_words(part)
+        return words is not None and all(self._may_change(part, word.literal) for word in words)
+
+    def _may_change(self, part: CommandPart, text: str | None) -> bool:
+        if text is None or not self._may_write(text):
+            return False
+        # A folder that is moved takes what is protected in it along.
+        moves = part.name in ("mv", "rm", "rmdir")
+        return not (moves and Path(touched(text, self._cwd, self._places).real).is_dir())
+
+    def _git_reason(self, part: CommandPart, *, changes: bool) -> str:
+        """Why git may run programs that the repository names; empty if it runs none."""
+        folders = self._folders()
+        if folders is None:
+            return "the folder is not known"
+        bases = [self._cwd]
+        for folder in folders[1:]:
+            bases.append(touched(folder, bases[-1], self._places).lexical)
+        texts = [word.literal or "" for word in part.arguments]
+        if "-C" in texts[:-1]:
+            bases.append(touched(texts[texts.index("-C") + 1], bases[-1], self._places).lexical)
+        others = (other for other in self._line.parts if other is not part)
+        makes_files = any(each.writes for each in self._line.redirections) or any(
+            map(change_reason, others)
+        )
+        for base in bases:
+            if makes_files and not Path(base, ".git").exists():
+                return "the line may make the folder a repository"
+            if reason := program_reason(Path(base), Path(self._places.home), changes=changes):
+                return reason
+        return ""
+
+    def _may_write(self, text: str | None) -> bool:
+        if text in _HARMLESS_FILES:
+            return True
+        folders = self._folders()
+        is_known = folders is not None and len(folders) == 1
+        if text is None or not (is_known or text.startswith("/")):
+            return False
+        path = touched(text, self._cwd, self._places)
+        if self._may_be_linked(path):
+            return False
+        if self._mode == "auto-edit" and is_inside(path, self._places):
+            return True
+        return any(
+            rule_matches(rule, path, self._places) for rule in self._rules.of("allow", "edit")
+        )
+
+    @property
+    def _cwd(self) -> str:
+        cwd = self._request.input.get("cwd")
+        folder = cwd if isinstance(cwd, str) and cwd else "."
+        return touched(folder, self._places.cwd, self._places).lexical
+
+    def _folders(self) -> list[str] | None:
+        if self._places.keeps_folder and not self._request.input.get("cwd"):
+            return None
+        return folders_of(self._line, self._cwd)
+
+    def _files(self) -> Iterable[tuple[NamedFile, TouchedPath | None]]:
+        folders = self._folders()
+        for file in named_files(self._line):
+            bases = [self._cwd]
+            if folders is None and not file.text.startswith(("/", "~", "-")):
+                yield (
+                    file,
+                    None,
+                )  # beside the usual folder, because some names are always asked about
+            for folder in (folders or [])[1:]:
+                bases.append(touched(folder, bases[-1], self._places).lexical)
+            for base in bases:
+                yield file, touched(file.text, base, self._places)
+
+    def _by_files(self, effect: Effect) -> Decision | None:
+        """The decision of rules about files for a command; ``None`` if no rule applies."""
+        rules = self._rules.of(effect, "read", "edit")
+        rules = tuple(rule for rule in rules if rule.specifier)
+        if not rules:
+            return None
+        for file, path in self._files():
+            if path is None or not file.is_known:
+                if self._may_be(path, rules):
+                    reason = (
+                        f"{file.text or 'A file'} is not known in advance. {rule_reason(rules[0])}"
+                    )
+                    return Decision(action="ask", reason=reason)
+                continue
+            for rule in rules:
+                if rule_matches(rule, path, self._places):
+                    return Decision(
+                        action="deny" if effect == "deny" else "ask", reason=rule_reason(rule)
+                    )
+            inside = covers_restricted(path, rules, self._places)
+            if inside is not None and file.text and not file.text.startswith("-"):
+                return Decision(action="ask", reason=rule_reason(inside))
+        return None
+
+    def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:
+        """Whether a path of which only the beginning is known may match a rule."""
+        if path is None:
+            return True
+        known = re.split(r"[*?\[{]", path.lexical, maxsplit=1)[0]
+        folder = known if known.endswith("/") else known.rpartition("/")[0] or "/"
+        place = touched(folder, "/", self._places)
+        if not re.search(r"[*?\[{]", path.lexical) and not path.written:
+            return True  # a variable, so any path
+        return (
+            any(rule_matches(rule, place, self._places) for rule in rules)
+            or covers_restricted(place, rules, self._places) is not None
+        )
+
+    def _may_be_linked(self, path: TouchedPath) -> bool:
+        """Whether the line may make a link of a folder in the path, which does not exist yet."""
+        if len(self._line.parts) == 1 or not any(map(makes_links, self._line.parts)):
+            return False
+        return not Path(path.lexical).parent.exists()
+
+    def _protected(self) -> Decision | None:
+        """A question about files that decide what runs later, or that may be such files."""
+        for file, path in self._files():
+            if path is None or not file.may_write:
+                continue
+            if is_protected(path, self._places):
+                reason = f"{file.text} decides what runs later. It is always asked about."
+                return Decision(action="ask", reason=reason)
+            if self._may_be_linked(path):
+                reason = f"{file.text} may be below a link that the same line makes."
+                return Decision(action="ask", reason=reason)
+        for part in self._line.parts:
+            if commands.base_name(part.name or "") in FILE_CHANGERS and change_reason(part):
+                unknown = [word.raw for word in part.arguments if word.text is None]
+                if part.more_arguments or unknown:
+                    name = unknown[0] if unknown else "the input"
+                    reason = f"The files that {part.name} changes are not known in advance: {name}."
+                    return Decision(action="ask", reason=reason)
+        return None
+
+    def _grants(self, missing: Sequence[CommandPart]) -> tuple[str, ...]:
+        files = (each for part in missing for each in part.redirections)
+        if any(each.writes or _may_connect(each.target) for each in files):
+            return ()  # a rule about the command does not cover its files
+        return rules_for(missing)
+
+
+def _may_connect(target: CommandWord) -> bool:
+    """Whether bash may open a connection instead of a file, such as ``/dev/tcp/host/80``."""
+    text = target.literal
+    if text is None:
+        return not target.prefix or target.prefix.startswith("/dev")
+    return text.startswith(("/dev/tcp/", "/dev/udp/"))

@@ -1,0 +1,87 @@
+"""Which programs a repository makes git run: hooks, filters, text converters.
+
+The configuration of a repository can name programs that even ``git status`` runs, and its folder
+may come from a stranger. Such a repository needs a question where others need none.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pi.extension import Record
+
+_RUNS_PROGRAMS = re.compile(
+    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(?:textconv|external|command|clean|smudge|process|program"
+    r"|attributesfile|editor|pager|(?:fsmonitor[ \t]*=(?![ \t]*\"?(?:true|false)\"?[ \t]*$)))"
+    r"[ \t]*(?:=|(?<==))|^[ \t]*\[[ \t]*(?:include|pager|gpg)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Keys and sections of a configuration that name programs, or further configurations."""
+_HOOKS_PATH = re.compile(
+    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?hookspath[ \t]*=[ \t]*\"?([^\"\n]*?)\"?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OF_READERS = "post-index-change"
+"""The hook that ``git status`` runs."""
+
+
+class ProjectRepository(Record):
+    """A repository that contains a folder."""
+
+    root: Path
+    git_dir: Path
+
+
+def repository_of(folder: Path) -> ProjectRepository | str | None:
+    """The repository that git finds from ``folder``, ``None``, or why it is not known."""
+    for candidate in (folder, *folder.parents):
+        entry = candidate / ".git"
+        try:
+            if entry.is_file():
+                target = entry.read_text("utf-8", "replace").partition("gitdir:")[2].strip()
+                return ProjectRepository(root=candidate, git_dir=candidate / target)
+            if entry.is_dir():
+                return ProjectRepository(root=candidate, git_dir=entry)
+            if all((candidate / name).exists() for name in ("HEAD", "objects", "refs")):
+                return f"{candidate} is a repository without a work tree"
+        except OSError as error:
+            return f"{entry} cannot be read: {error}"
+    return None
+
+
+def program_reason(folder: Path, home: Path, *, changes: bool) -> str:
+    """Return why git may run a program that a repository names; empty if it runs none.
+
+    ``changes`` is for commands that change the repository: these run its hooks.
+    """
+    repository = repository_of(folder)
+    if repository is None:
+        return ""
+    if isinstance(repository, str):
+        return repository
+    try:
+        return _reason(repository, home, changes=changes)
+    except OSError as error:
+        return f"{repository.git_dir} cannot be read: {error}"
+
+
+def _reason(repository: ProjectRepository, home: Path, *, changes: bool) -> str:
+    git_dir = repository.git_dir
+    common = git_dir
+    if (file := git_dir / "commondir").is_file():
+        common = git_dir / file.read_text("utf-8", "replace").strip()
+    hooks = common / "hooks"
+    own = [common / "config", git_dir / "config.worktree"]
+    for config in (home / ".gitconfig", home / ".config/git/config", *own):
+        text = config.read_text("utf-8", "replace") if config.is_file() else ""
+        # Programs in the user's own configuration are the user's.
+        if config in own and (match := _RUNS_PROGRAMS.search(text)):
+            return f"{config} names a program ({match[0].strip()})"
+        for path in _HOOKS_PATH.findall(text):
+            hooks = repository.root / Path(path).expanduser()
+    if not hooks.is_dir():
+        return ""
+    names = [entry.name for entry in hooks.iterdir() if entry.suffix != ".sample"]
+    active = [name for name in names if changes or name.startswith(_OF_READERS)]
+    return f"git runs the hook {hooks / sorted(active)[0]}" if active else ""

@@ -1,0 +1,195 @@
+"""Which commands change nothing but files of the project, and which files they change."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pi.batteries.permissions.commands import base_name
+from pi.batteries.permissions.paths import BaseFolders, is_below, is_protected, touched
+from pi.extension import CommandPart, CommandWord
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FILE_CHANGERS = _names(
+    "cp mv rm rmdir ln link unlink tee dd install touch truncate chmod chown chgrp rsync sed gsed "
+    "perl tar bsdtar unzip cpio curl wget sort uniq xxd shuf iconv tree split csplit patch yq "
+    "mkdir mkfifo gzip gunzip bzip2 xz zstd scp"
+)
+"""Programs that change the files in their arguments."""
+_LINKING = re.compile(r"-[A-Za-z]*[sladPRr]|--(?:symb|link|arch|recursive|no-deref|preserve)")
+
+_WRITERS: dict[str, re.Pattern[str]] = {
+    "mkdir": re.compile(r"-[pv]+|--parents|--verbose"),
+    "touch": re.compile(r"-[acm]+|--no-create"),
+    "tee": re.compile(r"-a|--append"),
+    "cp": re.compile(r"-[finpv]+|--force|--no-clobber|--verbose"),
+    "mv": re.compile(r"-[finv]+|--force|--no-clobber|--verbose"),
+    "rm": re.compile(r"-[fv]+|--force|--verbose"),
+    "rmdir": re.compile(r"-[pv]+|--parents"),
+}
+"""Programs that change exactly the files in their arguments, with the options that keep it so."""
+
+
+def is_of_project(name: str, places: BaseFolders) -> bool:
+    """Whether a program of this name may be a file of the project, which the model can change.
+
+    A virtual environment of the project is on PATH while it is active.
+    """
+    if "/" in name:
+        return False
+    real = os.path.realpath(places.cwd)
+    for folder in places.program_folders:
+        inside = not folder.startswith("/") or is_below(os.path.realpath(folder), real)
+        if inside and Path(places.cwd, folder, name).exists():
+            return True
+    return False
+
+
+def makes_links(part: CommandPart) -> bool:
+    """Whether a part may make links, or unpack some."""
+    name = base_name(part.name or "")
+    if name == "cp":
+        return any(_LINKING.match(word.literal or word.prefix or "-") for word in part.arguments)
+    return name in ("ln", "link", "mv", "rsync", "tar", "bsdtar", "unzip", "cpio", "mount")
+
+
+def written_words(part: CommandPart) -> tuple[CommandWord, ...] | None:
+    """The words that name all files that a part changes; ``None`` if that is not known."""
+    options = _WRITERS.get(part.name or "")
+    if part.more_arguments or any(word.literal is None for word in part.arguments):
+        return None
+    texts = [word.literal or "" for word in part.arguments]
+    if options is None:
+        return _edited_in_place(part) if part.name == "sed" else _options_of_readers(part)
+    operands = tuple(word for word in part.arguments if not word.may_be_option)
+    flags = [text for text in texts if text.startswith("-")]
+    if not all(options.fullmatch(text) for text in flags):
+        return None
+    return operands or None
+
+
+def _edited_in_place(part: CommandPart) -> tuple[CommandWord, ...] | None:
+    """The files of ``sed -i``; the parser has checked that the script only substitutes."""
+    words = part.arguments
+    flags = [word.literal for word in words if word.may_be_option]
+    operands = [word for word in words if not word.may_be_option]
+    if "-i" not in flags or not set(flags) <= {"-i", "-E", "-r", "-e", "-n"}:
+        return None
+    return tuple(operands[1:]) or None
+
+
+def _options_of_readers(part: CommandPart) -> tuple[CommandWord, ...] | None:
+    """The files of ``sort -o``, ``uniq IN OUT`` and ``xxd -r``: all words count as written."""
+    name = part.name
+    texts = [word.literal or "" for word in part.arguments]
+    if name == "sort" and all(re.fullmatch(r"-[bdfghinrsuVo]+|[^-].*", text) for text in texts):
+        return tuple(word for word in part.arguments if not word.may_be_option)
+    if name == "uniq" and all(re.fullmatch(r"-[cdiuD]+|[^-].*", text) for text in texts):
+        return tuple(word for word in part.arguments if not word.may_be_option)
+    if name == "xxd" and all(re.fullmatch(r"-[rp]+|[^-].*", text) for text in texts):
+        return tuple(word for word in part.arguments if not word.may_be_option)
+    return None
+
+
+# Git ----------------------------------------------------------------------------------------------
+
+_COMMIT = r"-(?:m|am|qm|qam|a|q|s)|--(?:message=.*|amend|no-edit|all|quiet|signoff|allow-empty)"
+_GIT_CHANGES: dict[str, re.Pattern[str]] = {
+    "add": re.compile(r"-[AuvfN]+|--all|--update|--verbose|--intent-to-add|--"),
+    "commit": re.compile(_COMMIT),
+    "switch": re.compile(r"-c|--create"),
+    "checkout": re.compile(r"-b"),
+    "branch": re.compile(r"-m"),
+    "tag": re.compile(r"-a|-m"),
+    "stash": re.compile(r"-u|-q|-m"),
+    "mv": re.compile(r"-[vk]"),
+    "restore": re.compile(r"--staged"),
+}
+"""Commands of git that only change the repository, and lose nothing, with their options."""
+_NEEDED = {
+    "checkout": ("-b",), "restore": ("--staged",), "switch": ("-c", "--create"),
+    "commit": ("-m", "-am", "-qm", "-qam", "--message", "--no-edit"),
+}  # fmt: skip
+"""Options of which one is needed: others would open an editor, or lose changes."""
+_MESSAGE = ("-m", "-am", "-qm", "-qam")
+_STASH = ("push", "pop", "apply")
+
+
+def changes_repository(words: Sequence[CommandWord]) -> bool:
+    """Whether a command of git changes the repository alone, in a way that can be taken back."""
+    command = words[0].literal if words else None
+    options = _GIT_CHANGES.get(command or "")
+    if options is None:
+        return False
+    texts = [word.literal for word in words[1:]]
+    if any(
+        text is None and word.may_be_option for text, word in zip(texts, words[1:], strict=True)
+    ):
+        return command == "commit" and _is_message(words[1:])
+    flags = [text for text in texts if text is not None and text.startswith("-")]
+    if not all(options.fullmatch(flag) for flag in flags):
+        return False
+    if command == "stash" and texts and texts[0] not in _STASH:
+        return False
+    if command in ("switch", "checkout") and len(texts) != len(flags) + 1:
+        return False  # another commit would change the files
+    needed = _NEEDED.get(command or "", ())
+    return not needed or any(flag.partition("=")[0] in needed for flag in flags)
+
+
+def has_protected_files(places: BaseFolders) -> bool:
+    """Whether the project has files that decide what runs later, which ``git stash`` may change."""
+    for pattern in (".[!.]*", ".[!.]*/*", "*.json", "*.y*ml"):
+        for path in Path(places.cwd).glob(pattern):
+            if ".git" in path.relative_to(places.cwd).parts:
+                continue
+            if is_protected(touched(str(path), places.cwd, places), places):
+                return True
+    return False
+
+
+def _is_message(words: Sequence[CommandWord]) -> bool:
+    """Whether the only unknown word is the text behind ``-m``."""
+    for before, word in zip((None, *words), words, strict=False):
+        if word.literal is not None:
+            if word.may_be_option and not re.fullmatch(_COMMIT, word.literal):
+                return False
+        elif (
+            before is None or before.literal not in ("-m", "-am", "-qm", "-qam") or not word.single
+        ):
+            return False
+    return True
+
+
+# Programs of the project --------------------------------------------------------------------------
+
+_PROJECT_PROGRAMS = _names(
+    "pytest py.test mypy pyright ruff black isort flake8 pylint coverage tsc eslint prettier jest "
+    "vitest mocha biome phpunit rspec rubocop shellcheck golangci-lint gofmt clang-format ctest "
+    "make ninja python python3 node cargo go npm npx"
+)
+_PROJECT_RUNS = re.compile(
+    r"(?:python|python3) -m (?:pytest|unittest|mypy|ruff|black|coverage|compileall)\b.*"
+    r"|npm (?:test|t|run (?:test|lint|build|check|typecheck|format)[\w:-]*)\b.*"
+    r"|npx (?:tsc|eslint|prettier|jest|vitest|mocha|biome)\b.*"
+    r"|cargo (?:test|check|build|clippy|fmt|bench)\b.*|go (?:test|vet|build|fmt)\b.*"
+    r"|make(?: (?:test|check|lint|build|all|clean))?(?: -j ?\d*)?"
+    r"|node --test\b.*",
+    re.DOTALL,
+)
+
+
+def tests_project(part: CommandPart) -> bool:
+    """Whether a part tests, checks or builds the project, which runs the code of the project."""
+    name = part.name or ""
+    if name not in _PROJECT_PROGRAMS:
+        return False
+    text = " ".join(word.literal if word.literal is not None else "?" for word in part.words)
+    subcommands = ("make", "ninja", "python", "python3", "node", "cargo", "go", "npm", "npx")
+    return name not in subcommands or _PROJECT_RUNS.fullmatch(text) is not None

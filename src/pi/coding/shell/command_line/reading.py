@@ -1,0 +1,274 @@
+"""Decides whether a command only reads: the table of programs that write by option or argument.
+
+Permissions and plan mode share it. A program that is missing here may change something, and so may
+one whose options are not known in advance. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from pi.base.records import Record
+from pi.coding.shell.command_line.parts import CommandPart, CommandWord
+from pi.coding.shell.command_line.programs import WRAPPERS
+from pi.coding.shell.command_line.reading_git import git_change
+
+SYSTEM_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
+
+
+def change_reason(part: CommandPart) -> str:
+    """Return why a command may change something; empty if it only reads.
+
+    Its redirections and variables are not considered, and the commands that it runs are parts of
+    their own. ``unresolved`` has to be checked first.
+    """
+    if not part.words:
+        return ""
+    folder, _, name = (part.name or "").rpartition("/")
+    if folder and f"{folder}/" not in SYSTEM_FOLDERS:
+        return f"{part.name} is not a program of the system"
+    if name in _PLAIN:
+        return ""
+    if part.more_arguments and name not in _PASSING:
+        return f"arguments of {name} are added at run time"
+    return _program_problem(name, part.arguments)
+
+
+def _program_problem(name: str, words: Sequence[CommandWord]) -> str:
+    problem = f"{name or 'it'} is not in the list of commands that only read"
+    if name in _READERS:
+        problem = _option_problem(name, words, _READERS[name])
+    elif name in _CHECKED:
+        problem = _CHECKED[name](words)
+    elif name in _PASSING:
+        problem = _passing_problem(name, words)
+    elif name in _QUERIES:
+        problem = _query_problem(name, words)
+    elif name in _VERSIONED and [word.literal for word in words] in _VERSION_ARGUMENTS:
+        problem = ""
+    return problem
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PLAIN = _names(
+    "cat head wc stat ls du df pwd echo printf test [ true false : cd which type basename"
+    " dirname realpath readlink grep egrep fgrep zcat bzcat xzcat diff cmp comm cut tr nl od"
+    " hexdump fold paste join tac rev column strings expand unexpand md5sum sha1sum sha224sum"
+    " sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 numfmt tsort uname id whoami"
+    " groups nproc free uptime arch ps pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
+    " getconf tty readelf exa eza read break continue return exit shift"
+)
+"""Programs that change nothing with any arguments."""
+
+_PASSING = frozenset({
+    "builtin", "command", "env", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout",
+    "xargs",
+})  # fmt: skip
+"""Wrappers that only run another command, which is a part of its own."""
+
+
+class _Reader(Record):
+    """A program that changes nothing unless one of these options is used."""
+
+    long: tuple[str, ...] = ()
+    """Long options; unambiguous prefixes count, because programs accept them."""
+    short: str = ""
+    """Letters of short options; a cluster such as ``-uo`` counts as well."""
+    values: str = ""
+    """Letters of short options whose value is the next word, where ``operands`` are counted."""
+    operands: int | None = None
+    """Number of files that it may have at most; a further one is written."""
+
+
+_READERS: dict[str, _Reader] = {
+    "sort": _Reader(long=("--output", "--compress-program", "--temporary-directory"), short="oT"),
+    "uniq": _Reader(values="fsw", operands=1),
+    "shuf": _Reader(long=("--output",), short="o"),
+    "iconv": _Reader(long=("--output",), short="o"),
+    "xxd": _Reader(long=("--revert",), short="r", values="cglosRn", operands=1),
+    "rg": _Reader(long=("--pre", "--hostname-bin")),
+    "ag": _Reader(long=("--pager",)),
+    "fd": _Reader(long=("--exec", "--exec-batch"), short="xX"),
+    "fdfind": _Reader(long=("--exec", "--exec-batch"), short="xX"),
+    "tree": _Reader(long=("--output",), short="oR"),
+    "file": _Reader(long=("--compile", "--uncompress"), short="Cz"),
+    "yq": _Reader(long=("--inplace", "--in-place", "--split-exp"), short="is"),
+    "lsof": _Reader(short="D"),
+}
+_FIND_ACTIONS = ("-delete", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls")
+"""Actions that write. ``-exec`` runs a command, which is a part of its own."""
+_SED_READING = re.compile(r"-[nErsuz]+e?|-e|--expression|--quiet|--silent|--regexp-extended")
+"""Options of ``sed`` with which it changes no file. The resolver checks its script."""
+
+
+def _passing_problem(name: str, words: Sequence[CommandWord]) -> str:
+    """A wrapper passes the decision on, unless it has nothing to run or sets variables."""
+    for word in words:
+        text = word.literal or ""
+        if name == "env" and "=" in text and not text.startswith("-"):
+            return f"env sets {text.partition('=')[0]}"
+        if name == "time" and re.match(r"-\w*[oa]|--[oa]", text):
+            return "time -o writes a file"
+    return "" if name in WRAPPERS else f"{name} is not known"
+
+
+def _option_problem(name: str, words: Sequence[CommandWord], reader: _Reader) -> str:
+    """Return the problem of an option that writes; expansions may become options as well."""
+    operands, is_value = 0, False
+    for word in words:
+        text = word.literal
+        if is_value and text is not None:
+            is_value = False
+        elif text is None:
+            if word.may_be_option:
+                return f"{word.raw} may become an option of {name}"
+            operands += 1 if word.single else 2
+        elif text.startswith("--"):
+            option = text.partition("=")[0]
+            if len(option) > 2 and any(each.startswith(option) for each in reader.long):
+                return f"{name} {option} writes or runs programs"
+        elif text.startswith("-") and set(reader.short) & set(text[1:]):
+            return f"{name} {text} writes"
+        elif text.startswith("-") and text != "-":
+            is_value = len(text) == 2 and text[1] in reader.values
+        else:
+            operands += 1
+    if reader.operands is not None and operands > reader.operands:
+        return f"the second file of {name} is written"
+    return ""
+
+
+def _find_problem(words: Sequence[CommandWord]) -> str:
+    for word in words:
+        text = word.literal
+        if text is None and word.may_be_option:
+            return f"{word.raw} may become an option of find"
+        if text in _FIND_ACTIONS:
+            return f"find {text} changes files or asks"
+    return ""
+
+
+def _date_problem(words: Sequence[CommandWord]) -> str:
+    """Allow only ``-u`` and formats: a number or ``-s`` sets the clock."""
+    texts = [word.literal or "" for word in words]
+    if all(text in ("-u", "-I", "-R", "-Iseconds") or text.startswith("+") for text in texts):
+        return ""
+    return "date may set the clock"
+
+
+def _sed_problem(words: Sequence[CommandWord]) -> str:
+    for word in words:
+        if word.may_be_option and not _SED_READING.fullmatch(word.literal or ""):
+            return f"sed {word.raw} may change files"
+    return ""
+
+
+def _awk_problem(words: Sequence[CommandWord]) -> str:
+    """The resolver has checked that the script only prints; see ``arguments.py``."""
+    if any(word.may_be_option and not re.match(r"-[Fv]", word.literal or "") for word in words):
+        return "awk has further options"
+    return ""
+
+
+def _without_arguments(name: str) -> Callable[[Sequence[CommandWord]], str]:
+    return lambda words: f"{name} has arguments" if words else ""
+
+
+def _set_problem(words: Sequence[CommandWord]) -> str:
+    texts = [word.literal for word in words]
+    harmless = (text is not None and re.fullmatch(r"-[eux]*o?|pipefail", text) for text in texts)
+    return "" if texts and all(harmless) else "set changes how commands run"
+
+
+_CHECKED: dict[str, Callable[[Sequence[CommandWord]], str]] = {
+    "find": _find_problem,
+    "sed": _sed_problem,
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk_problem),
+    "date": _date_problem,
+    "git": git_change,
+    "set": _set_problem,
+    **{name: _without_arguments(name) for name in ("hostname", "mount", "umask")},
+}
+"""Checks of programs that write with some arguments."""
+
+# Package managers ---------------------------------------------------------------------------------
+# Only those that run no file of the project for a query: yarn, pnpm, cargo, bundle, composer and
+# poetry run what yarnPath, rust-toolchain.toml, a Gemfile or a plugin names.
+
+_SYSTEM_OPTIONS = _Reader(long=("--option", "--config-file"), short="oc")
+_PIP_OPTIONS = _Reader(
+    long=(
+        "--python",
+        "--log",
+        "--index-url",
+        "--extra-index-url",
+        "--proxy",
+        "--find-links",
+        "--cert",
+        "--client-cert",
+        "--cache-dir",
+    ),
+    short="i",
+)
+_NPM_OPTIONS = _Reader(
+    long=(
+        "--registry",
+        "--script-shell",
+        "--prefix",
+        "--userconfig",
+        "--globalconfig",
+        "--proxy",
+        "--https-proxy",
+        "--cache",
+        "--git",
+        "--node-options",
+        "--shell",
+    ),
+)
+_NPM = _names("ls list view info outdated search root prefix --version -v")
+_APT_CACHE = _names("policy show search depends rdepends madison")
+_QUERIES: dict[str, tuple[frozenset[str], _Reader]] = {
+    **dict.fromkeys(
+        ("pip", "pip3"), (_names("list show freeze check index debug --version"), _PIP_OPTIONS)
+    ),
+    "npm": (_NPM, _NPM_OPTIONS),
+    "go": (_names("version list doc env"), _Reader()),
+    "gem": (_names("list search --version"), _Reader(long=("--config-file",))),
+    "brew": (_names("list info search --version"), _Reader()),
+    "conda": (_names("list search info --version"), _Reader()),
+    "apt": (_names("list show search policy"), _SYSTEM_OPTIONS),
+    "apt-cache": (_APT_CACHE, _SYSTEM_OPTIONS),
+    "dpkg": (_names("-l -L -s -S --list --status --listfiles --search"), _Reader()),
+    "dpkg-query": (_names("-l -L -s -S -W --list --status --listfiles --search --show"), _Reader()),
+    "docker": (_names("ps images logs inspect version"), _Reader()),
+}  # fmt: skip
+"""Subcommands that only answer a question, and the options with which they do more."""
+_GO_OPTIONS = _names("-m -json -f -deps -test -e -u -versions -find -all -short -src")
+"""With others, ``go list`` runs the compiler."""
+
+
+def _query_problem(name: str, words: Sequence[CommandWord]) -> str:
+    subcommands, reader = _QUERIES[name]
+    word = words[0].literal if words else None
+    if word not in subcommands:
+        return f"{name} {words[0].raw if words else 'alone'} is not known to only read"
+    for each in words[1:]:
+        # An unknown value would leave the machine as the name of a package.
+        if each.literal is None:
+            return f"the arguments of {name} {word} are not known in advance"
+        if name == "npm" and re.search(r":|^[^@]*/", each.literal):
+            return f"npm {word} {each.raw} may contact another host"
+        if name == "go" and each.may_be_option and each.literal not in _GO_OPTIONS:
+            return f"go {word} {each.raw} may change something or run programs"
+    return _option_problem(name, words[1:], reader)
+
+
+_VERSIONED = _names(
+    "python python3 node npx ruby perl php java javac gcc g++ clang make cmake bash gh uv tmux"
+    " curl wget tar ssh psql sqlite3"
+)
+_VERSION_ARGUMENTS = (["--version"], ["-V"], ["-v"])

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi.base.installation import (
+    Installation,
+    extra_command,
+    library_folder,
+    missing_requirements,
+    requirements_of,
+    use_library_folder,
+)
+from pi.base.records import replace
+
+HOME = Path("/home/me")
+VENV = Installation(
+    kind="venv",
+    python=Path("/venv/bin/python"),
+    prefix=Path("/venv"),
+    source=Path("/venv/lib/python3.11/site-packages/pi"),
+    libraries=HOME / ".pi/agent/libraries/cpython-311-linux-x86_64",
+)
+REQUIREMENT = "ast-grep-py>=0.40"
+PIP = f"/venv/bin/python -m pip install '{REQUIREMENT}'"
+TARGET = f"--upgrade --target {VENV.libraries}"
+
+
+@pytest.mark.parametrize(
+    ("installation", "command"),
+    [
+        (VENV, PIP),
+        (replace(VENV, kind="checkout"), PIP),
+        (
+            replace(VENV, kind="pipx", prefix=Path("/p/venvs/pi-harness"), pipx="/bin/pipx"),
+            f"pipx inject pi-harness '{REQUIREMENT}'",
+        ),
+        (replace(VENV, kind="pipx"), PIP),
+        (
+            replace(VENV, has_pip=False, uv="/bin/uv"),
+            f"uv pip install --python /venv/bin/python '{REQUIREMENT}'",
+        ),
+        (
+            replace(VENV, has_pip=False),
+            f"/venv/bin/python -m ensurepip && {PIP}",
+        ),
+        (
+            replace(VENV, kind="system", keeps_libraries=False),
+            f"/venv/bin/python -m pip install {TARGET} '{REQUIREMENT}'",
+        ),
+        (
+            replace(VENV, keeps_libraries=False, has_pip=False, uv="/bin/uv"),
+            f"uv pip install --python /venv/bin/python --target {VENV.libraries} '{REQUIREMENT}'",
+        ),
+    ],
+)
+def test_the_command_for_a_library_fits_the_installation(
+    installation: Installation, command: str
+) -> None:
+    assert installation.command([REQUIREMENT]) == command
+
+
+@pytest.mark.parametrize(
+    ("installation", "command"),
+    [
+        (
+            replace(VENV, kind="uv tool", prefix=Path("/t/pi-harness")),
+            "uv tool upgrade --no-build pi-harness",
+        ),
+        (
+            replace(VENV, kind="pipx", prefix=Path("/p/pi-harness")),
+            "pipx upgrade --pip-args='--only-binary=:all:' pi-harness",
+        ),
+        (VENV, "/venv/bin/python -m pip install --only-binary :all: --upgrade pi-harness"),
+        (replace(VENV, kind="checkout", source=Path("/c/src/pi")), "git -C /c/src/pi pull"),
+    ],
+)
+def test_the_command_that_updates_pi_fits_its_installer(
+    installation: Installation, command: str
+) -> None:
+    assert installation.update_command() == command
+
+
+def test_the_hint_names_libraries_and_never_pi_itself() -> None:
+    command = extra_command("share", "relay")
+
+    assert "pi-harness" not in command
+    assert command.endswith(" ".join(f"'{text}'" for text in requirements_of("share", "relay")))
+
+
+def test_requirements_of_an_extra_come_from_the_metadata() -> None:
+    assert requirements_of("rules") == ("ast-grep-py>=0.40", "google-re2>=1.1.20250722")
+    assert requirements_of("no-such-extra") == ()
+    assert missing_requirements("rules") == ()  # the tests have both
+
+
+def test_libraries_of_the_agent_directory_are_importable_after_all_others(tmp_path: Path) -> None:
+    environ = {"PI_CODING_AGENT_DIR": str(tmp_path)}
+    folder = library_folder(environ)
+    before = list(sys.path)
+
+    use_library_folder(environ)
+    assert sys.path == before  # nothing is there yet
+
+    folder.mkdir(parents=True)
+    try:
+        use_library_folder(environ)
+        use_library_folder(environ)
+        assert sys.path == [*before, str(folder)]
+    finally:
+        sys.path[:] = before
+
+
+def test_a_checkout_knows_that_it_is_one(root: Path) -> None:
+    installation = Installation.current({"PATH": ""})
+
+    assert installation.kind == "checkout"
+    assert installation.source == root / "src" / "pi"
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [("", "venv"), ("uv-receipt.toml", "uv tool"), ("pipx_metadata.json", "pipx")],
+)
+def test_an_environment_is_known_by_the_files_of_its_installer(
+    tmp_path: Path, root: Path, file: str, kind: str
+) -> None:
+    # A real environment whose site-packages has pi: only there sys.prefix is the environment.
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
+    packages = next(tmp_path.glob("lib/python3*/site-packages"))
+    (packages / "pi").symlink_to(root / "src" / "pi")
+    dependencies = Path(sys.prefix, *packages.relative_to(tmp_path).parts)
+    (packages / "dependencies.pth").write_text(f"{dependencies}\n")
+    if file:
+        (tmp_path / file).write_text("")
+    code = "from pi.base.installation import *; i = Installation.current({'PATH': ''});"
+    code += "print(i.kind, i.keeps_libraries, i.prefix)"
+    ran = subprocess.run(
+        [tmp_path / "bin" / "python", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    # `uv tool upgrade` would remove libraries that it has not installed.
+    keeps_libraries = str(kind != "uv tool")
+    assert ran.stdout.split() == [*kind.split(), keeps_libraries, str(tmp_path)]

@@ -1,0 +1,140 @@
+"""Settings of guards: the list is complete, invalid values are strict, nested ones only tighten."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from pi.coding.settings.guards import GUARDS, SECTIONS, checked_guards, strictest_guards
+from pi.coding.settings.layers import nested, value_at
+from pi.coding.settings.settings import Settings
+from pi.coding.settings.table import SETTINGS
+
+ROWS = {row.name: row for row in GUARDS}
+
+
+def test_the_list_of_guards_is_that_of_the_table() -> None:
+    in_table = {row.name: row for row in SETTINGS if row.name.partition(".")[0] in SECTIONS}
+    assert {*in_table, "defaultProjectTrust"} == ROWS.keys()
+    for name, row in in_table.items():
+        default = () if row.default is None else row.default
+        assert (set(row.choices), default) == (set(ROWS[name].choices), ROWS[name].default)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_defaults_of_guards_are_those_of_their_battery(section: str) -> None:
+    declared = importlib.import_module(f"pi.batteries.{section}.adapter").SETTINGS
+    defaults = {name: default for name, _, default, _ in declared}
+    assert defaults == {name: row.default for name, row in ROWS.items() if name in defaults}
+    assert len(defaults) == sum(name.startswith(f"{section}.") for name in ROWS)
+
+
+VALUES: tuple[Any, ...] = ("on", "of", 1, 0, True, False, None, [], ["x", 1], {}, "ask", 1.5)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_value_of_a_guard_is_valid_or_becomes_its_strictest(name: str, value: object) -> None:
+    row, warnings = ROWS[name], list[str]()
+    checked = checked_guards(
+        nested({name: value}) if value is not None else _null(name), "f", warnings.append
+    )
+
+    result = value_at(checked, name.split("."))
+    if row.accepts(value):
+        assert (result, warnings) == (value, [])
+    else:
+        strictest = row.strictest
+        assert result == (list(strictest) if isinstance(strictest, tuple) else strictest)
+        assert warnings[0].startswith(f'Invalid setting "{name}" in f: expected ')
+
+
+def _null(name: str) -> dict[str, Any]:
+    section, _, rest = name.partition(".")
+    return {section: {rest: None}} if rest else {section: None}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("value", ["on", True, False, None, 3, []], ids=repr)
+def test_a_section_that_is_no_object_makes_its_guard_strict(section: str, value: object) -> None:
+    warnings: list[str] = []
+    checked = checked_guards({section: value, "theme": 1}, "f", warnings.append)
+
+    switches = [row for row in GUARDS if row.path[0] == section and row.choices]
+    assert checked == {section: {row.path[1]: row.strictest for row in switches}, "theme": 1}
+    assert len(warnings) == 1
+
+
+def test_an_unknown_name_below_a_guard_is_reported() -> None:
+    warnings: list[str] = []
+    checked_guards({"sandbox": {"enable": True}}, "f", warnings.append)
+
+    assert warnings[0].startswith('Unknown setting "sandbox.enable" in f has no effect.')
+
+
+LOOSE: dict[str, Any] = {
+    "permissions": {"mode": "off", "allow": ["Bash", "Read"], "ask": [], "deny": []},
+    "sandbox": {"enabled": False, "network": True, "writable": ["/"], "exclude": ["agent"]},
+    "secrets": {"enabled": False, "shapes": False, "restoreInto": ["urls"]},
+    "defaultProjectTrust": "always",
+}
+STRICT: dict[str, Any] = {
+    "permissions": {"mode": "ask", "allow": ["Read"], "ask": ["Edit"], "deny": ["Bash"]},
+    "sandbox": {"enabled": True, "network": False, "writable": [], "exclude": []},
+    "secrets": {"enabled": True, "shapes": True, "restoreInto": []},
+    "defaultProjectTrust": "never",
+}
+
+
+def test_a_nested_session_can_tighten_guards_and_never_loosen_them() -> None:
+    outer = Settings.in_memory(STRICT)
+    inner = outer.derived(nested=True)
+    inner.override(LOOSE)
+    assert inner.raw == STRICT
+    inner.override({"permissions.mode": "read-only", "permissions.deny": ["Read"]})
+
+    assert inner.raw["permissions"]["mode"] == "read-only"
+    assert inner.raw["permissions"]["deny"] == ["Read", "Bash"]
+    assert outer.raw == STRICT
+
+
+def test_a_nested_session_cannot_loosen_what_is_not_set() -> None:
+    inner = Settings.in_memory().derived(nested=True)
+    inner.override({"permissions.allow": ["Bash"], "sandbox.network": True, "theme": "light"})
+
+    assert inner.raw["permissions"] == {"allow": []}
+    assert inner.raw["sandbox"] == {"network": False}
+    assert inner.values.theme == "light"
+
+
+def test_a_nested_session_follows_later_changes_of_its_parent_and_stores_nothing() -> None:
+    outer = Settings.in_memory()
+    inner = outer.derived(nested=True)
+    changes: list[object] = []
+    inner.on_change(lambda: changes.append(inner.raw.get("theme")))
+    inner.set({"quietStartup": True})
+    outer.set({"theme": "light", "secrets.enabled": True})
+
+    assert changes[-1] == "light"
+    assert inner.raw["secrets"] == {"enabled": True}
+    assert "quietStartup" not in outer.raw
+
+
+def test_the_recommended_settings_of_one_session_are_not_those_of_another() -> None:
+    outer = Settings.in_memory({"batteries": "recommended"})
+    first, second = outer.derived(), outer.derived()
+    first.recommend(lambda: {"secrets": {"enabled": True}})
+    inner = first.derived(nested=True)
+    inner.recommend(dict)
+
+    assert first.raw["secrets"] == inner.raw["secrets"] == {"enabled": True}
+    assert "secrets" not in outer.raw
+    assert "secrets" not in second.raw
+
+
+def test_the_strictest_guards_refuse_changes_and_ask_about_the_rest() -> None:
+    values = strictest_guards()
+    assert values["permissions"] == {"mode": "read-only", "allow": [], "ask": ["*"]}
+    assert values["defaultProjectTrust"] == "never"
