@@ -237,6 +237,37 @@ def test_the_terminal_lets_the_user_correct_the_file(journey: Journey) -> None:
         user.sees("Permission mode: read-only")
 
 
+@pytest.mark.parametrize("of_project", [False, True], ids=["user", "project"])
+def test_a_file_that_breaks_during_a_session_changes_nothing(
+    journey: Journey, of_project: bool
+) -> None:
+    journey.home.use_settings(permissions={"mode": "read-only"})
+    project = journey.home.write_work(".pi/settings.json", "{}")
+    path = project if of_project else journey.home.agent_dir / "settings.json"
+    journey.model.calls("write", path="new.txt", content="x")
+    with journey.terminal("--approve") as user:
+        user.shows("/help for commands")
+        path.write_text("{,")
+        user.submits("/reload")
+        user.sees("Invalid settings file")
+        user.submits("go")
+        user.sees("The permission mode is read-only", "All is well.")
+    assert not (journey.home.cwd / "new.txt").exists()
+    assert path.read_text() == "{,"
+
+
+def test_a_broken_file_of_a_project_opens_the_question(journey: Journey) -> None:
+    journey.home.write_work(".pi/settings.json", "{,")
+    journey.model.calls("write", path="new.txt", content="x")
+    with journey.terminal("--approve") as user:
+        user.shows("The settings cannot be read", ".pi/settings.json")
+        user.types(DOWN + ENTER)
+        user.shows("/help for commands")
+        user.submits("go")
+        user.sees("The permission mode is read-only", "All is well.")
+    assert not (journey.home.cwd / "new.txt").exists()
+
+
 def test_the_terminal_can_be_left_without_a_session(journey: Journey) -> None:
     write_broken(journey, "cut in the middle")
     with journey.terminal() as user:

@@ -31,6 +31,7 @@ from pi.coding.runtime.session.exports import ShareOptions
 from pi.coding.runtime.session.policies import RepetitionSettings
 from pi.coding.runtime.tool_support import AsyncValues, BashValues, InterceptorValues
 from pi.coding.settings.files import SettingsFile
+from pi.coding.settings.guards import SECTIONS as SECTIONS_OF_GUARDS
 from pi.coding.settings.layers import value_at
 from pi.coding.settings.reading import read_record
 from pi.coding.settings.setting import Setting
@@ -114,7 +115,8 @@ class SettingsCheck:
     def problems(self) -> Iterator[Problem]:
         """Yield all findings: invalid files, then those of each file, then unknown names."""
         for warning in self._settings.warnings:
-            yield Problem(severity="broken", text=warning, advice="Correct it.")
+            if not warning.startswith("Ignored setting"):  # reported below, with its file
+                yield Problem(severity="broken", text=warning, advice="Correct it.")
         yield from self._only_ours()
         try:
             check_tokens(self._settings.raw.get("compaction"))
@@ -311,6 +313,8 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
         if name in _OBJECTS:
             if isinstance(value, dict):
                 yield from _unknown_keys(value, path, f"{name}.")
+        elif below.removesuffix(".") in SECTIONS_OF_GUARDS:
+            continue  # reported when it was read
         elif name not in (*_ROWS, *WITHOUT_EFFECT, *WRITTEN_BY_PI, KEYS):
             like = _nearest_name(key, below, holds_more=isinstance(value, dict))
             yield Problem(

@@ -272,6 +272,22 @@ async def test_a_deny_rule_that_cannot_be_read_refuses_every_call_of_its_tool(
         assert [is_error for is_error, _ in results(hosted)] == refused
 
 
+@pytest.mark.parametrize("text", ['{"permissions": {"deny": ["Read"', '{"permissions": "on"}'])
+async def test_rules_of_claude_code_that_cannot_be_read_ask_about_every_call(
+    tmp_path: Path, text: str
+) -> None:
+    put(tmp_path / "home/project/.claude/settings.json", text)
+    put(tmp_path / "home/project/a.txt", "text")
+    steps = (calls("read", path="a.txt"), says("ok"))
+    ui = Asked(DENY)
+    async with guarded(tmp_path, *steps, mode="auto-edit", ui=ui) as hosted:
+        await hosted.session.prompt("go")
+
+        ((is_error, _),) = results(hosted)
+        assert is_error
+        assert len(ui.questions) == 1
+
+
 @pytest.mark.parametrize("rule", ["Bash(", "WebFetch(x)"])
 async def test_a_rule_that_cannot_be_read_is_reported(tmp_path: Path, rule: str) -> None:
     ui = Asked(DENY)

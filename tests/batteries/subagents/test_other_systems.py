@@ -241,6 +241,37 @@ async def test_agents_run_in_the_program_that_the_variable_names(tmp_path: Path)
         assert hosted.session.info.stats().cost == pytest.approx(1.5)
 
 
+READS_GUARDS = """\
+import json, os, sys
+line = sys.stdin.readline()
+[path] = os.environ["PI_CONFIG_FILES"].split(os.pathsep)
+message = {"role": "assistant", "stopReason": "stop",
+           "content": [{"type": "text", "text": path + "\\n" + open(path).read()}]}
+print(json.dumps({"type": "message_end", "message": message}))
+print(json.dumps({"type": "agent_settled"}), flush=True)
+sys.stdin.read()
+"""
+
+
+@needs_posix_shell
+async def test_an_agent_in_a_process_has_the_guards_of_its_session(tmp_path: Path) -> None:
+    program = tmp_path / "agent.py"
+    program.write_text(READS_GUARDS)
+    script = Script(main=[calls("task", task="x", name="a")])
+    environ = {"PI_SUBPROCESS_CMD": shlex.join([sys.executable, str(program)])}
+    guards = {"secrets": {"enabled": True}, "permissions": {"mode": "read-only"}}
+    async with agent_session(tmp_path, script, environ=environ, settings=guards) as (
+        hosted,
+        agents,
+    ):
+        await hosted.session.prompt("go")
+        [agent] = agents.tree.all()
+
+    path, _, content = agent.output.partition("\n")
+    assert json.loads(content) == guards
+    assert not Path(path).exists()
+
+
 async def test_a_refused_task_call_starts_nothing(tmp_path: Path) -> None:
     class Refusing(Policy):
         async def before_tool(self, call: Any) -> Any:

@@ -7,6 +7,7 @@ may have been put in place since.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from pi.batteries.permissions.paths import (
@@ -64,11 +65,17 @@ class ActualFiles:
             ):
                 raise ToolFailed(f"{read.path} was not read: it needs consent. {reason}")
 
-    def hides(self, path: str, real: str, cwd: str) -> bool:
-        """Whether a deny rule keeps a file out of the results of searches."""
-        rules = self._guard.rules().of("deny", "read")
-        touched = TouchedPath(written=path, lexical=path, real=real)
-        return _first_match(rules, touched, self._guard.folders(cwd)) is not None
+    def hidden(self, cwd: str) -> Callable[[str, str], bool] | None:
+        """Which files deny rules keep out of the results of searches; ``None`` without rules."""
+        rules, folders = self._guard.rules().of("deny", "read"), self._guard.folders(cwd)
+        if not rules:
+            return None
+
+        def is_hidden(path: str, real: str) -> bool:
+            touched = TouchedPath(written=path, lexical=path, real=real)
+            return _first_match(rules, touched, folders) is not None
+
+        return is_hidden
 
     # Writes ---------------------------------------------------------------------------------------
 

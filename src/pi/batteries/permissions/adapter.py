@@ -142,6 +142,7 @@ class Guard:
             lists, source = item.value.permissions, str(item.path)
             effects = RESTRICTING if item.scope == "project" else EFFECTS
             found, invalid = parse_rules(lists, source, effects=effects)
+            problems += [item.value.problem] if item.value.problem else []
             if item.scope != "project":
                 found = await self._accepted(found, source, ctx)
             rules += found
@@ -158,8 +159,10 @@ class Guard:
     ) -> tuple[Rule, ...]:
         """The rules of another agent's user file; its allow rules only with consent."""
         allowing = [rule.text for rule in rules if rule.effect == "allow"]
-        if not allowing or self.mode == "off":
-            return rules  # allow rules have no effect while nothing asks
+        if not allowing:
+            return rules
+        if self.mode == "off":  # not asked now: allow rules have no effect while nothing asks
+            return tuple(rule for rule in rules if rule.effect != "allow")
         request = ConsentRequest(
             kind="allow rules", name="Claude Code", source=source, definition={"allow": allowing}
         )

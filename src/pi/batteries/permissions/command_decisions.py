@@ -29,6 +29,7 @@ from pi.batteries.permissions.rules import (
     RuleSet,
     matches_tool,
 )
+from pi.batteries.permissions.searches import rule_of_unnamed_files
 from pi.batteries.permissions.unasked import (
     FILE_CHANGERS,
     changes_repository,
@@ -249,6 +250,19 @@ class CommandDecision:
             inside = covers_restricted(path, rules, self._places)
             if inside is not None and file.text and not file.text.startswith("-"):
                 return Decision(action="ask", reason=rule_reason(inside))
+        unnamed = self._rule_of_unnamed_files([each for each in rules if each.subject == "read"])
+        if unnamed is not None:
+            reason = f"It may show files that it does not name. {rule_reason(unnamed)}"
+            return Decision(action="ask", reason=reason)
+        return None
+
+    def _rule_of_unnamed_files(self, rules: Sequence[Rule]) -> Rule | None:
+        bases = [self._cwd]
+        for folder in (self._folders() or [self._cwd])[1:]:
+            bases.append(touched(folder, bases[-1], self._places).lexical)
+        for part in self._line.parts:
+            if rules and (rule := rule_of_unnamed_files(part, bases, rules, self._places)):
+                return rule
         return None
 
     def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -199,26 +199,32 @@ def rule_matches(rule: Rule, path: TouchedPath, places: BaseFolders) -> bool:
     """
     if not rule.specifier:
         return True
+    matches = _matcher(rule, places)
+    if rule.effect == "allow":
+        return all(map(matches, path.forms))
+    if any(map(matches, (*path.forms, *path.member_forms))):
+        return True
+    return any(map(matches, _other_names(path.real, *roots_of(rule, places))))
+
+
+def _matcher(rule: Rule, places: BaseFolders) -> Callable[[str], bool]:
+    """The function that compares one absolute path with the pattern of a rule."""
     restricts = rule.effect != "allow"
     roots, pattern = roots_of(rule, places)
     compiled = _compiled(
         normalize("NFC", pattern) if restricts else pattern, ignores_case=restricts
     )
+    folders = tuple(normalize("NFC", root) for root in roots) if restricts else roots
 
-    def matches(form: str) -> bool:
-        form = normalize("NFC", form) if restricts else form
-        for root in roots:
-            folder = normalize("NFC", root) if restricts else root
-            below = _below(form, folder, ignores_case=restricts)
+    def matches(path: str) -> bool:
+        path = normalize("NFC", path) if restricts else path
+        for folder in folders:
+            below = _below(path, folder, ignores_case=restricts)
             if below is not None and compiled.fullmatch(below):
                 return True
         return False
 
-    if not restricts:
-        return all(map(matches, path.forms))
-    if any(map(matches, (*path.forms, *path.member_forms))):
-        return True
-    return any(map(matches, _other_names(path.real, roots, pattern)))
+    return matches
 
 
 MAX_LINKED = 20_000
@@ -260,38 +266,52 @@ def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
     return "/".join(parts[len(folders) :]) if above == folders else None
 
 
-MAX_ENTRIES = 5000
+MAX_ENTRIES = 50_000
 """Maximum of files below a folder that are compared with a pattern such as ``**/x``."""
 
 
 def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
     """The first rule about a file that exists inside a folder, for calls that read the folder."""
-    for rule in rules:
-        if rule.specifier and any(_contains(form, rule, places) for form in path.forms):
+    for form in path.forms:
+        for rule, _ in rules_below(form, rules, places):
             return rule
     return None
 
 
-def _contains(folder: str, rule: Rule, places: BaseFolders) -> bool:
-    root, pattern = root_of(rule, places)
+def rules_below(
+    folder: str, rules: Sequence[Rule], places: BaseFolders
+) -> Iterator[tuple[Rule, str]]:
+    """Yield the files inside a folder that rules are about.
+
+    The file is empty if the folder has too many files to look for it: the user decides then.
+    """
+    for rule in rules:
+        if rule.specifier:
+            yield from ((rule, path) for path in _matching_below(folder, rule, places))
+
+
+def _matching_below(folder: str, rule: Rule, places: BaseFolders) -> Iterator[str]:
+    roots, pattern = roots_of(rule, places)
     # The part before the first wildcard is a fixed path.
     fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
-    place = os.path.normpath(os.path.join(root, fixed))  # noqa: PTH118
+    targets = [os.path.normpath(os.path.join(root, fixed)) for root in roots]  # noqa: PTH118
     if not pattern.startswith("**/"):
-        return place != folder and is_below(place, folder) and Path(place).exists()
-    if not (is_below(place, folder) or is_below(folder, place)) or not Path(folder).is_dir():
-        return False
+        for target in targets:
+            if target != folder and is_below(target, folder) and Path(target).exists():
+                yield target
+        return
+    related = any(is_below(target, folder) or is_below(folder, target) for target in targets)
+    if not related or not Path(folder).is_dir():
+        return
+    matches = _matcher(rule, places)
     count = 0
-    for here, folders, files in os.walk(folder):
+    for parent, folders, files in os.walk(folder):
         count += len(folders) + len(files)
-        if count > MAX_ENTRIES:  # too many to check: the user decides
-            return True
-        names = (os.path.join(here, name) for name in (*folders, *files))  # noqa: PTH118
-        if any(
-            rule_matches(rule, TouchedPath(written=n, lexical=n, real=n), places) for n in names
-        ):
-            return True
-    return False
+        if count > MAX_ENTRIES:
+            yield ""
+            return
+        paths = (os.path.join(parent, name) for name in (*folders, *files))  # noqa: PTH118
+        yield from filter(matches, paths)
 
 
 # Files of commands --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import BadResource, Record, mcp_key, tool_matches
+from pi.extension import Record, mcp_key, tool_matches
 
 Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
 MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
@@ -129,7 +129,8 @@ def parse_rules(
     if lists is None:
         return (), ()
     if not isinstance(lists, dict):
-        return (), (f"{source}: permissions must be an object with allow, ask and deny.",)
+        problem = f"{source}: permissions must be an object with allow, ask and deny."
+        return (parse_rule("*", "ask", source),), (f"{problem} Every call asks.",)
     for effect in effects:
         written = lists.get(effect) or []
         if not isinstance(written, list):
@@ -150,14 +151,17 @@ class ClaudeSettings(Record):
     """``permissions`` of a settings file of Claude Code."""
 
     path: str
-    permissions: dict[str, Any] | None = None
+    permissions: Any = None
+    problem: str = ""
+    """Why the file cannot be read."""
 
 
 def parse_claude_settings(text: str, path: Path) -> ClaudeSettings:
-    """Parse ``.claude/settings.json``; raises ``BadResource``."""
+    """Parse ``.claude/settings.json``. If it cannot be read, a rule asks about every call."""
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise BadResource(f"It is not valid JSON: {error}") from error
-    found = document.get("permissions") if isinstance(document, dict) else None
-    return ClaudeSettings(path=str(path), permissions=found if isinstance(found, dict) else None)
+        problem = f"{path} is not valid JSON: {error}. Every call asks."
+        return ClaudeSettings(path=str(path), permissions={"ask": ["*"]}, problem=problem)
+    permissions = document.get("permissions") if isinstance(document, dict) else None
+    return ClaudeSettings(path=str(path), permissions=permissions)

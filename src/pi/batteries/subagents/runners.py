@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -49,6 +51,9 @@ from pi.extension import (
 )
 
 COMMAND = "PI_SUBPROCESS_CMD"
+CONFIG_FILES = "PI_CONFIG_FILES"
+GUARDS = ("batteries", "permissions", "sandbox", "secrets")
+"""Settings that a process gets from its parent session, whose options it does not have."""
 ACTIVITY_LENGTH = 60
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Maximal size of a session file whose transcript is shown."""
@@ -174,8 +179,11 @@ def describe_call(name: str, arguments: Any) -> str:
 class ProcessRunner:
     """An agent in its own process, over the RPC protocol of pi."""
 
-    def __init__(self, child: Child, node: AgentNode, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, child: Child, node: AgentNode, changed: Callable[[], None], guards: Path
+    ) -> None:
         self._child = child
+        self._guards = guards
         self._node = node
         self._changed = changed
         self._usage = self._recorded = Usage()
@@ -195,15 +203,19 @@ class ProcessRunner:
         if spec.thinking is not None:
             words += ["--thinking", spec.thinking]
         words.append("--approve" if pi.context.is_project_trusted() else "--no-approve")
+        guards = _write_guards(pi)
         # The full environment: the program is pi itself and needs the credentials.
-        child = await pi.spawn(
-            [*program, *words],
-            env=dict(pi.context.environ),
-            environment=None,
-            cwd=spec.cwd,
-            kind="agent",
-        )
-        return cls(child, node, changed)
+        environ = dict(pi.context.environ)
+        named = environ.get(CONFIG_FILES)
+        environ[CONFIG_FILES] = os.pathsep.join((named, str(guards)) if named else (str(guards),))
+        try:
+            child = await pi.spawn(
+                [*program, *words], env=environ, environment=None, cwd=spec.cwd, kind="agent"
+            )
+        except BaseException:
+            guards.unlink(missing_ok=True)
+            raise
+        return cls(child, node, changed, guards)
 
     @property
     def usage(self) -> Usage:
@@ -239,7 +251,10 @@ class ProcessRunner:
         """End the process and the processes that it has started."""
         if not self._is_closed:
             self._is_closed = True
-            await self._child.terminate()
+            try:
+                await self._child.terminate()
+            finally:
+                self._guards.unlink(missing_ok=True)
 
     def messages(self) -> list[Json]:
         """The messages that the process has sent."""
@@ -289,6 +304,19 @@ class ProcessRunner:
                 return None
         self._changed()
         return answer
+
+
+def _write_guards(pi: ExtensionAPI) -> Path:
+    """Write the guards of this session to a private file.
+
+    They may come from the command line, or from ``/settings`` of this session alone, which a
+    process does not read.
+    """
+    values = {name: pi.settings.get(name) for name in GUARDS}
+    number, name = tempfile.mkstemp(prefix="pi-guards-", suffix=".json")
+    with os.fdopen(number, "w", encoding="utf-8") as file:
+        json.dump({name: value for name, value in values.items() if value is not None}, file)
+    return Path(name)
 
 
 def _run_end(message: Json) -> RunEnd:

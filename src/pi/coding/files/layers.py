@@ -78,8 +78,11 @@ class ReadGuard(Protocol):
         """Raise ``ToolFailed`` if the file must not be read."""
         ...
 
-    def hides(self, path: str, real: str, cwd: str) -> bool:
-        """Whether searches and lists leave a file out. Called for every result: stay cheap."""
+    def hidden(self, cwd: str) -> Callable[[str, str], bool] | None:
+        """Return which files searches and lists leave out, by path and actual path.
+
+        ``None`` if they show all files. The function is called for every result: stay cheap.
+        """
         ...
 
 

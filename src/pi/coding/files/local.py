@@ -143,14 +143,16 @@ class LocalFiles:
 
     def visibility(self) -> Callable[[Path], bool] | None:
         """Return which files a search of the running call may show; ``None`` if all of them."""
-        guards, cwd = self._guards(), self.cwd
-        if not guards or not running_call():
+        if not running_call():
+            return None
+        hidden = [each for guard in self._guards() if (each := guard.hidden(self.cwd)) is not None]
+        if not hidden:
             return None
 
         def is_visible(path: Path) -> bool:
             text = os.path.normpath(path)
             real = os.path.realpath(text)
-            return not any(guard.hides(text, real, cwd) for guard in guards)
+            return not any(is_hidden(text, real) for is_hidden in hidden)
 
         return is_visible
 

@@ -6,7 +6,7 @@ one wrong character would switch off what the user relies on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -180,10 +180,10 @@ def _report_unknown(values: Json, section: str, source: str, warn: Callable[[str
     names = [row.path[1] for row in GUARDS if row.path[0] == section]
     for name in values:
         if name not in names:
-            warn(
-                f'Unknown setting "{section}.{name}" in {source} has no effect. It is one of'
-                f" {_listed(names)}."
-            )
+            from pi.base.fuzzy import did_you_mean  # lazy: for errors only
+
+            hint = did_you_mean(name, names) or f"Known: {', '.join(names)}."
+            warn(f'Unknown setting "{section}.{name}" in {source} has no effect. {hint}')
 
 
 def _invalid(name: str, source: str, expected: str, value: object, strictest: object) -> str:
@@ -191,10 +191,6 @@ def _invalid(name: str, source: str, expected: str, value: object, strictest: ob
         f'Invalid setting "{name}" in {source}: expected {expected}, got {_as_json(value)[:60]}.'
         f" The strictest choice applies until you correct it: {_as_json(strictest)}"
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _plain(value: object) -> object:

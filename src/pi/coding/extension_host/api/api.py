@@ -370,7 +370,7 @@ class ExtensionAPI:
         ``None`` to read the disk. Tools that read single files use it.
 
         ``await guard.check(read)`` gets the actual path of every file that a tool call reads and
-        may raise ``ToolFailed``; ``guard.hides(path, real, cwd)`` leaves files out of searches.
+        may raise ``ToolFailed``; ``guard.hidden(cwd)`` returns which files searches leave out.
         """
         wrapped = WrappedFiles(layer=layer, read=read, guard=guard, nested=nested)
         return self._instance.add_row(self._registries.file_layers, wrapped, at)

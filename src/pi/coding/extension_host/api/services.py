@@ -236,7 +236,8 @@ class ExtensionSettings:
         """Store a JSON value in the settings file of the user, or of the trusted project.
 
         ``None`` removes it; ``"session"`` sets the value for this session only. The value of a
-        declared key must have its type. Raises ``PiError`` if the file cannot be written; the value
+        declared key must have its type. In a nested session every value lasts as long as it, and
+        guards can only become stricter. Raises ``PiError`` if the file cannot be written; the value
         still applies to this session.
         """
         plain = self._checked(key, value)

@@ -138,14 +138,14 @@ async def ask_about_settings(ui: Ui, error: BadSettings) -> SettingsAnswer | Non
     """Ask how to go on without a settings file; ``None`` to quit."""
     options: list[Option[SettingsAnswer | None]] = [
         Option(value="edit", label="Edit the file"),
-        Option(
-            value="strictest",
-            label="Start with guards at their strictest",
-            description="read-only, sandbox without network, secrets hidden, nothing trusted",
-        ),
+        Option(value="strictest", label="Start with guards at their strictest"),
         Option(value=None, label="Quit"),
     ]
-    message = f"{error.path}\n{error.reason}\n\nWhat it says about guards is not known."
+    message = (
+        f"{error.path}\n{error.reason}\n\nWhat it says about guards is not known. At their"
+        " strictest, nothing can be changed, every other call asks, commands run in the sandbox"
+        " without network, secrets are hidden, and no new project is trusted."
+    )
     return await choose(ui, "The settings cannot be read", options, message=message)
 
 
