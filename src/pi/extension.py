@@ -91,6 +91,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
+from pi.base.foreign_text import hides_text, neutralise
 from pi.base.formats import (
     BadFormat,
     Document,
@@ -743,6 +744,7 @@ __all__ = [
     "field",
     "find_sandbox",
     "guard_for",
+    "hides_text",
     "install_hint",
     "is_ignored",
     "is_loopback",
@@ -754,6 +756,7 @@ __all__ = [
     "message_tokens",
     "messages_for",
     "messages_server",
+    "neutralise",
     "next_role",
     "older_name",
     "one_line",

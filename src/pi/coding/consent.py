@@ -50,6 +50,8 @@ class ConsentRequest(Record):
     """Everything that decides what is executed: command, arguments, environment, address."""
     project: str = ""
     """Canonical directory of the project; empty for a file of the user."""
+    verb: str = "Run"
+    """What happens with consent, as the question says it: ``Run the MCP server s?``"""
 
     @property
     def digest(self) -> str:
@@ -76,7 +78,7 @@ class ConsentRequest(Record):
         return "" if fits else text
 
     def _lines(self) -> list[str]:
-        lines = [f"Run the {self.kind} {self.name}?", f"Defined in {self.source}", ""]
+        lines = [f"{self.verb} the {self.kind} {self.name}?", f"Defined in {self.source}", ""]
         names = sorted(self.definition, key=lambda name: (name not in _EXECUTED, name))
         return lines + [f"{name}: {_value(self.definition[name])}" for name in names]
 

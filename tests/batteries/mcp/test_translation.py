@@ -192,7 +192,27 @@ def test_lines_are_split_at_any_place_and_long_ones_dropped() -> None:
     lines = Lines(limit=10)
     data = b"one\ntwo\n" + b"x" * 50 + b"\nthree\n"
     found = [line for n in range(len(data)) for line in lines.feed(data[n : n + 1])]
-    assert found == [b"one", b"two", b"three"] and lines.dropped == 1
+    assert found == [b"one", b"two", b"three"]
+    assert [(line.size, line.id) for line in lines.dropped] == [(50, None)]
+
+
+@pytest.mark.parametrize(
+    ("line", "id"),
+    [
+        ('{"jsonrpc":"2.0","id":7,"result":{"text":"BIG"}}', 7),
+        ('{"id": "7", "jsonrpc": "2.0", "result": {"text": "BIG"}}', 7),
+        ('{"jsonrpc":"2.0","result":{"text":"BIG"},"id":7}', 7),
+        ('{"result":{"id":9,"text":"BIG"},"id":7,"jsonrpc":"2.0"}', 7),
+        ('{"method":"notifications/message","params":{"text":"BIG"}}', None),
+        ('{"result":{"text":"BIG \\"id\\":9,"}}', None),
+    ],
+)
+def test_the_id_of_a_dropped_line_is_known_from_its_start_or_end(line: str, id: int | None) -> None:
+    lines = Lines(limit=1000)
+
+    assert [*lines.feed(line.replace("BIG", "x" * 5000).encode() + b"\n")] == []
+
+    assert [dropped.id for dropped in lines.dropped] == [id]
 
 
 # Definitions --------------------------------------------------------------------------------------

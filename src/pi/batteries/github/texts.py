@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pi.extension import Json, one_line, sanitise
+from pi.extension import Json, neutralise, one_line
 
 MAX_BODY = 8_000
 """Maximum characters of one description or comment."""
@@ -33,13 +33,13 @@ def at(value: Any, *path: str) -> Any:
 
 def line(value: Any, most: int = 200) -> str:
     """A value in one line."""
-    text = one_line(str(value if value is not None else ""))
+    text = one_line(neutralise(str(value if value is not None else "")))
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def body(value: Any, most: int = MAX_BODY) -> str:
     """A description, without control characters and of bounded length."""
-    text = sanitise(str(value or "")).replace("\r\n", "\n").strip() or "(no text)"
+    text = neutralise(str(value or "")).replace("\r\n", "\n").strip() or "(no text)"
     if len(text) <= most:
         return text
     return f"{text[:most]}\n[{len(text) - most:,} more characters]"
@@ -241,7 +241,7 @@ def jobs(rows: Sequence[Json]) -> str:
 
 def log(text: str) -> str:
     """The log of a job, without the timestamps of its lines."""
-    return sanitise(_TIMESTAMP.sub("", text)).strip()
+    return neutralise(_TIMESTAMP.sub("", text)).strip()
 
 
 def written(row: Json, outcome: str) -> str:

@@ -400,6 +400,12 @@ class Client:
         if answer is not None and not answer.done():
             answer.set_exception(error)
 
+    def too_large(self, id: int | None, error: McpError) -> None:
+        """Fail the request whose answer was dropped; if that is unknown, all that wait."""
+        self.log(error.message)
+        for pending in self._pending if id is None else (id,):
+            self.fail(pending, error)
+
     def _end(self, error: McpError) -> None:
         if self._closed is None:
             self._closed = error

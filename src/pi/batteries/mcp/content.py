@@ -7,7 +7,7 @@ import binascii
 import json
 from typing import Any
 
-from pi.extension import Image, Json, Record, Text, ToolResult, sanitise
+from pi.extension import Image, Json, Record, Text, ToolResult, neutralise
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """Types of pictures that models accept."""
@@ -47,19 +47,19 @@ def content_blocks(block: Any) -> list[Text | Image]:
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return [_picture(data, mime)]
         case {"type": "audio", "data": str(data), "mimeType": str(mime)}:
-            return [Text(text=f"[audio, {mime}, {_size(data)}; it cannot be played here]")]
+            return [Text(text=f"[audio, {clean(mime)}, {_size(data)}; it cannot be played here]")]
         case {"type": "resource_link", "uri": str(uri)}:
             return [Text(text=_link(block, uri))]
         case {"type": "resource", "resource": dict(resource)}:
             return resource_blocks(resource)
         case _:
-            kind = block.get("type") if isinstance(block, dict) else None
+            kind = clean(str(block.get("type"))) if isinstance(block, dict) else None
             return [Text(text=f"[content of the unknown type {kind!r} was left out]")]
 
 
 def resource_blocks(resource: Json) -> list[Text | Image]:
     """The content of a resource."""
-    uri, mime = str(resource.get("uri", "")), str(resource.get("mimeType") or "")
+    uri, mime = clean(str(resource.get("uri", ""))), clean(str(resource.get("mimeType") or ""))
     match resource:
         case {"text": str(text)}:
             return [Text(text=clean(text))]
@@ -115,8 +115,8 @@ def prompt_blocks(result: Json) -> list[Text | Image]:
 
 
 def clean(text: str) -> str:
-    """``text`` without control characters, because servers are not trusted."""
-    return sanitise(text)
+    """``text`` as ``neutralise`` returns it, because servers are not trusted."""
+    return neutralise(text)
 
 
 def _repeats(blocks: list[Text | Image], structured: Any) -> bool:
@@ -147,7 +147,7 @@ def _json(value: Any) -> str:
 
 def _picture(data: str, mime: str) -> Text | Image:
     if mime not in PICTURES:
-        return Text(text=f"[picture, {mime}, {_size(data)}; models cannot see this type]")
+        return Text(text=f"[picture, {clean(mime)}, {_size(data)}; models cannot see this type]")
     try:
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -161,7 +161,9 @@ def _link(block: Json, uri: str) -> str:
     words = " ".join(
         str(each) for each in (name, f"({description})" if description else "") if each
     )
-    return clean(f"[resource {uri}{': ' + words if words else ''}; read it with the read tool]")
+    return (
+        f"[resource {clean(uri)}{': ' + clean(words) if words else ''}; read it with the read tool]"
+    )
 
 
 def _size(data: str) -> str:

@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pi.batteries.mcp import protocol
 from pi.batteries.mcp.protocol import (
+    AnswerDropped,
     BadMessage,
     Era,
     HttpRefused,
@@ -22,10 +23,19 @@ from pi.batteries.mcp.protocol import (
     ServerInfo,
     SessionExpired,
 )
-from pi.batteries.mcp.transport import Peer
-from pi.extension import HttpError, Json, PiError, Scope, SseReader, Timeouts, one_line
+from pi.batteries.mcp.transport import MAX_LINE, Peer, too_large
+from pi.extension import (
+    HttpError,
+    Json,
+    PiError,
+    ProviderError,
+    Scope,
+    SseReader,
+    Timeouts,
+    neutralise,
+    one_line,
+)
 
-MAX_BODY = 64 * 1024 * 1024
 MAX_RESUMES = 5
 """Maximum attempts to resume a broken stream without a new message."""
 DEFAULT_RETRY_MS = 500
@@ -85,7 +95,7 @@ class _Http:
         if 200 <= status < 300:
             return
         body = await response.read_prefix(64 * 1024)
-        message = one_line(body[:300].decode("utf-8", "replace")).strip()
+        message = one_line(neutralise(body[:300].decode("utf-8", "replace")))
         challenge = response.headers.get("www-authenticate")
         if status == 401 or (status == 403 and "insufficient_scope" in challenge):
             raise LoginNeeded(
@@ -206,6 +216,9 @@ class StreamableTransport(_Http):
             await self._post(id, message, schema)
         except McpError as error:
             self._peer.fail(id, error)
+        except ProviderError as error:  # one event of a stream is too large
+            dropped = AnswerDropped(f"MCP server {self._link.name}: {error.message}")
+            self._peer.too_large(id, dropped)
         except PiError as error:
             self._peer.fail(id, self.lost(error))
 
@@ -226,7 +239,7 @@ class StreamableTransport(_Http):
     async def _read(self, id: int | None, response: Any) -> None:
         kind = response.headers.get("content-type").partition(";")[0].strip().lower()
         if kind != "text/event-stream":
-            data = await response.read(limit=MAX_BODY)
+            data = await self._body(response)
             if id is None:
                 return
             if kind != "application/json" or self.deliver(data) is None:
@@ -239,6 +252,16 @@ class StreamableTransport(_Http):
         last, answered = await self._events(response, id)
         if id is not None and not answered:
             await self._resume(id, last)
+
+    async def _body(self, response: Any) -> bytes:
+        """The whole body. Raises ``AnswerDropped`` with its size if it is too large."""
+        length = response.headers.get("content-length")
+        if length.isdecimal() and int(length[:18]) > MAX_LINE:
+            raise too_large(self._link.name, f"{int(length[:18]):,}")
+        body: bytes = await response.read_prefix(MAX_LINE + 1)
+        if len(body) > MAX_LINE:
+            raise too_large(self._link.name, f"more than {MAX_LINE:,}")
+        return body
 
     async def _events(self, response: Any, id: int | None) -> tuple[str, bool]:
         """Deliver the events of a stream. Returns the last id, and whether ``id`` was answered."""
@@ -362,6 +385,16 @@ class SseTransport(_Http):
             self._peer.fail(None, error)
         else:
             self._endpoint.set_exception(error)
+
+    async def _body(self, response: Any) -> bytes:
+        """The whole body. Raises ``AnswerDropped`` with its size if it is too large."""
+        length = response.headers.get("content-length")
+        if length.isdecimal() and int(length[:18]) > MAX_LINE:
+            raise too_large(self._link.name, f"{int(length[:18]):,}")
+        body: bytes = await response.read_prefix(MAX_LINE + 1)
+        if len(body) > MAX_LINE:
+            raise too_large(self._link.name, f"more than {MAX_LINE:,}")
+        return body
 
     async def _events(self, response: Any) -> None:
         reader = SseReader()

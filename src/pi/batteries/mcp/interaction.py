@@ -21,8 +21,8 @@ from pi.extension import (
     StreamOptions,
     Text,
     UserMessage,
+    neutralise,
     one_line,
-    sanitise,
 )
 
 REJECTED = -1
@@ -201,7 +201,7 @@ async def ask_field(
     field_title = schema.get("title") or name
     more = schema.get("description")
     hint = "" if required else " (optional)"
-    title = sanitise(f"{field_title}{hint}" + (f"\n{more}" if more else ""))
+    title = neutralise(f"{field_title}{hint}" + (f"\n{more}" if more else ""))
     choices = _choices(schema)
     if schema.get("type") == "array":
         items = _choices(schema.get("items") if isinstance(schema.get("items"), dict) else {})
@@ -271,10 +271,13 @@ def _choices(schema: Json | None) -> dict[str, str]:
     if isinstance(values, list):
         names = schema.get("enumNames")
         labels = names if isinstance(names, list) and len(names) == len(values) else values
-        return {one_line(str(label)): value for label, value in zip(labels, values, strict=True)}
+        return {
+            one_line(neutralise(str(label))): value
+            for label, value in zip(labels, values, strict=True)
+        }
     titled = schema.get("oneOf") or schema.get("anyOf")
     return {
-        one_line(str(each.get("title") or each["const"])): each["const"]
+        one_line(neutralise(str(each.get("title") or each["const"]))): each["const"]
         for each in (titled if isinstance(titled, list) else ())
         if isinstance(each, dict) and "const" in each
     }
@@ -289,5 +292,5 @@ def _shown(message: Any) -> str:
 
 
 def _clip(text: str) -> str:
-    text = sanitise(text)
+    text = neutralise(text)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"

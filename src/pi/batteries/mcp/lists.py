@@ -137,19 +137,28 @@ class ServerLists:
         tools: tuple[ToolInfo, ...] = ()
         if "tools" in info.capabilities:
             tools = await client.pages("tools/list", protocol.tools_of, timeout=LIST_SECONDS)
-        if self._host.is_remote and info.era == "modern":
-            tools = self._with_valid_headers(tools)
+        checks_headers = self._host.is_remote and info.era == "modern"
+        tools = self._usable(tools, checks_headers=checks_headers)
         self.current = replace(
             self.current, era=info.era, instructions=info.instructions, tools=tools
         )
         self.is_known = True
 
-    def _with_valid_headers(self, tools: tuple[ToolInfo, ...]) -> tuple[ToolInfo, ...]:
-        """The tools without those with invalid header names, as the protocol requires."""
+    def _usable(self, tools: tuple[ToolInfo, ...], *, checks_headers: bool) -> tuple[ToolInfo, ...]:
+        """The tools without those that hide text, or have invalid header names.
+
+        The protocol requires the latter of modern servers.
+        """
+        usable = []
         for tool in tools:
-            if problem := protocol.header_problem(tool.input_schema):
+            problem = _hiding(tool)
+            if not problem and checks_headers:
+                problem = protocol.header_problem(tool.input_schema)
+            if problem:
                 self._host.log(f"The tool {tool.name} was left out: {problem}.")
-        return tuple(tool for tool in tools if not protocol.header_problem(tool.input_schema))
+            else:
+                usable.append(tool)
+        return tuple(usable)
 
     async def _load_others(self, client: Client) -> None:
         """Load prompts and resources, which the first request does not need."""
@@ -218,6 +227,12 @@ class ServerLists:
                 await asyncio.sleep(failures)
 
 
+def _hiding(tool: ToolInfo) -> str:
+    """Which name or value of a tool hides text; empty if none does."""
+    text = protocol.hidden_text(tool)
+    return f"{ascii(text)[:100]} has characters that are not visible" if text else ""
+
+
 def lists_to_json(lists: Lists) -> Json:
     """List as JSON for the cache, in the format of the protocol."""
     return {
@@ -264,7 +279,7 @@ def lists_from_json(stored: Json) -> Lists:
     return Lists(
         era="modern" if stored.get("era") == "modern" else "handshake",
         instructions=str(stored.get("instructions") or ""),
-        tools=tuple(protocol.tools_of(stored)),
+        tools=tuple(tool for tool in protocol.tools_of(stored) if not _hiding(tool)),
         prompts=tuple(protocol.prompts_of(stored)),
         resources=(*protocol.resources_of(stored), *protocol.templates_of(stored)),
     )

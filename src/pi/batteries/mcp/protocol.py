@@ -6,6 +6,7 @@ capabilities of the client in ``_meta``. Servers of the handshake era answer ``i
 McpError
 ├── RpcError          the server answered with an error
 ├── BadMessage        the server broke the protocol
+├── AnswerDropped     the answer was too large
 ├── ServerTimeout     no answer in time
 └── ServerClosed      the program ended, or the connection was lost
     ├── SessionExpired   the HTTP session is unknown to the server: connect again
@@ -21,7 +22,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import Json, PiError, Record, field
+from pi.extension import Json, PiError, Record, field, hides_text, neutralise
 
 Era: TypeAlias = Literal["modern", "handshake"]
 
@@ -54,6 +55,10 @@ class RpcError(McpError):
 
 class BadMessage(McpError):
     """The server broke the protocol."""
+
+
+class AnswerDropped(McpError):
+    """The answer was too large."""
 
 
 class ServerTimeout(McpError):
@@ -183,6 +188,7 @@ def initialize_params(client_version: str, capabilities: Json) -> Json:
     }
 
 
+_DESCRIBING = frozenset({"description", "title", "$comment"})
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
@@ -262,7 +268,7 @@ def response_error(server: str, error: Any) -> RpcError:
     """The error of a response."""
     fields = error if isinstance(error, dict) else {}
     code = fields.get("code")
-    text = str(fields.get("message") or "no reason given").strip()
+    text = neutralise(str(fields.get("message") or "no reason given")).strip()
     return RpcError(
         f"MCP server {server} refused the request: {text}",
         code=code if isinstance(code, int) else 0,
@@ -308,7 +314,7 @@ def tools_of(result: Json) -> list[ToolInfo]:
         ToolInfo(
             name=each["name"],
             description=_text(each, "description"),
-            input_schema=_object(each.get("inputSchema")),
+            input_schema=_neutral_schema(_object(each.get("inputSchema"))),
             title=_text(each, "title") or _text(_object(each.get("annotations")), "title"),
         )
         for each in _entries(result, "tools", "name")
@@ -374,12 +380,27 @@ def input_requests(result: Json) -> tuple[dict[str, Json], str | None] | None:
 
 def matches_template(template: str, uri: str) -> bool:
     """Whether a resource template can produce ``uri``."""
-    parts = re.split(r"(\{[^{}]*\})", template)
-    pattern = "".join(
-        (".*" if part[1:2] in "+#" else "[^?#]*") if part.startswith("{") else re.escape(part)
-        for part in parts
-    )
-    return re.fullmatch(pattern, uri) is not None
+    # Not with ``re``: many placeholders of a stranger would backtrack for years.
+    ends = {0}
+    for part in re.split(r"(\{[^{}]*\})", template):
+        if part.startswith("{"):
+            ends = _ends_of_placeholder(ends, uri, stops="" if part[1:2] in "+#" else "?#")
+        else:
+            ends = {end + len(part) for end in ends if uri.startswith(part, end)}
+    return len(uri) in ends
+
+
+def _ends_of_placeholder(starts: set[int], uri: str, *, stops: str) -> set[int]:
+    """The positions that a placeholder can end at, if it starts at one of these."""
+    ends: set[int] = set()
+    for start in sorted(starts):
+        position = start
+        while position not in ends:
+            ends.add(position)
+            if position == len(uri) or uri[position] in stops:
+                break
+            position += 1
+    return ends
 
 
 def compact(value: Any) -> str:
@@ -403,4 +424,34 @@ def _object(value: Any) -> Json:
 
 def _text(entry: Json, key: str) -> str:
     value = entry.get(key)
-    return value if isinstance(value, str) else ""
+    return neutralise(value) if isinstance(value, str) else ""
+
+
+def _neutral_schema(value: Any) -> Any:
+    """A schema with neutral descriptions. Names and values stay: arguments have to match them."""
+    match value:
+        case dict():
+            return {
+                key: neutralise(member)
+                if key in _DESCRIBING and isinstance(member, str)
+                else _neutral_schema(member)
+                for key, member in value.items()
+            }
+        case list():
+            return [*map(_neutral_schema, value)]
+        case _:
+            return value
+
+
+def hidden_text(tool: ToolInfo) -> str:
+    """A name or a value of a tool that has invisible characters; empty if none has."""
+    texts = (tool.name, *_texts_of(tool.input_schema))
+    return next(filter(hides_text, texts), "")
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _texts_of(member)

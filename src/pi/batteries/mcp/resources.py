@@ -117,7 +117,7 @@ def listing(server: McpServer) -> str:
             filter(
                 None,
                 (
-                    f"mcp://{server.name}/{each.uri}",
+                    f"mcp://{server.name}/{content.clean(each.uri)}",
                     "(template)" if each.is_template else "",
                     one_line(each.name),
                     one_line(each.description)[:120],

@@ -27,7 +27,7 @@ from pi.batteries.mcp.protocol import (
     ToolInfo,
 )
 from pi.batteries.mcp.transport import StdioTransport, Transport
-from pi.extension import ExtensionAPI, Json, Scope, sanitise
+from pi.extension import ExtensionAPI, Json, Scope, neutralise
 
 State: TypeAlias = Literal["idle", "starting", "ready", "failed", "login"]
 MAX_LOG = 200
@@ -286,7 +286,7 @@ class McpServer:
 
     def log(self, text: str) -> None:
         """Add a line to the log."""
-        self.lines.append(sanitise(text)[:2000])
+        self.lines.append(neutralise(text)[:2000])
 
     @property
     def is_closed(self) -> bool:

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pi.batteries.mcp import definitions
-from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured, Definition
+from pi.batteries.mcp.configuration import Configuration
+from pi.batteries.mcp.definitions import Configured, Definition
 from pi.batteries.mcp.interaction import Interaction
 from pi.batteries.mcp.lists import lists_from_json, lists_to_json
 from pi.batteries.mcp.protocol import McpError
@@ -23,12 +23,9 @@ from pi.batteries.mcp.resources import SCHEME, ResourceReader
 from pi.batteries.mcp.server import McpServer
 from pi.batteries.mcp.tools import SessionPrompts, SessionTools
 from pi.extension import (
-    ConsentRequest,
     ExtensionAPI,
-    PiError,
     Scope,
     StaleSession,
-    Where,
     one_line,
     replace,
 )
@@ -99,74 +96,6 @@ class Values:
         return default
 
 
-KIND = "mcp-files"
-SETTINGS_SOURCE = "settings"
-
-
-class Configuration:
-    """Reads the MCP files of all agents, and asks the user for consent to foreign servers."""
-
-    def __init__(self, pi: ExtensionAPI) -> None:
-        self._pi = pi
-        self.where: Where | None = None
-        """The directories of configuration files, once they were read."""
-        resources = pi.context.resources
-        for priority, kind in enumerate(reversed(FILES)):
-            resources.add_source(KIND, self._finder(kind), priority=priority)
-        resources.add_kind(KIND, lambda text, path: (path, text), lambda each: str(each[0]))
-
-    def _finder(self, kind: definitions.FileKind) -> Any:
-        def find(where: Where) -> Any:
-            self.where = where
-            return [definitions.path_of(kind, where)]
-
-        return find
-
-    def read(self) -> tuple[Configured, ...]:
-        """All definitions, including shadowed ones. Invalid files are reported."""
-        settings = self._pi.settings
-        files: list[tuple[ConfigFile, str, bool, bool]] = []
-        # Settings of the project are ignored: its servers belong in a file, which needs consent.
-        configured = settings.get("mcp.servers", with_project=False)
-        if configured:
-            files.append((definitions.from_settings(configured), SETTINGS_SOURCE, True, False))
-        of_project = settings.get("mcp.enableProjectConfig")
-        for item in self._pi.context.resources.load(KIND):
-            path, text = item.value
-            kind = self._kind(path)
-            if kind is None or (kind.place == "project" and not of_project):
-                continue
-            try:
-                raw = definitions.parse_file(text, path)
-            except PiError as error:
-                self._pi.warn(f"MCP servers of {path} are left out: {error.message}")
-                continue
-            is_project = kind.place == "project"
-            files.append((kind.read(raw, self.where), str(path), kind.is_own, is_project))
-        return definitions.merge(files)
-
-    def _kind(self, path: Any) -> definitions.FileKind | None:
-        where = self.where
-        if where is None:
-            return None
-        return next((each for each in FILES if definitions.path_of(each, where) == path), None)
-
-    async def allowed(self, usable: list[Configured]) -> list[Configured]:
-        """The user's own servers, and those of other files that the user accepted."""
-        requests = {}
-        for each in usable:
-            if not each.is_own:
-                requests[each.name] = ConsentRequest(
-                    kind="MCP server",
-                    name=each.name,
-                    source=each.source,
-                    definition=each.definition.runs,
-                )
-        accepted = await self._pi.consent.allowed(requests.values()) if requests else []
-        names = {request.name for request in accepted}
-        return [each for each in usable if each.is_own or each.name in names]
-
-
 LINGER_SECONDS = 5.0
 """How long a connection outlives its last session, so that ``/new`` does not end it."""
 WAIT_SECONDS = 3.0
@@ -235,16 +164,15 @@ class SessionMcp:
 
         Servers whose definition was removed or changed are dropped.
         """
-        self.configured = self.configuration.read()
+        self.configured, allowed = await self.configuration.load()
         usable = [
             each for each in self.configured if not each.shadowed_by and each.definition.enabled
         ]
         for each in usable:
             if each.definition.problem:
                 self.pi.warn(f"MCP server {each.name} is left out: {each.definition.problem}.")
-        usable = [each for each in usable if not each.definition.problem]
-        allowed = await self.configuration.allowed(usable)
-        self.denied = {each.name for each in usable if each not in allowed}
+        valid = [each for each in usable if not each.definition.problem]
+        self.denied = {each.name for each in valid if each not in allowed}
         keep = {each.name: each for each in allowed}
         for name in [*self._servers]:
             if self._servers[name].configured != keep.get(name):

@@ -18,6 +18,7 @@ from pi.batteries.mcp import content
 from pi.batteries.mcp.definitions import server_word
 from pi.batteries.mcp.interaction import required_pages
 from pi.batteries.mcp.protocol import McpError, PromptInfo, RpcError, ToolInfo, completions_of
+from pi.batteries.mcp.schema_patterns import PatternMatcher, without_patterns
 from pi.batteries.mcp.server import McpServer, ServerUser
 from pi.extension import (
     AgentTool,
@@ -33,8 +34,9 @@ from pi.extension import (
     ToolResult,
     make_tool,
     mcp_key,
+    neutralise,
     one_line,
-    sanitise,
+    replace,
 )
 
 MAX_NAME = 64
@@ -100,6 +102,7 @@ class SessionTools:
     def __init__(self, session: ServerUser) -> None:
         self._session = session
         self._pi = session.pi
+        self._patterns = PatternMatcher(session.pi, session.pi.log.warning)
         self._registered: dict[str, tuple[Any, Registration]] = {}
         """By name: the values from which the tool was created, and its registration."""
         self._enabled: dict[str, Registration] = {}
@@ -145,23 +148,31 @@ class SessionTools:
         async def run(arguments: Json, ctx: ToolContext) -> ToolResult:
             return await self._call(server, tool, arguments, ctx)
 
-        return make_tool(
-            name=name,
-            label=f"{server.name}: {one_line(tool.title or tool.name)}",
-            description=described(server, tool),
-            params=schema,
-            run=run,
-            # Hints of the server such as readOnlyHint are not trusted.
-            approval=ToolApproval(tier="exec", reason=f"A tool of the MCP server {server.name}."),
-        )
+        def made(parameters: Json) -> AgentTool:
+            return make_tool(
+                name=name,
+                label=f"{server.name}: {one_line(tool.title or tool.name)}",
+                description=described(server, tool),
+                params=parameters,
+                run=run,
+                # Hints of the server such as readOnlyHint are not trusted.
+                approval=ToolApproval(
+                    tier="exec", reason=f"A tool of the MCP server {server.name}."
+                ),
+            )
+
+        # Declared with its patterns, but validated without: ``_call`` matches them.
+        return replace(made(schema), validate=made(without_patterns(schema)).validate)
 
     async def _call(
         self, server: McpServer, tool: ToolInfo, arguments: Json, ctx: ToolContext
     ) -> ToolResult:
         def progressed(done: float, total: float | None, message: str) -> None:
             share = f"{done:g}" if total is None else f"{done:g} of {total:g}"
-            ctx.update(ToolResult.of(" ".join(filter(None, (share, sanitise(message))))))
+            ctx.update(ToolResult.of(" ".join(filter(None, (share, neutralise(message))))))
 
+        if problems := await self._patterns.problems(tool.input_schema, arguments):
+            raise ToolFailed(f"The arguments are invalid: {'; '.join(problems)}.")
         try:
             result = await server.call(tool, arguments, self._session, progressed)
         except RpcError as error:
@@ -253,7 +264,7 @@ class SessionTools:
 
 def described(server: McpServer, tool: ToolInfo) -> str:
     """The description for the model, with the name of the server."""
-    text = sanitise(tool.description).strip() or tool.title or tool.name
+    text = neutralise(tool.description).strip() or tool.title or tool.name
     if len(text) > MAX_DESCRIPTION:
         text = f"{text[:MAX_DESCRIPTION]}…"
     return f"{text}\n(tool of the MCP server {server.name})"
@@ -371,7 +382,9 @@ class SessionPrompts:
             name,
             run,
             completions=complete,
-            description=sanitise(" ".join(filter(None, (words, summary, f"(MCP {server.name})")))),
+            description=neutralise(
+                " ".join(filter(None, (words, summary, f"(MCP {server.name})")))
+            ),
         )
 
     async def complete(self, command: str, typed: str) -> list[str]:
@@ -407,7 +420,7 @@ class SessionPrompts:
         for each in prompt.arguments:
             if each.required and each.name not in values:
                 label = f"{each.name}: {each.description}" if each.description else each.name
-                text = await ctx.ui.input(sanitise(label))
+                text = await ctx.ui.input(neutralise(label))
                 if text is None:
                     ctx.ui.notify(f"/{command_name(server.name, prompt.name)} needs {each.name}.")
                     return

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
-from pi.batteries.mcp.protocol import Era, McpError, ServerClosed, ServerInfo
-from pi.extension import Child, Json, PiError, Scope, one_line
+from pi.batteries.mcp.protocol import AnswerDropped, Era, McpError, ServerClosed, ServerInfo
+from pi.extension import Child, Json, PiError, Record, Scope, neutralise, one_line
 
 MAX_LINE = 64 * 1024 * 1024
-"""Maximum bytes of one message."""
+"""Maximum bytes of one message, over every transport."""
 MAX_LOGGED_LINES = 20
 """Maximum of lines that are not messages and are logged."""
 EXIT_SECONDS = 2.0
 """How long a server may take to end after its input was closed."""
 CHUNK = 256 * 1024
+KEPT = 256
+"""Bytes of the start and the end of a line that is too long, in which its id is."""
 
 
 class Peer(Protocol):
@@ -34,8 +37,20 @@ class Peer(Protocol):
     def fail(self, id: int | None, error: McpError) -> None:
         """Fail the request ``id``; ``None`` if the whole connection is lost."""
 
+    def too_large(self, id: int | None, error: McpError) -> None:
+        """Fail the request whose answer was dropped; ``None`` if the answer does not show it."""
+
     def log(self, text: str) -> None:
         """Add a line to the log of the server."""
+
+
+def too_large(server: str, size: str) -> AnswerDropped:
+    """The error for an answer whose size is described by ``size``."""
+    return AnswerDropped(
+        f"MCP server {server} answered with {size} bytes. The limit is {MAX_LINE >> 20} MiB, so the"
+        " answer was dropped.",
+        hint="Call the tool with arguments that give a smaller result.",
+    )
 
 
 class Transport(Protocol):
@@ -60,15 +75,38 @@ class Transport(Protocol):
         """Close the connection, and end everything that ``open`` started."""
 
 
+_ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,18})"?\s*,')
+_ID_LAST = re.compile(
+    rb'\}\s*,\s*"id"\s*:\s*"?(\d{1,18})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}\s*$'
+)
+
+
+class DroppedLine(Record):
+    """A line that was too long."""
+
+    size: int
+    """Bytes of the whole line."""
+    start: bytes
+    end: bytes
+
+    @property
+    def id(self) -> int | None:
+        """The id of the request that the line answers; ``None`` if it is not recognisable."""
+        # Before the result, where most servers write it, or behind it.
+        match = _ID_FIRST.match(self.start) or _ID_LAST.search(self.end)
+        return int(match[1]) if match else None
+
+
 class Lines:
-    """Splits bytes into lines; a line above the limit is dropped and counted."""
+    """Splits bytes into lines; a line above the limit is dropped."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit = limit
         self._pieces = list[bytes]()
         self._size = 0
-        self.dropped = 0
-        """Lines that were too long."""
+        self._start = self._end = b""
+        self.dropped: list[DroppedLine] = []
+        """Lines that were too long; the caller removes them."""
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The lines that ``chunk`` completes."""
@@ -76,14 +114,19 @@ class Lines:
         for piece in whole:
             self._add(piece)
             if self._size > self._limit:
-                self.dropped += 1
+                dropped = DroppedLine(size=self._size, start=self._start, end=self._end)
+                self.dropped.append(dropped)
             elif self._pieces:
                 yield b"".join(self._pieces)
             self._pieces, self._size = [], 0
+            self._start = self._end = b""
         self._add(rest)
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
+        if len(self._start) < KEPT:
+            self._start += piece[:KEPT]
+        self._end = (self._end + piece[-KEPT:])[-KEPT:]
         if self._size > self._limit:
             self._pieces.clear()
         elif piece:
@@ -156,11 +199,10 @@ class StdioTransport:
     async def _read(self, child: Child) -> None:
         lines = Lines()
         while chunk := await child.output.read(CHUNK):
-            dropped = lines.dropped
             for line in lines.feed(chunk):
                 self._received(line)
-            if lines.dropped > dropped:
-                self._peer.log(f"Skipped a line of more than {MAX_LINE >> 20} MiB.")
+            while lines.dropped:
+                self._drop(lines.dropped.pop(0))
         end = await child.wait()
         if self._closing:
             return
@@ -172,6 +214,10 @@ class StdioTransport:
                 hint=f"/mcp reconnect {self._name} starts it again.",
             ),
         )
+
+    def _drop(self, line: DroppedLine) -> None:
+        """Fail the request that a line which is too long would have answered."""
+        self._peer.too_large(line.id, too_large(self._name, f"{line.size:,}"))
 
     def _received(self, line: bytes) -> None:
         if not line.strip():
@@ -190,7 +236,7 @@ class StdioTransport:
         lines = Lines(limit=1024 * 1024)
         while chunk := await child.errors.read(CHUNK):
             for line in lines.feed(chunk):
-                text = one_line(line[:500].decode("utf-8", "replace")).strip()
+                text = one_line(neutralise(line[:500].decode("utf-8", "replace")))
                 if text:
                     self._errors.append(text)
                     self._peer.log(text)

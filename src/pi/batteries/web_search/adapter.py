@@ -47,6 +47,7 @@ from pi.extension import (
     ToolContext,
     ToolResult,
     make_tool,
+    neutralise,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -213,7 +214,7 @@ def text_for_model(response: SearchResponse, now_ms: int) -> str:
     if response.search_queries:
         shown = [f"- {cut(_line(q), MAX_QUERY)}" for q in response.search_queries[:MAX_QUERIES]]
         parts.append("\n".join((f"Search queries: {len(response.search_queries)}", *shown)))
-    return "\n\n".join((*parts, UNTRUSTED))
+    return "\n\n".join((*map(neutralise, parts), UNTRUSTED))
 
 
 def _source(number: int, source: Source, now_ms: int) -> str:
