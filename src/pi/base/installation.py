@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -86,6 +85,8 @@ class Installation(Record):
 
     def command(self, requirements: Sequence[str]) -> str:
         """Return the command line that installs libraries into this installation."""
+        import shlex  # deferred: every start imports this module
+
         pip = [str(self.python), "-m", "pip"]
         if self.kind == "pipx" and self.keeps_libraries and self.pipx:
             return shlex.join(["pipx", "inject", self.prefix.name, *requirements])
@@ -100,6 +101,8 @@ class Installation(Record):
 
     def update_command(self) -> str:
         """Return the command that updates pi, with its own installer and wheels only."""
+        import shlex  # deferred: as above
+
         match self.kind:
             case "checkout":
                 return f"git -C {shlex.quote(str(self.source))} pull"
