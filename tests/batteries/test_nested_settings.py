@@ -19,6 +19,7 @@ from pi.base.records import replace
 from pi.coding.batch.driver import BatchOptions, run_batch
 from pi.coding.port.results import SubSession
 from pi.coding.runtime.session.agent_session import AgentSession
+from tests.batteries.collab.sessions import ScreenUI, person, relay_running
 from tests.batteries.test_bundled import SOURCE, install
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 from tests.modes.pipes import until
@@ -175,6 +176,21 @@ async def run_a_batch(on: Parent) -> None:
     assert [result.status for result in results] == ["done"]
 
 
+async def share(on: Parent) -> None:
+    ui = ScreenUI()
+    on.session.extensions.attach(ui, "rpc")
+    async with relay_running() as relay, person(on.fixture.home, "guest") as guest:
+        await on.session.prompts.prompt(f"/collab {relay.address}")
+        link = re.search(r"\S*[\w-]{22}[.#]\S+", "\n".join((*ui.texts, *ui.notices)))
+        assert link is not None, ui.texts
+        await guest.join(link[0])
+        await guest.run("hello from the guest")
+        await until(lambda: "hello from the guest" in str(on.session.messages))
+        await on.session.wait_for_idle()
+        await guest.run("/leave")
+        await on.session.prompts.prompt("/collab stop")
+
+
 KINDS: tuple[Callable[[Parent], Awaitable[None]], ...] = (
     run_task,
     run_tasks,
@@ -185,6 +201,7 @@ KINDS: tuple[Callable[[Parent], Awaitable[None]], ...] = (
     compact,
     commit,
     run_a_batch,
+    share,
 )
 
 

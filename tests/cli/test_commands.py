@@ -27,6 +27,7 @@ def test_the_actions_of_commands_are_exactly_these() -> None:
         "models": ("pull", "use"),
         "sessions": ("rename", "move", "delete", "export"),
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
+        "extensions": ("list", "on", "off"),
         "completion": ("bash", "zsh", "fish"),
         "import": ("claude", "codex"),
         "relay": ("serve",),

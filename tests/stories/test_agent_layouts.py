@@ -32,7 +32,7 @@ CLAUDE = {
     ".claude/rules/some.md": "---\npaths: src/**\n---\nRULE-SOME",
     ".claude/skills/deploy/SKILL.md": skill("deploy"),
     ".claude/commands/review/deep.md": "---\nargument-hint: '[file] [how]'\n---\n"
-    "Review $1, then $2; all: $ARGUMENTS; keep {{this}}",
+    "Review $0, then $1; all: $ARGUMENTS; keep {{this}}",
     ".claude/settings.json": json.dumps({"env": {"DEPLOY_TO": "staging", "PATH": "/evil"}}),
     ".claude/plugins/helpers/.claude-plugin/plugin.json": '{"name": "helpers"}',
     ".claude/plugins/helpers/skills/assist/SKILL.md": skill("assist"),

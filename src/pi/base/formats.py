@@ -34,6 +34,7 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_KEY_PARTS}}}"
 
 _FENCED = r"(?s)---[ \t]*\n(?P<yaml>.*?)(?:^|\n)---[ \t]*(?:\n|\Z)(?P<body>.*)"
+_FIELD = r"(?P<name>[A-Za-z_][\w.-]*)[ \t]*:(?:[ \t].*)?"
 # An unclosed string or comment extends to the end: searching for the end again after each of many
 # quotation marks would take hours in a file of megabytes.
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
@@ -79,20 +80,52 @@ class Document(Record):
 
 
 def parse_front_matter(text: str) -> Document:
-    """Split a Markdown text and parse its front matter, if it has one."""
+    """Split a Markdown text and parse its front matter, if it has one.
+
+    Other agents accept front matter that is no YAML, such as ``argument-hint: [a] [b]`` or a colon
+    in a description. Lines of the form ``name: value`` are used then; ``BadFormat`` names the first
+    line that has no such form.
+    """
     front, body = split_front_matter(text)
     if front is None:
         return Document(meta={}, body=body, has_meta=False)
     if len(front) > MAX_FRONT_MATTER:
         raise BadFormat("front matter", f"larger than {MAX_FRONT_MATTER} characters")
+    _check_yaml_bounds(front)
     try:
         meta = parse_yaml(front) if front.strip() else {}
     except BadFormat as error:
-        raise BadFormat("front matter", f"not valid YAML ({error.reason})") from error
+        if "recursion limit" in error.reason:
+            raise
+        meta = _read_fields(front, error)
     if not isinstance(meta, dict):
         raise BadFormat("front matter", "not a mapping of names to values")
     named = {str(name): value for name, value in meta.items()}
     return Document(meta=named, body=body.strip(), has_meta=True)
+
+
+def _read_fields(front: str, yaml_error: BadFormat) -> dict[str, Any]:
+    """Read ``name: value`` lines; indented lines and list items belong to the name before them."""
+    fields: dict[str, list[str]] = {}
+    name = ""
+    for number, line in enumerate(front.split("\n"), start=2):  # line 1 is the fence
+        if field := re.fullmatch(_FIELD, line):
+            name = field["name"]
+            fields[name] = [line]
+        elif name and (not line.strip() or line.startswith((" ", "\t", "- "))):
+            fields[name].append(line)
+        elif line.strip() and not line.startswith("#"):
+            reason = f"line {number} is not `name: value` ({yaml_error.reason})"
+            raise BadFormat("front matter", reason)
+    return {name: _read_field(name, "\n".join(lines)) for name, lines in fields.items()}
+
+
+def _read_field(name: str, text: str) -> Any:
+    """Return the YAML value of one field, or its text if that is no YAML."""
+    try:
+        return parse_yaml(text)[name]
+    except (BadFormat, LookupError, TypeError):
+        return text.partition(":")[2].strip()
 
 
 def split_front_matter(text: str) -> tuple[str | None, str]:

@@ -85,7 +85,7 @@ class Installation(Record):
 
     def command(self, requirements: Sequence[str]) -> str:
         """Return the command line that installs libraries into this installation."""
-        import shlex  # deferred: every start imports this module
+        import shlex  # lazy: this module is part of every start
 
         pip = [str(self.python), "-m", "pip"]
         if self.kind == "pipx" and self.keeps_libraries and self.pipx:
@@ -101,7 +101,7 @@ class Installation(Record):
 
     def update_command(self) -> str:
         """Return the command that updates pi, with its own installer and wheels only."""
-        import shlex  # deferred: as above
+        import shlex  # lazy: this module is part of every start
 
         match self.kind:
             case "checkout":

@@ -41,7 +41,8 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
         words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
     if words:
         words = expand_short_form(words)
-    if words and (command := find_command(words[0])) is not None:
+    command = find_command(words[0]) if words else None
+    if command is not None and command.takes(words[1:]):
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
     is_prompt = arguments.messages and not arguments.command

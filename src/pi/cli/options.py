@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.records import Record
@@ -267,6 +268,14 @@ class SubcommandRow(Record):
     """Module below ``pi.cli.subcommands``, if it differs from the name."""
     is_alias: bool = False
     """Whether it is an alias that help and completion do not list."""
+    is_prompt_otherwise: bool = False
+    """Whether words that are none of its actions and options make the line a prompt."""
+
+    def takes(self, words: Sequence[str]) -> bool:
+        """Whether the words after its name are for the subcommand."""
+        if not self.is_prompt_otherwise or not words:
+            return True
+        return words[0].startswith("-") or words[0] in self.actions
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -330,6 +339,16 @@ COMMANDS: tuple[SubcommandRow, ...] = (
             value("--min-expiry", "time", "print: minimum remaining lifetime, e.g. 30s, 5m, 1h"),
             switch("--key", "login: store an API key instead of logging in"),
         ),
+    ),
+    SubcommandRow(
+        name="extensions",
+        forms=(
+            CommandUsage(usage="extensions list", help="list batteries and other extensions"),
+            CommandUsage(usage="extensions on <name> [value]", help="switch one on"),
+            CommandUsage(usage="extensions off <name>", help="switch one off"),
+        ),
+        flags=(switch("--json", "print JSON"), HELP),
+        is_prompt_otherwise=True,
     ),
     _command("doctor", ("doctor", "check the installation")),
     _command("acp", ("acp [options]", "serve an editor over the Agent Client Protocol")),

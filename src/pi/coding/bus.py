@@ -214,12 +214,15 @@ class EventBus:
         rows = self._rows.get(kind)
         return rows.rows if rows else ()
 
-    async def emit(self, event: object, *, raises: Raises = ()) -> None:
+    async def emit(self, event: object, *, raises: Raises = (), to: str = "") -> None:
         """Dispatch ``event`` to all subscribers and wait for them.
 
-        Exceptions of the types ``raises`` are not failures; they propagate.
+        Exceptions of the types ``raises`` are not failures; they propagate. With ``to``, only the
+        subscribers of the owner with that path are called.
         """
         for row in self.subscribers(type(event)):
+            if to and row.owner.path != to:
+                continue
             try:
                 result = row.value(event)
                 if isawaitable(result):

@@ -80,7 +80,7 @@ def test_a_codex_agent_file_is_parsed() -> None:
         ("description: x\nmaxTurns: many", "maxTurns must be a positive number"),
         ("description: x\nthinking: deep", "unknown thinking level 'deep'"),
         ("description: x\noutput: text", "output must be a JSON Schema"),
-        ("description: [", "not valid YAML"),
+        ("a: [\nno field", "line 3 is not"),
     ],
 )
 def test_a_broken_definition_raises_with_the_reason(front: str, reason: str) -> None:

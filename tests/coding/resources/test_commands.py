@@ -41,19 +41,27 @@ def test_a_broken_command_is_one_warning_and_the_rest_works(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("content", "typed", "filled"),
     [
-        ("Fix $1 by $2", "bug 'the friday'", "Fix bug by the friday"),
+        ("Fix $0 by $1", "bug 'the friday'", "Fix bug by the friday"),
         ("Fix $ARGUMENTS", "a  'b c'", "Fix a  'b c'"),
-        ("First $0, then $1", "a b", "First a, then b"),
+        ("Second $1, third $2", "a b", "Second b, third $2"),
         ("$ARGUMENTS[0]-$ARGUMENTS[1]", "a b", "a-b"),
         ("No place", "for this", "No place\n\nARGUMENTS: for this"),
         ("No place", "", "No place"),
-        ("Missing $3.", "a", "Missing ."),
-        ("Cost $12 {{x}} ${y}", "a", "Cost  {{x}} ${y}"),
+        ("Missing $3.", "a", "Missing $3."),
+        ("Cost $12 {{x}} ${y}", "a", "Cost $12 {{x}} ${y}"),
         ("$ARGUMENTS", "$1 stays", "$1 stays"),
     ],
 )
 def test_arguments_are_filled_in_as_in_claude_code(content: str, typed: str, filled: str) -> None:
     assert fill_command(content, typed, "claude") == filled
+
+
+@pytest.mark.parametrize(
+    ("content", "filled"),
+    [("Fix $1 by $2", "Fix a by b"), ("Missing $3.", "Missing ."), ("$ARGUMENTS[0]", "a")],
+)
+def test_commands_of_other_agents_count_arguments_from_one(content: str, filled: str) -> None:
+    assert fill_command(content, "a b", "numbered") == filled
 
 
 @pytest.mark.parametrize(

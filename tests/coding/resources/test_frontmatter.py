@@ -32,10 +32,38 @@ def test_front_matter_may_be_empty_or_end_the_file() -> None:
 
 
 @pytest.mark.behaviour("frontmatter-is-never-silent")
-@pytest.mark.parametrize("yaml", ["a: [", "- one", "just words"])
+@pytest.mark.parametrize("yaml", ["a: 1\nmore: [\njust words", "- one", "just words"])
 def test_broken_front_matter_is_an_error_with_a_reason(yaml: str) -> None:
     with pytest.raises(BadResource, match="front matter"):
         parse_document(f"---\n{yaml}\n---\nx")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("argument-hint: [issue] [priority]", "[issue] [priority]"),
+        ("description: Use it when: the build breaks", "Use it when: the build breaks"),
+        ('description: "Fast" review of @file', '"Fast" review of @file'),
+        ("tools: Read, Grep\nx: [a] b", "Read, Grep"),
+        ("globs: *.ts,*.tsx", "*.ts,*.tsx"),
+        ("tags:\n  - one\n  - two\nx: [a] b", ["one", "two"]),
+        (
+            "description: Ask: first\n  <example>\n  Context: a",
+            "Ask: first\n  <example>\n  Context: a",
+        ),
+        ("enabled: true\nx: [a] b", True),
+    ],
+)
+def test_front_matter_that_is_no_yaml_is_read_line_by_line(line: str, value: object) -> None:
+    document = parse_document(f"---\n{line}\n---\nBody")
+
+    assert next(iter(document.meta.values())) == value
+    assert document.body == "Body"
+
+
+def test_a_line_that_is_no_field_is_named() -> None:
+    with pytest.raises(BadResource, match="line 4 is not `name: value`"):
+        parse_document("---\nname: x\nhint: [a] [b]\nno field\n---\nBody")
 
 
 def test_an_unreadable_file_raises_with_the_reason(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "same.md").write_text(folder)
-    (tmp_path / "b" / "bad.md").write_text("---\na: [\n---\n")
+    (tmp_path / "b" / "bad.md").write_text("---\na: [\nno field\n---\n")
     templates, warnings = found(tmp_path / "a", tmp_path / "b")
 
     assert [template.content for template in templates] == ["a"]

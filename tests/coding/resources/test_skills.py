@@ -86,7 +86,7 @@ def test_the_first_of_two_skills_with_one_name_is_used(tmp_path: Path) -> None:
     ("text", "warning"),
     [
         ("no description", "description is required"),
-        ("---\ndescription: [\n---\n", "not valid YAML"),
+        ("---\na: [\nno field\n---\n", "line 3 is not `name: value`"),
         ("---\nname: Bad Name\ndescription: d\n---\n", "should be a-z, 0-9 and single hyphens"),
     ],
 )

@@ -37,6 +37,12 @@ def test_the_file_is_read(tmp_path: Path, encoding: str) -> None:
     assert early_settings(tmp_path) == EarlySettings(theme="light")
 
 
+def test_comments_and_trailing_commas_are_read(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"theme": "light", // mine\n}')
+
+    assert early_settings(tmp_path) == EarlySettings(theme="light")
+
+
 def test_a_broken_settings_file_gives_the_defaults(tmp_path: Path) -> None:
     assert early_settings(tmp_path) == EarlySettings()
     for broken in (b'{"editorPaddingX": "wide"}', b'{"theme": "\xff"}', b'{"a":' * 100_000):

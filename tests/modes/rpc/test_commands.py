@@ -25,7 +25,7 @@ DOCUMENTED = {
 """Commands of the original."""
 ADDED = {
     *("abort_and_prompt", "branch", "get_branch_messages", "preview_compaction"),
-    "set_interrupt_mode",
+    *("set_interrupt_mode", "get_extensions", "set_extension"),
 }
 """Commands that the original does not have; ``docs/compatibility.md`` names them."""
 

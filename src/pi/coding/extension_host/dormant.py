@@ -95,6 +95,10 @@ class DormantExtensions:
         """The manifests of deferred extensions."""
         return [each.manifest for each in self._deferred.values()]
 
+    def manifests_by_path(self) -> dict[str, Manifest]:
+        """The manifests of deferred extensions by the path of the extension."""
+        return {path: each.manifest for path, each in self._deferred.items()}
+
     def is_triggered(self, state: ActivationState) -> bool:
         """Whether ``state`` triggers a deferred extension."""
         return any(

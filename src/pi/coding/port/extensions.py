@@ -108,6 +108,11 @@ class ExtensionsPort(Protocol):
         """Return every extension that was found."""
         ...
 
+    @property
+    def switches(self) -> SwitchesPort:
+        """Switches extensions on and off."""
+        ...
+
     def clashes(self) -> Sequence[NameConflict]:
         """Return registrations that have no effect, because their names are taken."""
         ...
@@ -204,3 +209,74 @@ class ExtensionInfo(Record):
     """The requirements of its extras that are not installed."""
     install: str = ""
     """The command that installs them; empty if none is missing."""
+
+
+RowGroup: TypeAlias = Literal["on", "recommended", "more", "needs"]
+"""``on``: it is on, or loads when it is used. The others are off; ``needs`` lack a library."""
+
+RowState: TypeAlias = Literal["on", "session", "ready", "off", "needs", "failed"]
+"""``session``: on for this session only. ``ready``: no setting, it loads when it is used."""
+
+
+class ExtensionRow(Record):
+    """One extension with the setting that switches it, for ``/extensions`` and programs."""
+
+    name: str
+    benefit: str = ""
+    """What it does, in one line."""
+    group: RowGroup
+    state: RowState
+    recommended: bool = False
+    """Whether ``batteries: "recommended"`` enables it."""
+    setting: str = ""
+    """The setting that switches it, by its dotted name; empty if there is none."""
+    kind: str = ""
+    """The kind of that setting: ``choice``, ``text``, ``list``, ``json``."""
+    choices: tuple[str | int | bool | None, ...] = ()
+    """Its values, if only some are valid."""
+    value: Any = None
+    """Its current value; ``None`` if it is not set."""
+    asks: bool = False
+    """Whether switching it on needs a value from the user."""
+    needs: tuple[str, ...] = ()
+    """What is missing on this machine: requirements of its libraries."""
+    install: str = ""
+    """The command that installs what is missing."""
+    tools: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    """Slash commands, without the slash."""
+    flags: tuple[str, ...] = ()
+    """Options of the command line, without the dashes."""
+    tokens: int | None = None
+    """Tokens that its tools take in each request; ``None`` while it is not loaded."""
+    activation: tuple[str, ...] = ()
+    """What loads it besides its setting."""
+    rank: str = "bundled"
+    """``bundled`` for a battery; else where it comes from."""
+    path: str = ""
+    source: str = ""
+    problem: str = ""
+    """Why it could not be loaded."""
+
+
+class SwitchesPort(Protocol):
+    """Switches extensions of the session on and off; the only way to do so."""
+
+    def rows(self) -> list[ExtensionRow]:
+        """Return every extension with its state."""
+        ...
+
+    async def switch(self, name: str, *, on: bool, value: object = None, keep: bool = True) -> str:
+        """Switch an extension at once; returns a sentence that says what is true now.
+
+        ``value`` is that of its setting, if it needs one. Without ``keep`` only this session
+        changes. Raises ``PiError``: ``NeedsValue`` if a value is missing.
+        """
+        ...
+
+    async def change(self, changes: Mapping[str, object], *, keep: bool = True) -> str:
+        """Store settings by dotted name, and load or unload the extensions that they switch.
+
+        Returns a sentence if an extension could not follow at once. Raises ``PiError``.
+        """
+        ...

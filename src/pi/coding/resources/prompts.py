@@ -54,8 +54,8 @@ class MissingValues(PiError):
         self.names = tuple(names)
 
 
-Syntax: TypeAlias = Literal["pi", "claude", "gemini"]
-"""How arguments are filled in: as in pi, Claude Code (and most others), or Gemini CLI."""
+Syntax: TypeAlias = Literal["pi", "claude", "numbered", "gemini"]
+"""How arguments are filled in: as in pi, Claude Code, Codex (and most others), or Gemini CLI."""
 
 
 class PromptTemplate(Record):
@@ -148,8 +148,9 @@ def fill_command(
 
     ``quote`` is applied to every word, for arguments of a shell command.
 
-    Claude Code counts ``$1`` from one, and from zero in files that have ``$0``. Arguments of a
-    command without a place for them are appended.
+    Claude Code counts from zero (``$0`` is the first word) and leaves a placeholder without a word
+    as it is; the others count from one. Arguments of a command without a place for them are
+    appended.
     """
     words = split_arguments(text)
     if quote is not None:
@@ -158,13 +159,14 @@ def fill_command(
     if syntax == "gemini":
         filled = content.replace("{{args}}", text)
         return filled if "{{args}}" in content or not text else f"{content}\n\n{text}"
-    first = 0 if re.search(r"\$0(?!\d)", content) else 1
+    first = 0 if syntax == "claude" else 1
 
     def value(match: re.Match[str]) -> str:
         if match["all"] is not None:
             return text
-        place = int(match["index"]) if match["index"] else int(match["place"]) - first
-        return words[place] if 0 <= place < len(words) else ""
+        index = int(match["index"]) if match["index"] else int(match["place"]) - first
+        missing = match[0] if syntax == "claude" else ""
+        return words[index] if 0 <= index < len(words) else missing
 
     filled, places = re.subn(_CLAUDE, value, content)
     return filled if places or not text else f"{content}\n\nARGUMENTS: {text}"
@@ -249,6 +251,8 @@ def _template(path: Path, document: Document, source: SourceInfo) -> PromptTempl
     lines = (line.strip() for line in document.body.splitlines())
     first_line = next(filter(None, lines), "")
     hint = document.meta.get("argument-hint")
+    if isinstance(hint, list):  # `argument-hint: [file]` is a list in YAML
+        hint = " ".join(f"[{name}]" for name in hint)
     return PromptTemplate(
         name=path.stem,
         description=description if isinstance(description, str) and description else first_line,
@@ -300,7 +304,7 @@ def command_files(root: Path) -> Iterator[Path]:
 
 
 def named_command(
-    name: str, values: dict[str, Any], source: SourceInfo, syntax: Syntax = "claude"
+    name: str, values: dict[str, Any], source: SourceInfo, syntax: Syntax = "numbered"
 ) -> PromptTemplate | None:
     """Return a command that a settings file defines by ``template`` and ``description``.
 
@@ -333,7 +337,7 @@ def _command(path: Path, place: Place) -> PromptTemplate | None:
         name=name,
         content=content,
         source=place.info(path),
-        syntax="claude",
+        syntax="claude" if place.source == "claude" else "numbered",
     )
 
 

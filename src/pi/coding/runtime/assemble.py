@@ -23,6 +23,7 @@ from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
+from pi.coding.runtime.extensions.switching import ExtensionSwitches
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
@@ -193,7 +194,13 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    extensions = SessionExtensions(bootstrap.hosting, core)
+    switches = ExtensionSwitches(
+        bootstrap.hosting,
+        core,
+        reload=lambda: session.sessions.reload(),
+        when_idle=lambda act: runs.when_idle.add(act, before_next_prompt=True),
+    )
+    extensions = SessionExtensions(bootstrap.hosting, core, switches)
     prompts = PromptRunner(
         core,
         shell=shell,

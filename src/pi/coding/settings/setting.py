@@ -48,6 +48,10 @@ class Setting(Record):
     needs: tuple[str, ...] = ()
     """Settings that must be on for this one to have an effect."""
     applies: Applies = "at once"
+    on: object = None
+    """What it gets when its extension is switched on, if that is not clear from its choices."""
+    off: object = None
+    """What it gets when its extension is switched off; ``None`` removes it."""
 
     @property
     def is_global(self) -> bool:
@@ -100,6 +104,11 @@ def choice(name: str, label: str, description: str, choices: tuple[Value, ...]) 
 def named(setting: Setting, *names: str) -> Setting:
     """A string, or a list of strings, of which only these ``names`` are known."""
     return replace(setting, choices=names)
+
+
+def switching(setting: Setting, *, on: object = None, off: object = None) -> Setting:
+    """A setting that also switches its extension, with these values."""
+    return replace(setting, on=on, off=off)
 
 
 def number(

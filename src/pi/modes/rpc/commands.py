@@ -258,3 +258,22 @@ async def _last_answer(port: SessionPort, request: Request) -> Any:
 @_command("get_commands")
 async def _commands(port: SessionPort, request: Request) -> Any:
     return {"commands": port.info.commands()}
+
+
+@_command("get_extensions")
+async def _extensions(port: SessionPort, request: Request) -> Any:
+    return {"extensions": port.extensions.switches.rows()}
+
+
+@_command("set_extension")
+async def _set_extension(port: SessionPort, request: Request) -> Any:
+    from pi.coding.extension_host.switches import find_row  # lazy: few clients switch extensions
+
+    switches, name = port.extensions.switches, request.text("name")
+    message = await switches.switch(
+        name,
+        on=request.flag("enabled"),
+        value=request.fields.get("value"),
+        keep=request.optional_flag("keep"),
+    )
+    return {"message": message, "extension": find_row(switches.rows(), name)}

@@ -121,6 +121,10 @@ class Manifest(Record, rename=None):
     """Subcommands of the command line, ``pi name …``, by name."""
     needs_run_here: tuple[str, ...] = ()
     """Commands that need a session that runs in this process, not one that is only shown."""
+    enabling_commands: tuple[str, ...] = ()
+    """Commands that switch the extension on for the session when they are typed: its setting gets
+    the value that ``/extensions on`` would store.
+    """
     tools: dict[str, ToolManifest] = field(default_factory=dict)
     """Tools by name, as they are declared to models before the extension is loaded."""
     shortcuts: dict[str, str] = field(default_factory=dict)

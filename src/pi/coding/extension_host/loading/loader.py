@@ -39,6 +39,7 @@ from pi.coding.extension_host.discovery.manifest import (
     triggered,
 )
 from pi.coding.extension_host.errors import ExtensionError
+from pi.coding.extension_host.events.session import SessionShutdownEvent, SessionStartEvent
 from pi.coding.extension_host.loading import modules
 from pi.coding.extension_host.loading.stand_ins import add_stand_ins
 from pi.coding.extension_host.watchdog import Stalls
@@ -73,6 +74,8 @@ class ExtensionLoader:
         self._state = state
         self._stalls = stalls
         self._report = report
+        self._usable: dict[str, _Found] = {}
+        """Extensions that this mode supports, loaded or not."""
         self._deferred: dict[str, _Found] = {}
         self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
@@ -162,6 +165,34 @@ class ExtensionLoader:
             )
         return registered
 
+    def is_loaded(self, where: str) -> bool:
+        """Whether the code of an extension runs."""
+        return where in self._infos and self._infos[where].state == "loaded"
+
+    async def start(self, where: str) -> None:
+        """Load an extension in a running session, and emit the start of the session to it.
+
+        A failure is reported, and in its ``ExtensionInfo``.
+        """
+        before = {path for path in self._infos if self.is_loaded(path)}
+        if (deferred := self._deferred.get(where)) is not None:
+            with suppress(ExtensionError):  # reported already
+                await self._activate(deferred)
+        await self._load_resolvers()
+        for path in [*self._infos]:
+            if self.is_loaded(path) and path not in before:
+                await self._state.bus.emit(SessionStartEvent(reason="reload"), to=path)
+
+    async def stop(self, where: str) -> None:
+        """Unload an extension in a running session; a trigger loads it again."""
+        if not self.is_loaded(where):
+            return
+        await self._state.bus.emit(SessionShutdownEvent(reason="reload"), to=where)
+        await self._unload_one(where)
+        usable = self._usable[where]
+        self._infos[where] = replace(self._infos[where], state="waiting", milliseconds=0.0)
+        self._defer(usable)
+
     async def load_strategy(self, name: str) -> None:
         """Load deferred extensions that declare the compaction strategy; failures are reported."""
         for deferred in [*self._deferred.values()]:
@@ -191,11 +222,19 @@ class ExtensionLoader:
     @property
     def manifests(self) -> list[Manifest]:
         """The manifests of the extensions that can be used."""
-        return [
-            manifest
+        return [*self.manifests_by_path().values()]
+
+    def manifests_by_path(self) -> dict[str, Manifest]:
+        """The manifests of the extensions that can be used, by the path of the extension."""
+        return {
+            where: manifest
             for where, manifest in self._manifests.items()
             if self._infos[where].state != "failed"
-        ]
+        }
+
+    def manifest_at(self, where: str) -> Manifest:
+        """The manifest of an extension, also of one that has failed; empty if it is invalid."""
+        return self._manifests.get(where, Manifest())
 
     async def unload(self) -> None:
         """Unload all extensions in reverse order."""
@@ -207,6 +246,7 @@ class ExtensionLoader:
         self._candidates.clear()
         self._manifests.clear()
         self._deferred.clear()
+        self._usable.clear()
 
     def _record(self, declared: DeclaredExtension, time: LoadingTime) -> _Found | None:
         """Record an extension. Returns it if this mode can use it and it is new."""
@@ -231,13 +271,14 @@ class ExtensionLoader:
             return None
         if time == "never":
             return None
-        return _Found(
+        usable = self._usable[where] = _Found(
             candidate=candidate,
             manifest=manifest,
             owner=owner,
             time=time,
             loading=asyncio.Lock(),
         )
+        return usable
 
     def _declare(
         self, candidate: Candidate, manifest: Manifest, owner: Owner, *, is_usable: bool
@@ -354,6 +395,11 @@ class ExtensionLoader:
         return None if new is None else new.command_context
 
 
+def describe(candidate: Candidate) -> ExtensionInfo:
+    """Return what is known of an extension that is not loaded."""
+    return replace(_info(candidate, candidate.where), **_declared(candidate))
+
+
 def _info(candidate: Candidate, where: str) -> ExtensionInfo:
     return ExtensionInfo(
         name=candidate.name,
@@ -390,6 +436,7 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         shown += ("tools with pending actions",)
     is_always = not _ALWAYS.isdisjoint(manifest.activate)
     return {
+        "name": manifest.name or candidate.name,
         "description": manifest.description or _first_line(candidate.path),
         "activation": () if is_always else shown,
         "switch": next(iter(manifest.triggers("setting")), ""),

@@ -19,6 +19,7 @@ from pi.coding.extension_host.events.session import (
     SessionTreeEvent,
 )
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
+from pi.coding.runtime.extensions.switching import ExtensionSwitches
 from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
@@ -34,7 +35,11 @@ log = logging.getLogger(__name__)
 class SessionExtensions:
     """Implements ``ExtensionsPort``. Exceptions of extensions are reported and do not propagate."""
 
-    def __init__(self, hosting: ExtensionHosting, core: LiveSession) -> None:
+    def __init__(
+        self, hosting: ExtensionHosting, core: LiveSession, switches: ExtensionSwitches
+    ) -> None:
+        self.switches = switches
+        """Switches extensions on and off."""
         self.hosting = hosting
         """Creates the host and loads extensions."""
         self.attach = hosting.attach
@@ -79,6 +84,9 @@ class SessionExtensions:
         async def work() -> None:
             if declared.needs_run_here:
                 self._core.require_local(f"run /{declared.name}")
+            note = await self.switches.use_command(declared)
+            if note and self.hosting.ui is not None:
+                self.hosting.ui.notify(note, "info")
             command = await host.loading.load_command(declared)
             await maybe_await(command.handler(arguments, command.context))
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from pi.base.records import replace
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.discovery.finding import read_manifests
-from pi.coding.extension_host.discovery.manifest import ActivationState, active_gates
+from pi.coding.extension_host.discovery.manifest import (
+    ActivationState,
+    Manifest,
+    active_gates,
+    is_triggered,
+    loads_at_start,
+)
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import (
     ResourcesDiscoverEvent,
@@ -61,7 +67,7 @@ class ExtensionHosting:
         self._registry: ModelRegistry | None = None
         self._attached: tuple[ExtensionUI, Mode] | None = None
         self.dormant = contributions.dormant = DormantExtensions(sources.flags, mode)
-        self._mode = mode
+        self.mode = mode
         self._core: LiveSession
         self._session: SessionPort | None = None
         self.theme_paths: tuple[Path, ...] = ()
@@ -136,6 +142,16 @@ class ExtensionHosting:
 
     async def load_triggered(self, workspace: Workspace, log: SessionLog) -> None:
         """Load extensions that the settings, files, variables or content of a session trigger."""
+        state = self.activation_state(workspace, log)
+        host = self.contributions.host
+        if host is None and self.dormant.is_triggered(state):
+            host = self.make_host()
+        if host is not None:
+            host.open_in(workspace)
+            await host.loading.load_triggered(state)
+
+    def activation_state(self, workspace: Workspace, log: SessionLog) -> ActivationState:
+        """Return the state of a session on which triggers depend."""
         host = self.contributions.host
         shared = frozenset[str]() if host is None else host.shared.keys
         chosen = selected_tools(self._options.tools, workspace.settings.values.default_tools)
@@ -143,12 +159,27 @@ class ExtensionHosting:
             from pi.coding.port.results import SUBMIT_TOOL  # deferred: only in nested sessions
 
             chosen = (*chosen, SUBMIT_TOOL)
-        state = replace(workspace.activation_state(log, shared), selected=frozenset(chosen))
-        if host is None and self.dormant.is_triggered(state):
-            host = self.make_host()
-        if host is not None:
-            host.open_in(workspace)
-            await host.loading.load_triggered(state)
+        return replace(workspace.activation_state(log, shared), selected=frozenset(chosen))
+
+    def manifests_by_path(self) -> dict[str, Manifest]:
+        """Return the manifests of the usable extensions by the path of the extension."""
+        host = self.contributions.host
+        return (self.dormant if host is None else host.loading).manifests_by_path()
+
+    async def follow(self, paths: Iterable[str]) -> None:
+        """Load, restart or unload extensions whose settings have changed, as triggers require."""
+        core = self._core
+        state = self.activation_state(core.workspace, core.log)
+        manifests, loading = self.manifests_by_path(), self.host.loading
+        for path in paths:
+            if (manifest := manifests.get(path)) is None:
+                continue  # another session has begun meanwhile
+            await loading.stop(path)
+            if is_triggered(manifest, state) or loads_at_start(
+                manifest, self.sources.flags, self.mode
+            ):
+                await loading.start(path)
+        await self._discover_resources(SessionStartEvent(reason="reload"))
 
     async def load_strategy(self, name: str) -> None:
         """Load the extension that declares a compaction strategy, if it is not loaded yet."""
@@ -174,7 +205,7 @@ class ExtensionHosting:
             environ=machine.environ,
             settings=settings.raw,
         )
-        return active_gates(manifests, state, self.sources.flags, self._mode)
+        return active_gates(manifests, state, self.sources.flags, self.mode)
 
     async def _discover_resources(self, event: SessionStartEvent) -> None:
         """Add the resources that extensions provide."""

@@ -127,7 +127,12 @@ async def _run_by_extension(
 
 TIMEOUT_SECONDS = 120.0
 KIND = "shell commands of"
-_INLINE: dict[Syntax, str] = {"claude": r"!`([^`\n]+)`", "gemini": r"!\{([^{}]+)\}"}
+_BACKTICKS = r"!`([^`\n]+)`"
+_INLINE: dict[Syntax, str] = {
+    "claude": _BACKTICKS,
+    "numbered": _BACKTICKS,
+    "gemini": r"!\{([^{}]+)\}",
+}
 
 
 class CommandOutput:

@@ -6,15 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.coding.settings.parsing import InvalidValue, parse_value
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.settings.values import (
-    InvalidValue,
     find_choice,
     for_editing,
     format_scalar,
     format_value,
-    parse_value,
 )
 
 ROWS = {setting.name: setting for setting in SETTINGS}

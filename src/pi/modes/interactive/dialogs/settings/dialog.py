@@ -10,6 +10,7 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
 from pi.coding.settings.layers import value_at
+from pi.coding.settings.parsing import InvalidValue
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import RECOMMENDED
 from pi.coding.settings.table import SETTINGS
@@ -17,7 +18,6 @@ from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, li
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
 from pi.modes.interactive.dialogs.settings.values import (
-    InvalidValue,
     Offer,
     Replaceable,
     ValueField,

@@ -1,12 +1,12 @@
-"""Formats and parses values of settings; the field that edits one."""
+"""Formats values of settings; the field that edits one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
 
-from pi.base.errors import PiError
 from pi.base.records import Record
+from pi.coding.settings.parsing import InvalidValue, parse_value
 from pi.coding.settings.setting import Setting, Value
 from pi.modes.interactive.theme import Theme
 from pi.tui.input.keymap import Keymap
@@ -18,10 +18,6 @@ from pi.tui.widgets.select_list import Most, SelectItem, SelectList
 UNSET = "(not set)"
 LONGEST_LIST = 30
 """Characters shown of a default list."""
-
-
-class InvalidValue(PiError):
-    """The text is not a valid value of the setting."""
 
 
 def format_value(setting: Setting, value: object) -> str:
@@ -51,24 +47,6 @@ def find_choice(setting: Setting, words: str) -> Value:
     return next(each for each in setting.choices if format_scalar(each) == words)
 
 
-def parse_value(setting: Setting, text: str) -> object:
-    """Parse a value; empty text returns ``None``, which resets the setting.
-
-    Raises ``InvalidValue`` with the expected form.
-    """
-    if not text.strip():
-        return None
-    match setting.kind:
-        case "number":
-            return _number(setting, text.strip())
-        case "list":
-            return _list(setting, text.strip())
-        case "json":
-            return _json(setting, text)
-        case _:
-            return text
-
-
 def for_editing(setting: Setting, value: object) -> str:
     """The text of the field when editing starts."""
     if value is None:
@@ -76,32 +54,6 @@ def for_editing(setting: Setting, value: object) -> str:
     if setting.kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
-
-
-def _number(setting: Setting, text: str) -> int:
-    least, most = setting.least, setting.most
-    digits = text.removeprefix("-")
-    if digits.isdecimal() and least <= int(text) and (most is None or int(text) <= most):
-        return int(text)
-    upper = "" if most is None else f" and at most {most}"
-    raise InvalidValue(f"{setting.label} must be a whole number of at least {least}{upper}.")
-
-
-def _list(setting: Setting, text: str) -> list[str]:
-    """Parse a JSON array, or words separated by commas."""
-    if not text.startswith("["):
-        return [word.strip() for word in text.split(",") if word.strip()]
-    value = _json(setting, text)
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return value
-    raise InvalidValue(f'{setting.label} must be words: ["one", "two"].')
-
-
-def _json(setting: Setting, text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InvalidValue(f"{setting.label} must be JSON: {error}.") from error
 
 
 # List of known values -----------------------------------------------------------------------------

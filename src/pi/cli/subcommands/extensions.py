@@ -1,0 +1,158 @@
+"""``pi extensions``: lists extensions, and switches them on and off in the user's settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pi.base.errors import PiError
+from pi.base.terminal_text import one_line, sanitise
+from pi.cli.arguments import Arguments, UsageError
+from pi.cli.process import print_error
+from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptions
+from pi.coding.extension_host.discovery.manifest import ActivationState
+from pi.coding.extension_host.loading.loader import describe
+from pi.coding.extension_host.switches import (
+    changes_to_switch_off,
+    changes_to_switch_on,
+    check_switchable,
+    counts_as_on,
+    find_row,
+    row_of,
+    sentence,
+    switch_of,
+)
+from pi.coding.port.extensions import ExtensionRow, RowGroup
+from pi.coding.runtime.extensions.sources import ExtensionSources
+from pi.coding.runtime.machine import Machine, settings_here
+from pi.coding.settings.parsing import parse_value
+from pi.coding.settings.settings import Settings
+
+GROUPS: dict[RowGroup, str] = {
+    "on": "On",
+    "recommended": "Recommended, off",
+    "more": "More, off",
+    "needs": "Needs something",
+}
+NAME_WIDTH = 20
+USAGE = "Use `pi extensions`, `pi extensions on NAME [VALUE]` or `pi extensions off NAME`."
+
+
+def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
+    """Run ``pi extensions``."""
+    catalog = _Catalog(Machine.from_environ(environ, report=print_error), Path.cwd())
+    as_json = "json" in arguments.options
+    match arguments.messages:
+        case () | ("list",):
+            _print(_json(catalog.rows()) if as_json else "\n".join(_lines(catalog.rows())))
+        case ("on", name, *value) if len(value) <= 1:
+            _report(catalog, name, catalog.switch(name, on=True, value=value), as_json=as_json)
+        case ("off", name):
+            _report(catalog, name, catalog.switch(name, on=False), as_json=as_json)
+        case _:
+            raise UsageError(
+                f"`pi extensions` does not take {arguments.messages[0]!r}.", hint=USAGE
+            )
+    return 0
+
+
+class _Catalog:
+    """The extensions that need no trust, and the settings that switch them."""
+
+    def __init__(self, host: Machine, cwd: Path) -> None:
+        sources = ExtensionSources(host, ExtensionOptions())
+        self._host, self._cwd = host, cwd
+        self._settings: Settings = settings_here(host, cwd)
+        self._settings.recommend(sources.recommended)
+        self._settings.on_warning(lambda text: print_error(f"Warning: {text}"))
+        self._candidates: list[Candidate] = [*sources.own(cwd, self._settings)]
+
+    def rows(self) -> list[ExtensionRow]:
+        """Return every extension with its state in the next session of this folder."""
+        state = ActivationState(
+            cwd=self._cwd,
+            home=self._host.home,
+            agent_dir=self._host.agent_dir,
+            environ=self._host.environ,
+            settings=self._settings.raw,
+        )
+        rows = []
+        for candidate in self._candidates:
+            try:
+                manifest = candidate.declared()
+            except PiError:  # reported by the session that loads it
+                continue
+            rows.append(row_of(describe(candidate), manifest, self._settings, state))
+        return rows
+
+    def switch(self, name: str, *, on: bool, value: Sequence[str] = ()) -> str:
+        """Store the setting of an extension; returns what is true now."""
+        row = find_row(self.rows(), name)
+        check_switchable(row)
+        manifest = next(c.declared() for c in self._candidates if c.where == row.path)
+        setting = switch_of(manifest)
+        assert setting is not None, "a switchable extension has a setting"
+        if on and row.state == "needs":
+            raise PiError(sentence(row), hint=f"Install it: {row.install}")
+        if on:
+            given = parse_value(setting, value[0]) if value else None
+            changes = changes_to_switch_on(row.name, setting, self._settings.raw, given)
+        else:
+            changes = changes_to_switch_off(setting, self._settings.raw)
+        self._settings.set(changes)
+        row = find_row(self.rows(), row.name)
+        if counts_as_on(row) != on:
+            stored, true = ("on", "off") if on else ("off", "on")
+            return (
+                f"{row.name} is stored as {stored}, but stays {true} here: the project's settings"
+                " or a file decide otherwise."
+            )
+        return f"{sentence(row)} A session that is open follows with /reload."
+
+
+def _report(catalog: _Catalog, name: str, message: str, *, as_json: bool) -> None:
+    if as_json:
+        row = find_row(catalog.rows(), name)
+        _print(_json({"message": message, "extension": row}))
+    else:
+        _print(message)
+
+
+def _lines(rows: Sequence[ExtensionRow]) -> Iterator[str]:
+    """Yield the extensions by group: name, benefit, and what is special about it."""
+    for group, title in GROUPS.items():
+        members = [row for row in rows if row.group == group]
+        if members:
+            yield f"{title}:"
+            yield from (_line(row) for row in members)
+            yield ""
+    yield "`pi extensions on NAME` and `pi extensions off NAME` switch; /extensions shows details."
+
+
+def _line(row: ExtensionRow) -> str:
+    facts = [row.benefit]
+    if row.state == "ready":
+        facts.append(f"({' or '.join(row.activation)})" * bool(row.activation))
+    elif row.state == "needs":
+        facts.append(f"It needs {', '.join(row.needs)}.")
+    elif row.state == "on" and row.kind == "choice" and isinstance(row.value, str):
+        facts.append(f"({row.value})")
+    text = one_line(" ".join(filter(None, facts)))
+    return f"  {one_line(row.name):{NAME_WIDTH}} {text}".rstrip()
+
+
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _print(text: str) -> None:
+    # The list goes to pipes as well, whose reader may stop early.
+    try:
+        sys.stdout.write(f"{sanitise(text)}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

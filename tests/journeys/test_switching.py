@@ -1,0 +1,173 @@
+"""Switching batteries on and off: in the shell, over RPC and by typing a command."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.journeys.json_clients import RpcClient
+from tests.journeys.model_server import calls, says
+from tests.journeys.program import Journey
+
+FIELDS = {
+    *("name", "benefit", "group", "state", "setting", "kind", "choices", "value", "asks", "needs"),
+    *("tools", "commands", "flags", "recommended", "tokens", "install", "activation"),
+}
+
+
+def _rows(journey: Journey) -> dict[str, dict[str, Any]]:
+    rows = json.loads(journey.pi("extensions", "list", "--json").out)
+    return {row["name"]: row for row in rows}
+
+
+def _row(client: RpcClient, name: str) -> dict[str, Any]:
+    rows = client.request("get_extensions")["extensions"]
+    row: dict[str, Any] = next(row for row in rows if row["name"] == name)
+    return row
+
+
+def test_the_list_has_every_battery_with_what_a_program_needs(journey: Journey) -> None:
+    rows = _rows(journey)
+
+    assert len(rows) >= 40
+    assert not [name for name, row in rows.items() if not row.keys() >= FIELDS]
+    assert not [name for name, row in rows.items() if not row["benefit"]]
+    assert rows["permissions"]["choices"] == ["off", "ask", "auto-edit", "read-only"]
+    assert {n for n, row in rows.items() if row["asks"]} >= {"ssh", "edit-variants", "auth-broker"}
+    assert (rows["todo"]["group"], rows["todo"]["state"]) == ("recommended", "off")
+    assert rows["timebox"]["state"] == "ready"
+    text = journey.pi("extensions").out
+    assert not [name for name in rows if f"  {name} " not in text]
+
+
+def test_the_shell_switches_what_the_next_session_does(journey: Journey) -> None:
+    ended = journey.pi("extensions", "on", "todo")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("todo is on (todo.enabled: true).")
+    assert journey.home.settings["todo"] == {"enabled": True}
+    journey.pi("-p", "hi")
+    assert "todo" in journey.model.tools_of()
+
+    assert journey.pi("extensions", "off", "todo").out.startswith("todo is off.")
+    journey.pi("-p", "hi")
+    assert "todo" not in journey.model.tools_of()
+
+
+def test_a_choice_gets_a_choice_and_a_value_is_asked_for(journey: Journey) -> None:
+    journey.pi("extensions", "on", "permissions")
+    assert journey.home.settings["permissions"] == {"mode": "ask"}
+    journey.pi("extensions", "on", "permissions", "read-only")
+    assert journey.home.settings["permissions"] == {"mode": "read-only"}
+    journey.pi("extensions", "off", "permissions")
+    assert journey.home.settings["permissions"] == {"mode": "off"}
+
+    for name in ("edit-variants", "ssh", "auth-broker"):
+        ended = journey.pi("extensions", "on", name)
+        assert (ended.code, ended.out) == (1, "")
+        assert f"{name} needs " in ended.err
+    for value, code in (("hashline", 0), ("nonsense", 1), ("replace", 1)):
+        assert journey.pi("extensions", "on", "edit-variants", value).code == code
+    assert journey.home.settings["edit"] == {"variant": "hashline"}
+    assert journey.pi("extensions", "on", "ssh", "web,db").code == 0
+    assert journey.home.settings["ssh"] == {"hosts": ["web", "db"]}
+
+
+def test_an_unknown_name_suggests_one_and_other_words_are_a_prompt(journey: Journey) -> None:
+    ended = journey.pi("extensions", "on", "permission")
+    assert ended.code == 1
+    assert "Did you mean permissions?" in ended.err
+    assert journey.pi("extensions", "off", "commit").code == 1
+
+    assert journey.pi("extensions", "are", "what?", piped="").out == "All is well.\n"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_permissions_count_at_once_in_a_session_that_runs(journey: Journey, keep: bool) -> None:
+    for _ in range(3):
+        journey.model.script(calls("bash", command="rm -rf gone"), says("Done."))
+    with journey.rpc() as client:
+        journey.home.write_work("gone/file", "")
+        client.prompts("delete it")
+        assert not (journey.home.cwd / "gone").exists()
+
+        journey.home.write_work("gone/file", "")
+        answer = client.request("set_extension", name="permissions", enabled=True, keep=keep)
+        assert answer["message"].startswith("permissions is on")
+        assert answer["extension"]["state"] == ("on" if keep else "session")
+        client.prompts("delete it")
+        assert (journey.home.cwd / "gone").exists()
+        assert client.events("extension_ui_request")
+
+        answer = client.request("set_extension", name="permissions", enabled=False, keep=keep)
+        assert answer["message"] == "permissions is off."
+        client.prompts("delete it")
+        assert not (journey.home.cwd / "gone").exists()
+    stored = journey.home.settings.get("permissions")
+    assert stored == ({"mode": "off"} if keep else None)
+
+
+def test_a_battery_comes_and_goes_in_a_session_that_runs(journey: Journey) -> None:
+    with journey.rpc() as client:
+        client.prompts("hi")
+        assert "todo" not in journey.model.tools_of()
+        client.request("set_extension", name="todo", enabled=True)
+        row = _row(client, "todo")
+        assert (row["state"], row["group"]) == ("session", "on")
+        client.prompts("hi")
+        assert "todo" in journey.model.tools_of()
+        client.request("set_extension", name="todo", enabled=False)
+        client.prompts("hi")
+        assert "todo" not in journey.model.tools_of()
+        names = [command["name"] for command in client.request("get_commands")["commands"]]
+        assert names.count("todo") == 1
+    assert "todo" not in journey.home.settings
+
+
+def test_switching_needs_a_value_that_is_valid(journey: Journey) -> None:
+    with journey.rpc() as client:
+        for fields in (
+            {"name": "edit-variants"},
+            {"name": "edit-variants", "value": "nonsense"},
+            {"name": "permissions", "value": True},
+            {"name": "permissions", "value": "off"},
+            {"name": "nosuch"},
+            {"name": "commit"},
+        ):
+            response = client.ask("set_extension", enabled=True, **fields)
+            assert (response["success"], bool(response["error"])) == (False, True), fields
+        client.request("set_extension", name="edit-variants", enabled=True, value="apply_patch")
+        client.prompts("hi")
+        assert "*** Begin Patch" in str(journey.model.last["tools"])
+
+
+COMMANDS = ("/plan", "/todo", "/agents", "/rewind", "/rules", "/jobs", "/memory", "/lsp")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_typed_command_switches_its_battery_on_for_the_session(
+    journey: Journey, command: str
+) -> None:
+    with journey.rpc() as client:
+        client.request("prompt", message=command)
+        client.request("prompt", message=command)
+        texts = [str(event.get("message")) for event in client.events("extension_ui_request")]
+        notes = [text for text in texts if "is on for this session" in text]
+        assert len(notes) == 1
+        assert "Keep it: `pi extensions on " in notes[0]
+        name = notes[0].split()[0]
+        assert _row(client, name)["state"] == "session"
+    assert journey.home.settings.keys() == {"lastChangelogVersion"}
+    with journey.rpc() as client:
+        assert _row(client, name)["state"] == "off"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_typed_command_says_nothing_if_its_battery_is_on(journey: Journey, command: str) -> None:
+    for name in ("jobs", "memory"):
+        journey.pi("extensions", "on", name)
+    journey.home.use_recommended()
+    with journey.rpc() as client:
+        client.request("prompt", message=command)
+        assert "for this session" not in json.dumps(client.records)
