@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.base.errors import PiError
 from pi.base.locks import FileLocked
 from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.testing import FakeClock
@@ -69,6 +70,16 @@ def test_a_byte_order_mark_and_an_empty_file_are_accepted(tmp_path: Path) -> Non
     assert settings_file(path).read() == {"a": 1}
     path.write_bytes(b"\n")
     assert settings_file(path).read() == {}
+
+
+def test_a_link_to_a_missing_file_is_broken_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.symlink_to("not-mounted/settings.json")
+    with pytest.raises(BadSettings, match="link to a file that does not exist"):
+        settings_file(path).read()
+    with pytest.raises(PiError):
+        settings_file(path).change({("a",): 1})
+    assert path.is_symlink()
 
 
 def test_the_mode_of_an_existing_file_is_kept(tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ def test_an_unknown_name_below_a_guard_is_reported() -> None:
     assert warnings[0].startswith('Unknown setting "sandbox.enable" in f has no effect.')
 
 
+@pytest.mark.parametrize("name", ["permission", "Permissions", "permissions.mode", "Secret"])
+def test_a_misspelt_guard_is_reported(name: str) -> None:
+    warnings: list[str] = []
+    raw = {name: {"mode": "ask"}, "theme": "light", "packages": []}
+    assert checked_guards(raw, "f", warnings.append) == raw
+
+    assert [text.partition(" has ")[0] for text in warnings] == [f'Unknown setting "{name}" in f']
+
+
 LOOSE: dict[str, Any] = {
     "permissions": {"mode": "off", "allow": ["Bash", "Read"], "ask": [], "deny": []},
     "sandbox": {"enabled": False, "network": True, "writable": ["/"], "exclude": ["agent"]},

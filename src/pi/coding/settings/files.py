@@ -129,9 +129,12 @@ def _with_content(data: bytes, raw: Json) -> str:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return read_if_exists(path)
+        content = read_if_exists(path)
     except PiError as error:
         raise BadSettings(path, error.message.rstrip(".")) from error
+    if content is None and path.is_symlink():  # such as dotfiles that are not mounted
+        raise BadSettings(path, "it is a link to a file that does not exist")
+    return content
 
 
 def _is_plain(data: bytes) -> bool:

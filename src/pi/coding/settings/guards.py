@@ -92,6 +92,8 @@ GUARDS: tuple[GuardSetting, ...] = (
 SECTIONS = tuple(dict.fromkeys(row.path[0] for row in GUARDS if len(row.path) > 1))
 """Objects that contain settings of guards."""
 
+_SECTION_STEMS = {section.lower().rstrip("s"): section for section in SECTIONS}
+
 RESTRICTING = ("permissions.ask", "permissions.deny")
 """Lists of the user's guards to which a trusted project may add."""
 
@@ -101,6 +103,7 @@ def checked_guards(raw: Json, source: str, warn: Callable[[str], None]) -> Json:
 
     ``null`` is invalid, too: it is what remains of a YAML file that was cut after a name.
     """
+    _report_misspelt(raw, source, warn)
     if raw.keys().isdisjoint((*SECTIONS, "defaultProjectTrust")):
         return raw
     checked = dict(raw)
@@ -174,6 +177,17 @@ def _strictest(section: str) -> Json:
     """Return the strictest choices of a section; its lists keep their default."""
     rows = [row for row in GUARDS if row.path[0] == section and row.choices]
     return {row.path[1]: row.strictest for row in rows}
+
+
+def _report_misspelt(raw: Json, source: str, warn: Callable[[str], None]) -> None:
+    """Report names such as ``permission`` and ``"permissions.mode"``, which have no effect."""
+    for name in raw:
+        section = _SECTION_STEMS.get(name.partition(".")[0].lower().rstrip("s"))
+        if section is not None and name != section:
+            warn(
+                f'Unknown setting "{name}" in {source} has no effect. Write'
+                f' "{section}": {{…}} with its settings inside.'
+            )
 
 
 def _report_unknown(values: Json, section: str, source: str, warn: Callable[[str], None]) -> None:
