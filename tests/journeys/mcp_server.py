@@ -8,7 +8,7 @@ from typing import Any
 
 TOOL = {
     "name": "weather",
-    "description": "Tells the weather.",
+    "description": "Describes the weather.",
     "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 

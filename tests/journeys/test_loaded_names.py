@@ -11,7 +11,7 @@ from pi.extension import tool
 
 @tool
 async def moon(phase: str) -> str:
-    """Tell the moon.
+    """Describe the moon.
 
     Args:
         phase: which one
