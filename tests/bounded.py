@@ -193,4 +193,5 @@ def home_with_model(home: Path, url: str) -> Path:
         "models": [{"id": "m"}],
     }
     (agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": provider}}))
+    (agent_dir / "settings.json").write_text("{}")  # a new home is asked for its setup
     return agent_dir

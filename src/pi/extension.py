@@ -265,6 +265,12 @@ if TYPE_CHECKING:
     from pi.base.http_server import serve_http
     from pi.base.installation import install_hint
     from pi.base.locks import FileLock, FileLocked
+    from pi.base.processes.git import (
+        GIT_PROGRAMS_QUERY,
+        git_command,
+        git_programs,
+        remote_programs,
+    )
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
@@ -359,6 +365,12 @@ else:
                 "project_policy",
                 "sandboxed",
             ),
+            "pi.base.processes.git": (
+                "GIT_PROGRAMS_QUERY",
+                "git_command",
+                "git_programs",
+                "remote_programs",
+            ),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
             "pi.base.installation": ("install_hint",),
@@ -447,6 +459,7 @@ else:
 
 __all__ = [
     "API_VERSION",
+    "GIT_PROGRAMS_QUERY",
     "SYNTAX_LANGUAGES",
     "UNSET",
     "Access",
@@ -743,6 +756,8 @@ __all__ = [
     "exchanges",
     "field",
     "find_sandbox",
+    "git_command",
+    "git_programs",
     "guard_for",
     "hides_text",
     "install_hint",
@@ -777,6 +792,7 @@ __all__ = [
     "project_policy",
     "read_regular",
     "read_token",
+    "remote_programs",
     "replace",
     "replace_file",
     "replace_files",

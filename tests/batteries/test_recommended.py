@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.settings.layers import nested, value_at
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS
-from pi.modes.interactive.dialogs.first_run import set_up
+from pi.modes.interactive.dialogs.setup import set_up
 from tests.ai.loopback import NOWHERE
 from tests.batteries.test_bundled import FOLDER, SOURCE, install
 from tests.coding.runtime.session_fixture import SessionFixture
@@ -203,30 +204,94 @@ async def test_switching_an_unsupported_extension_is_rejected_with_a_reason(
     await session.close()
 
 
-@pytest.mark.parametrize(("keys", "chosen"), [((), "none"), (("down",), "recommended")])
-async def test_the_first_start_offers_the_set_and_defaults_to_no(
-    tmp_path: Path, keys: tuple[str, ...], chosen: str
-) -> None:
+def newcomer(tmp_path: Path) -> SessionFixture:
     fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1"})
-    with_path(fixture, install(tmp_path / "installed"), SOURCE)
-    fixture.registry.models.unregister("faux")
-    session = await fixture.open(model=None, mode="tui")
+    return with_path(fixture, install(tmp_path / "installed"), SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("keys", "batteries", "approvals", "theme"),
+    [
+        (("enter",), "recommended", "auto-edit", None),
+        (("right", "down", "right", "down", "right", "enter"), "none", "ask", "dark"),
+        (("left", "tab", "left", "enter"), "recommended", None, "paper"),
+        (("right", "down", "right", "escape"), "none", None, None),
+    ],
+)
+async def test_one_screen_asks_for_theme_approvals_and_batteries(
+    tmp_path: Path, keys: tuple[str, ...], batteries: str, approvals: str | None, theme: Any
+) -> None:
+    fixture = newcomer(tmp_path)
+    session = await fixture.open(mode="tui")
     await session.start()
     screen = FakeScreen(tmp_path, session, fixture.host)
 
-    task = asyncio.create_task(set_up(screen))
-    await screen.press("escape")
-    await screen.until(lambda text: "Switch on the recommended batteries?" in text)
-    words = " ".join(screen.text().split())
-    assert "Batteries are extensions that come with pi: ask, lsp, mcp," in words
-    assert "/extensions says what each one does" in words
-    await screen.press(*keys, "enter")
-    await screen.until(lambda text: "How do you want to start?" in text)
-    assert "a script shows the tools; no model" in screen.text()
-    assert "Your choice is saved in " in screen.text()
-    await screen.press("up", "enter")
+    task = asyncio.create_task(set_up(screen, is_new=True))
+    await screen.until(lambda text: "Welcome to pi" in text)
+    text = " ".join(screen.text().split())
+    assert "○ never ● before commands that change something" in text
+    assert "● recommended questions, language servers, MCP servers," in text
+    await screen.press(*keys)
     await task
 
-    assert session.settings.values.batteries == chosen
-    assert ("todo" in active(session)) == (chosen == "recommended")
+    assert session.settings.values.batteries == batteries
+    assert ("todo" in active(session)) == (batteries == "recommended")
+    assert value_at(session.settings.raw, ["permissions", "mode"]) == approvals
+    assert session.settings.values.theme == theme
+    await session.close()
+
+
+async def test_the_theme_is_previewed_and_restored_by_escape(tmp_path: Path) -> None:
+    fixture = newcomer(tmp_path)
+    session = await fixture.open(mode="tui")
+    screen = FakeScreen(tmp_path, session, fixture.host)
+    screen.themes.use(None)
+    before = screen.themes.current
+
+    task = asyncio.create_task(set_up(screen, is_new=True))
+    await screen.until(lambda text: "Welcome to pi" in text)
+    await screen.press("left")
+    assert screen.themes.current != before
+    await screen.press("escape")
+    await task
+
+    assert screen.themes.current == before
+    assert not (fixture.agent_dir / "settings.json").exists()
+    await session.close()
+
+
+async def test_batteries_can_be_chosen_one_by_one(tmp_path: Path) -> None:
+    fixture = newcomer(tmp_path)
+    session = await fixture.open(mode="tui")
+    await session.start()
+    screen = FakeScreen(tmp_path, session, fixture.host)
+
+    task = asyncio.create_task(set_up(screen, is_new=True))
+    await screen.until(lambda text: "Welcome to pi" in text)
+    await screen.press("down", "down", "left", "enter")
+    await screen.until(lambda text: "Which batteries?" in text)
+    await screen.press("space", "enter")  # the first of the list is ask
+    await task
+
+    assert value_at(session.settings.raw, ["ask"]) is None
+    assert value_at(session.settings.raw, ["todo", "enabled"]) is True
+    assert session.settings.values.batteries == "none"
+    assert "todo" in active(session)
+    await session.close()
+
+
+async def test_a_second_setup_shows_what_is_set_now(tmp_path: Path) -> None:
+    fixture = newcomer(tmp_path)
+    (fixture.agent_dir / "settings.json").write_text('{"permissions": {"mode": "read-only"}}')
+    session = await fixture.open(mode="tui")
+    screen = FakeScreen(tmp_path, session, fixture.host)
+
+    task = asyncio.create_task(set_up(screen, is_new=False))
+    await screen.until(lambda text: "● as now: read-only" in text)
+    assert "● none" in screen.text()
+    await screen.press("enter")
+    await task
+
+    stored = json.loads((fixture.agent_dir / "settings.json").read_text())
+    assert stored == {"permissions": {"mode": "read-only"}}
     await session.close()

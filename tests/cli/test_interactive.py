@@ -9,11 +9,9 @@ pytestmark = needs_pty
 
 
 def test_a_new_user_without_a_model_is_guided_to_one(tmp_path: Path) -> None:
-    with terminal_user(Program.below(tmp_path)) as ada:
-        ada.sees("follow the terminal")
+    with terminal_user(Program.below(tmp_path), in_a_new_home=True) as ada:
+        ada.sees("Welcome to pi")
         ada.types("\x1b")
-        ada.sees("Switch on the recommended batteries?")
-        ada.types("\r")
         ada.sees("No model is available yet. How do you want to start?")
         ada.types("\x1b[B\r")
         ada.sees("(demo) tour")

@@ -128,11 +128,24 @@ def _ignore() -> None:
     """The program is notified by the device and by signals."""
 
 
+def has_been_used(cli: Program) -> None:
+    """Write an empty settings file, if there is none: a new home is asked for its setup."""
+    if not (cli.agent_dir / "settings.json").exists():
+        cli.write("settings.json", "{}")
+
+
 @contextmanager
 def terminal_user(
-    cli: Program, *words: str, columns: int = 100, rows: int = 30, typed: str = ""
+    cli: Program,
+    *words: str,
+    columns: int = 100,
+    rows: int = 30,
+    typed: str = "",
+    in_a_new_home: bool = False,
 ) -> Iterator[TerminalUser]:
     """Start ``pi`` with these arguments, and kill it at the end of the block."""
+    if not in_a_new_home:
+        has_been_used(cli)
     user = TerminalUser(cli, *words, columns=columns, rows=rows, typed=typed)
     try:
         yield user

@@ -20,7 +20,7 @@ import pytest
 from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.long_answer import NUMBER
-from tests.screens.terminal_user import TOUR
+from tests.screens.terminal_user import TOUR, has_been_used
 
 ROOT = Path(__file__).parents[2]
 TMUX = shutil.which("tmux")
@@ -131,7 +131,9 @@ def open_pane(tmp_path: Path) -> Iterator[OpenPane]:
 
     def make(columns: int, rows: int, script: str = "") -> Pane:
         script = script or f"{module('pi', *TOUR)}; echo ended: $?; exec cat"
-        panes.append(Pane(Program.below(tmp_path), columns, rows, script))
+        cli = Program.below(tmp_path)
+        has_been_used(cli)
+        panes.append(Pane(cli, columns, rows, script))
         return panes[-1]
 
     yield make

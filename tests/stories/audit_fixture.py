@@ -49,6 +49,7 @@ class AuditFixture:
             "api": "openai-completions",
             "models": [{"id": "m"}],
         }
+        (self.agent_dir / "settings.json").write_text("{}")  # a new home is asked for its setup
         (self.agent_dir / "models.json").write_text(json.dumps({"providers": {"mine": provider}}))
 
     @property

@@ -64,7 +64,8 @@ def test_an_exit_in_an_extension_callback_is_reported_and_the_screen_remains(
         "    async def handle(event, ctx):\n"
         "        asyncio.get_running_loop().call_soon(sys.exit)\n"
     )
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.pi/agent").mkdir(parents=True)
+    (tmp_path / "home/.pi/agent/settings.json").write_text("{}")  # not a new home
     pi = f"PI_NO_LOCAL=1 PI_OFFLINE=1 HOME='{tmp_path}/home' '{sys.executable}' -m pi"
 
     rows = screen(f"cd '{tmp_path}'; {pi} --model demo/tour -e exits.py", "pi goes on.")

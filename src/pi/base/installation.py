@@ -85,34 +85,43 @@ class Installation(Record):
 
     def command(self, requirements: Sequence[str]) -> str:
         """Return the command line that installs libraries into this installation."""
-        import shlex  # lazy: this module is part of every start
 
         pip = [str(self.python), "-m", "pip"]
         if self.kind == "pipx" and self.keeps_libraries and self.pipx:
-            return shlex.join(["pipx", "inject", self.prefix.name, *requirements])
+            return _joined(["pipx", "inject", self.prefix.name, *requirements])
         if self.has_pip:
-            return shlex.join([*pip, *self.pip_words, *requirements])
+            return _joined([*pip, *self.pip_words, *requirements])
         if self.uv:
             target = [] if self.keeps_libraries else ["--target", str(self.libraries)]
             words = ["uv", "pip", "install", "--python", str(self.python), *target]
-            return shlex.join([*words, *requirements])
-        ensure = shlex.join([str(self.python), "-m", "ensurepip"])
-        return f"{ensure} && {shlex.join([*pip, *self.pip_words, *requirements])}"
+            return _joined([*words, *requirements])
+        ensure = _joined([str(self.python), "-m", "ensurepip"])
+        return f"{ensure} && {_joined([*pip, *self.pip_words, *requirements])}"
 
     def update_command(self) -> str:
         """Return the command that updates pi, with its own installer and wheels only."""
-        import shlex  # lazy: this module is part of every start
 
         match self.kind:
             case "checkout":
-                return f"git -C {shlex.quote(str(self.source))} pull"
+                return f"git -C {_quoted(str(self.source))} pull"
             case "uv tool":
                 return f"uv tool upgrade --no-build {self.prefix.name}"
             case "pipx":
                 return f"pipx upgrade --pip-args='--only-binary=:all:' {self.prefix.name}"
             case "venv" | "system":
-                python = shlex.quote(str(self.python))
+                python = _quoted(str(self.python))
                 return f"{python} -m pip install --only-binary :all: --upgrade {DISTRIBUTION}"
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell. Not with ``shlex``, which a headless start does not load."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", word):
+        return word
+    return "'{}'".format(word.replace("'", "'\\''"))
 
 
 def _kind(source: Path, prefix: Path, *, is_venv: bool) -> Kind:

@@ -68,6 +68,11 @@ async def open_session(
     for warning in warnings(arguments):
         opening.report(warning)
     prompts = await prompts_of(arguments)
+    from pi.modes.interactive.welcome import is_new_home  # deferred: with the session
+
+    # Looked for before the session is opened: opening may create files.
+    session_dir = session_dir_from_environ(host, cwd, arguments.options.get("session_dir"))
+    is_new = is_new_home(host.agent_dir, session_dir)
     with phase("session:open"):
         built, choice = await _open_or_fork(arguments, host, cwd, opening)
     if arguments.unresolved_words:
@@ -79,7 +84,7 @@ async def open_session(
     when_ready()
     if environ.get("PI_TIMING") == "x":
         opening.ui.quit()  # only the start-up was requested
-    return CommandLineSession(built, choice, host, arguments, cwd, prompts)
+    return CommandLineSession(built, choice, host, arguments, cwd, prompts, is_new_home=is_new)
 
 
 class CommandLineSession(OpenedSession):
@@ -93,6 +98,8 @@ class CommandLineSession(OpenedSession):
         arguments: Arguments,
         cwd: Path,
         prompts: Sequence[PromptInput],
+        *,
+        is_new_home: bool,
     ) -> None:
         super().__init__(
             built.session,
@@ -103,6 +110,7 @@ class CommandLineSession(OpenedSession):
             command="resume" if choice.must_pick else "",
         )
         self._report = host.report
+        self._is_new_home = is_new_home
         self._session = built.session
         self._choice = choice
         self._arguments = arguments
@@ -142,7 +150,12 @@ class CommandLineSession(OpenedSession):
         # Deferred: not needed before the first frame.
         from pi.modes.interactive.welcome import warn_about_extra_billing, welcome
 
-        await welcome(ui, __version__)
+        await welcome(
+            ui,
+            __version__,
+            is_new=self._is_new_home,
+            shows_setup="setup" in self._arguments.options,
+        )
         await warn_about_extra_billing(ui)
 
     async def picked(self) -> None:

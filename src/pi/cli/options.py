@@ -413,6 +413,11 @@ COMMANDS: tuple[SubcommandRow, ...] = (
     ),
     _command("list", ("list", "list packages"), flags=_APPROVE, module=_PACKAGES),
     _command(
+        "setup",
+        ("setup", "choose theme, approvals and batteries"),
+        flags=_APPROVE,
+    ),
+    _command(
         "config",
         ("config", "enable or disable package resources"),
         flags=(_LOCAL, *_APPROVE),

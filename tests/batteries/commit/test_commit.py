@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,6 +29,7 @@ from pi.extension import ExtensionAPI
 from pi.testing import ScriptedProvider
 from tests.cli.program import Program
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
+from tests.files import put
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 
@@ -155,12 +157,52 @@ async def test_a_failing_pre_commit_hook_leaves_the_index_unchanged(
     git(project, "add", "-A")
     staged = git(project, "write-tree")
     groups = [{"files": [name], "message": f"add {name}"} for name in ("b.txt", "c.txt")]
+    put(tmp_path / "home/.pi/agent/settings.json", json.dumps({"commit": {"hooks": True}}))
     async with committing(tmp_path, says(json.dumps(groups))) as (hosted, _, screen):
         await hosted.session.prompt("/commit --split")
         assert "no commits today" in f"{screen.text} {hosted.failures}"
 
     assert git(project, "log", "--format=%s") == "start: first file"
     assert git(project, "write-tree") == staged
+
+
+async def test_a_commit_runs_no_program_that_the_repository_names(
+    tmp_path: Path, project: Path
+) -> None:
+    program = put(tmp_path / "program", f"#!/bin/sh\necho $0 >> {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    for hook in ("pre-commit", "commit-msg", "post-commit", "post-index-change", "pre-push"):
+        put(project / ".git/hooks" / hook, program.read_text()).chmod(0o755)
+    (project / "a.txt").write_text("two\n")
+    git(project, "-c", "core.hooksPath=/dev/null", "add", ".")
+    put(project / ".gitattributes", "*.txt filter=x diff=x merge=x\n")
+    for key in ("core.fsmonitor", "filter.x.clean", "filter.x.smudge", "filter.a b.c.process",
+                "diff.x.textconv", "diff.x.command", "diff.external", "core.pager",
+                "core.editor", "gpg.program"):  # fmt: skip
+        git(project, "config", key, str(program))
+    git(project, "config", "filter.x.required", "true")
+    os.utime(project / "a.txt", (1, 1))  # git compares the content, through the filter
+
+    async with committing(tmp_path, says("count further")) as (hosted, _, screen):
+        await hosted.session.prompt("/commit")
+
+        assert "The hooks of the repository were not run; see commit.hooks." in screen.text
+    assert not (tmp_path / "ran").exists()
+    assert "count further" in (project / ".git/logs/HEAD").read_text()
+
+
+async def test_a_push_is_refused_where_the_repository_chooses_its_programs(
+    tmp_path: Path, project: Path
+) -> None:
+    (project / "a.txt").write_text("two\n")
+    git(project, "add", ".")
+    git(project, "config", "core.sshCommand", "touch /nonexistent")
+    async with committing(tmp_path, says("count further")) as (hosted, _, screen):
+        await hosted.session.prompt("/commit --push")
+        text = f"{screen.text} {hosted.failures}"
+
+    assert "decides how it is pushed (core.sshcommand)" in text
+    assert git(project, "log", "--format=%s") == "start: first file"
 
 
 async def test_the_commit_is_pushed_on_request(tmp_path: Path, project: Path) -> None:

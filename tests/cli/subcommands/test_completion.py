@@ -43,7 +43,7 @@ def test_an_unknown_shell_is_rejected(words: list[str], capsys: Captured) -> Non
     ("typed", "offered"),
     [
         ("--mo", {"--mode", "--model", "--models"}),
-        ("se", {"sessions"}),
+        ("se", {"sessions", "setup"}),
         ("--mode ''", {"text", "json", "rpc", "acp"}),
         ("-p --thinking x", {"xhigh"}),
         ("auth l", {"login", "logout"}),
@@ -90,7 +90,7 @@ def test_bash_treats_an_attached_file_as_one_word(program: Find) -> None:
 
 OFFERED = [
     ("--mo", {"--mode", "--model", "--models"}),
-    ("se", {"sessions"}),
+    ("se", {"sessions", "setup"}),
     ("-n", {"-n", "-na", "-nbt", "-nc", "-ne", "-np", "-ns", "-nt"}),
     ("--mode ", {"text", "json", "rpc", "acp"}),
     ("-p --thinking x", {"xhigh"}),

@@ -11,6 +11,7 @@ from pi.extension import (
     PiError,
     Record,
     ToolFailed,
+    git_command,
     syntax_language,
 )
 
@@ -116,9 +117,9 @@ async def _names(pi: ExtensionAPI, path: str) -> list[str]:
 
 async def _listed_by_git(pi: ExtensionAPI, folder: str) -> list[str] | None:
     """The files that git does not ignore; ``None`` outside of a repository, or without git."""
-    command = ["git", "-C", folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = git_command(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
     try:
-        listed = await pi.exec(command, timeout=30)
+        listed = await pi.exec(command, cwd=folder, timeout=30)
     except PiError:
         return None
     return sorted(set(filter(None, listed.stdout.split("\0")))) if listed.code == 0 else None

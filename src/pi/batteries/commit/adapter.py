@@ -8,10 +8,21 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pi.extension import CommandContext, ExtensionAPI, PiError, Record, StreamOptions, one_line
+from pi.extension import (
+    GIT_PROGRAMS_QUERY,
+    CommandContext,
+    ExtensionAPI,
+    PiError,
+    Record,
+    StreamOptions,
+    git_command,
+    git_programs,
+    one_line,
+    remote_programs,
+)
 
 MAX_DIFF = 60_000
 """Maximum characters of changes in one request; larger ones are summarised file by file."""
@@ -146,8 +157,14 @@ NOTHING = "Nothing is staged."
 STAGE = "Stage changes with `git add`, then run it again."
 
 
+SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("commit.hooks", bool, False, "run the hooks of the repository"),
+)
+
+
 def extension(pi: ExtensionAPI) -> None:
     """Register the command, which ``pi commit`` runs as well."""
+    pi.settings.declare_all(SETTINGS)
     commits = Commits(pi)
     pi.register_command(
         "commit",
@@ -175,11 +192,21 @@ class Commits:
         self._pi = pi
         self._root: str | None = None
         """The folder of the repository: git lists paths relative to it."""
+        self._programs: tuple[str, ...] = ()
+        """The programs that the configuration of the repository names; none of them is run."""
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """Write messages, commit, and push if requested."""
         options = _options(arguments, ctx)
         self._root = (await self._git("rev-parse", "--show-toplevel")).strip()
+        # Without a match the exit code is 1.
+        listing = await self._pi.exec(git_command(GIT_PROGRAMS_QUERY), cwd=self._root)
+        self._programs = git_programs(listing.stdout)
+        if options.push and (keys := remote_programs(self._programs)):
+            raise PiError(
+                f"The configuration of this repository decides how it is pushed ({keys[0]}).",
+                hint="Commit without --push, then run `git push`.",
+            )
         changes = await self._staged()
         groups = await self._proposals(changes, options)
         if options.dry_run:
@@ -189,15 +216,26 @@ class Commits:
             await self._commit(group, options, whole=len(groups) == 1)
             ctx.write(_shown(group, len(groups)) + "\n")
         if options.push:
-            ctx.write((await self._git("push")).strip() + "\n")
+            ctx.write((await self._git("push", hooks=self._runs_hooks)).strip() + "\n")
+        if not self._runs_hooks and not options.no_verify and await self._has_hooks():
+            ctx.ui.notify("The hooks of the repository were not run; see commit.hooks.", "info")
+
+    @property
+    def _runs_hooks(self) -> bool:
+        return self._pi.settings.get("commit.hooks", with_project=False) is True
+
+    async def _has_hooks(self) -> bool:
+        written = await self._git("rev-parse", "--git-path", "hooks", hooks=True)
+        folder = Path(self._root or ".", written.strip())
+        return folder.is_dir() and any(entry.suffix != ".sample" for entry in folder.iterdir())
 
     # Git ------------------------------------------------------------------------------------------
 
-    async def _git(self, *words: str, stdin: str | None = None) -> str:
+    async def _git(self, *words: str, stdin: str | None = None, hooks: bool = False) -> str:
         """Run git and return its output. Raises ``PiError`` with its message."""
         # environment="command": hooks and signing need the variables of the user's commands.
         done = await self._pi.exec(
-            ["git", *words],
+            git_command(words, programs=self._programs, hooks=hooks),
             stdin=stdin,
             cwd=self._root,
             timeout=GIT_SECONDS,
@@ -210,16 +248,14 @@ class Commits:
         return done.stdout or done.stderr
 
     async def _staged(self) -> StagedChanges:
-        listed = await self._git(
-            "diff", "--cached", "--name-status", "-z", "--no-renames", "--no-ext-diff"
-        )
+        listed = await self._git("diff", "--cached", "--name-status", "-z", "--no-renames")
         files = parse_status(listed)
         if not files:
             raise PiError(NOTHING, hint=STAGE)
         diffs = {}
         for path, _ in files:
             diffs[path] = await self._git(
-                "diff", "--cached", "--no-color", "--no-renames", "--no-ext-diff", "--", path
+                "diff", "--cached", "--no-color", "--no-renames", "--", path
             )
         try:
             recent = await self._git("log", f"-{RECENT}", "--format=%s")
@@ -232,7 +268,7 @@ class Commits:
         if options.no_verify:
             words.append("--no-verify")
         if whole:
-            await self._git(*words, stdin=group.message)
+            await self._git(*words, stdin=group.message, hooks=self._runs_hooks)
             return
         # The index is set to HEAD plus these files as they are staged, so that unstaged changes are
         # not committed.
@@ -241,7 +277,7 @@ class Commits:
         try:
             for path in group.files:
                 await self._stage(path, tree)
-            await self._git(*words, stdin=group.message)
+            await self._git(*words, stdin=group.message, hooks=self._runs_hooks)
         finally:
             await self._git("read-tree", tree)
 

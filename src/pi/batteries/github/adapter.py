@@ -38,6 +38,7 @@ from pi.extension import (
     ToolContext,
     ToolFailed,
     ToolResult,
+    git_command,
     make_tool,
     one_line,
     replace,
@@ -154,7 +155,7 @@ class GitHubCalls:
 
     async def _git(self, *words: str) -> str:
         try:
-            done = await self._pi.exec(["git", *words], timeout=GIT_SECONDS)
+            done = await self._pi.exec(git_command(words), timeout=GIT_SECONDS)
         except PiError as error:
             raise ToolFailed(f"Give repo as owner/name: {error.message}") from error
         if done.code != 0:

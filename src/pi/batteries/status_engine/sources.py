@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from pi.batteries.status_engine.items import GitState
-from pi.extension import ExecResult, PiError, Record, replace
+from pi.extension import ExecResult, PiError, Record, git_command, replace
 
 THROTTLE = 0.3
 """Minimum seconds between two requests."""
@@ -24,18 +24,11 @@ MAX_DOUBLINGS = 6
 GIT_SECONDS = 1.0
 """Timeout for one git command; huge repositories exceed it."""
 
-_GIT = (
-    "git",
-    "--no-pager",
-    "--no-optional-locks",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.hooksPath=/dev/null"),
-    # Ignores a bare repository that is embedded in the real one.
-    *("-c", "safe.bareRepository=explicit"),
-)
+# Ignores a bare repository that is embedded in the real one.
+_GIT_OPTIONS = ("--no-optional-locks", "-c", "safe.bareRepository=explicit")
 _UNSAFE_SECTIONS = ("filter", "include", "worktreeconfig")
 """Sections that define filters, or include further files that could define them."""
-_DIFF = ("diff", "--shortstat", "--no-ext-diff", "--no-textconv", "--ignore-submodules", "HEAD")
+_DIFF = ("diff", "--shortstat", "--ignore-submodules", "HEAD")
 _BRANCH = ("symbolic-ref", "--short", "--quiet", "HEAD")
 _GIT_ENVIRONMENT = {
     "LC_ALL": "C",
@@ -271,7 +264,9 @@ async def ask_counts(run: RunGit) -> tuple[int, int] | None:
 
 async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
     try:
-        ended = await run((*_GIT, *arguments), env=_GIT_ENVIRONMENT, timeout=GIT_SECONDS)
+        ended = await run(
+            git_command(arguments, options=_GIT_OPTIONS), env=_GIT_ENVIRONMENT, timeout=GIT_SECONDS
+        )
     except PiError:  # git is not installed
         return None
     if ended.killed:

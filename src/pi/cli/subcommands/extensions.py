@@ -12,7 +12,7 @@ import msgspec
 from pi.base.errors import PiError
 from pi.base.terminal_text import one_line, sanitise
 from pi.cli.arguments import Arguments, UsageError
-from pi.cli.process import print_error
+from pi.cli.process import print_error, run_until_signal
 from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import ActivationState
 from pi.coding.extension_host.loading.loader import describe
@@ -46,6 +46,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     """Run ``pi extensions``."""
     catalog = _Catalog(Machine.from_environ(environ, report=print_error), Path.cwd())
     as_json = "json" in arguments.options
+    if arguments.messages[:1] == ("on",) and len(arguments.messages) > 1:
+        _offer_libraries(catalog, arguments.messages[1])
     match arguments.messages:
         case () | ("list",):
             _print(_json(catalog.rows()) if as_json else "\n".join(_lines(catalog.rows())))
@@ -60,12 +62,28 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     return 0
 
 
+def _offer_libraries(catalog: _Catalog, name: str) -> None:
+    """Install the libraries that an extension needs, if the user agrees."""
+    row = find_row(catalog.rows(), name)
+    if row.state != "needs":
+        return
+    from pi.cli.libraries import offer_libraries  # lazy: imports the HTTP client
+
+    if run_until_signal(offer_libraries(catalog.host, row.needs, row.name)):
+        catalog.read_again()
+
+
 class _Catalog:
     """The extensions that need no trust, and the settings that switch them."""
 
     def __init__(self, host: Machine, cwd: Path) -> None:
+        self.host, self._cwd = host, cwd
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Read settings and extensions, also after libraries were installed."""
+        host, cwd = self.host, self._cwd
         sources = ExtensionSources(host, ExtensionOptions())
-        self._host, self._cwd = host, cwd
         self._settings: Settings = settings_here(host, cwd)
         self._settings.recommend(sources.recommended)
         self._settings.on_warning(lambda text: print_error(f"Warning: {text}"))
@@ -75,9 +93,9 @@ class _Catalog:
         """Return every extension with its state in the next session of this folder."""
         state = ActivationState(
             cwd=self._cwd,
-            home=self._host.home,
-            agent_dir=self._host.agent_dir,
-            environ=self._host.environ,
+            home=self.host.home,
+            agent_dir=self.host.agent_dir,
+            environ=self.host.environ,
             settings=self._settings.raw,
         )
         rows = []

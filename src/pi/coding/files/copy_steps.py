@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed, run
+from pi.base.processes.git import GIT_PROGRAMS_QUERY, git_command, git_programs
 from pi.base.records import Record
 from pi.coding.files.layers import outside_calls
 
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
 TIMEOUT = 600.0
 
 _QUIET = (
-    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false",
-    "-c", "user.name=pi", "-c", "user.email=pi@localhost", "-c", "core.quotePath=false",
-    "-c", "gc.auto=0",
+    "-c", "commit.gpgSign=false", "-c", "user.name=pi", "-c", "user.email=pi@localhost",
+    "-c", "core.quotePath=false", "-c", "gc.auto=0",
 )  # fmt: skip
-"""No hooks and no signatures: they may prompt, or run code that the task has written."""
+"""No signatures: they may prompt."""
+_CONVERTING = frozenset({
+    "add", "apply", "checkout", "cherry-pick", "clone", "commit", "diff", "status", "worktree",
+})  # fmt: skip
+"""Commands that may run the filters and merge drivers of a repository."""
 
 
 class WorkingCopyFailed(PiError):
@@ -81,8 +85,13 @@ async def run_git(
         "LC_ALL": "C",
     }
     try:
+        programs: tuple[str, ...] = ()
+        if arguments[0] in _CONVERTING:
+            query = git_command(GIT_PROGRAMS_QUERY)
+            listed = await run(query, cwd=cwd, env=env, timeout=TIMEOUT, max_output=1024**2)
+            programs = git_programs(listed.output.decode("utf-8", "surrogateescape"))
         result = await run(
-            ["git", *_QUIET, *arguments],
+            git_command(arguments, options=_QUIET, programs=programs),
             cwd=cwd,
             env=env,
             timeout=TIMEOUT,

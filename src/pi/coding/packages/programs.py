@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pi.base.processes import Finished, SpawnFailed, run
+from pi.base.processes.git import git_command
 from pi.base.processes.pip import has_pip, pip_command, pip_environment, refusal_in
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
@@ -69,12 +70,7 @@ MAX_OUTPUT_BYTES = 4_000_000
 _MAX_REASON = 300
 """Maximum characters of a program's error output in a message."""
 
-_GIT_SAFE = (
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.askPass=",
-    "-c", "protocol.ext.allow=never",
-)  # fmt: skip
+_GIT_SAFE = ("-c", "core.askPass=", "-c", "protocol.ext.allow=never")
 _SSH = "ssh -o BatchMode=yes"
 _NPM_SAFE = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev"),
@@ -166,7 +162,7 @@ class Programs(Record):
         if objects is not None:
             more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(objects)
         timeout = READ_SECONDS if words[0] in _READS else TIMEOUT_SECONDS
-        return await self._run(["git", *_GIT_SAFE, *words], cwd, more, timeout)
+        return await self._run(git_command(words, options=_GIT_SAFE), cwd, more, timeout)
 
     def _own(self, names: str) -> dict[str, str]:
         """Return the variables whose names match."""

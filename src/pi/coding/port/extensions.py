@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from msgspec import field
+
 from pi.base.records import Record
 
 if TYPE_CHECKING:
@@ -197,6 +199,8 @@ class ExtensionInfo(Record):
     """Why loading failed."""
     description: str = ""
     """A description in one line."""
+    benefit: str = ""
+    """What the user gets, in two or three plain words."""
     adds: tuple[str, ...] = ()
     """Its registrations: ``/command``, ``--flag``, ``tool name``, ``key Ctrl+X``."""
     activation: tuple[str, ...] = ()
@@ -205,6 +209,8 @@ class ExtensionInfo(Record):
     """The setting that enables it; empty if there is none."""
     is_recommended: bool = False
     """Whether ``batteries: "recommended"`` enables it."""
+    recommended: dict[str, Any] = field(default_factory=dict)
+    """The settings, by dotted name, with which it enables it."""
     needs: tuple[str, ...] = ()
     """The requirements of its extras that are not installed."""
     install: str = ""

@@ -349,6 +349,7 @@ _TOOLS = group(
     words("permissions.allow", "Allowed calls", "Rules for calls that run without a question, as Bash(git status:*) or Edit(src/**)."),
     words("permissions.ask", "Calls that ask", "Rules for calls that always ask; a project may add some."),
     words("permissions.deny", "Denied calls", "Rules for calls that are always refused; a project may add some."),
+    switch("commit.hooks", "Hooks of git", "Run the hooks of a repository when pi commits to it or pushes it (/commit).", on=False),
     *applied("reload",
         switch("sandbox.enabled", "Sandbox", "Let the kernel keep commands from writing outside the project, and from the network.", on=False),
         *needing(("sandbox.enabled",),

@@ -18,6 +18,7 @@ GLOBAL_ONLY = frozenset(
         "auth",
         "cacheWarming",
         "collab",
+        "commit",
         "defaultProjectTrust",
         "github",
         "httpProxy",

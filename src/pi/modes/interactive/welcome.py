@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -13,22 +14,49 @@ from pi.modes.interactive.ui import Ui
 log = logging.getLogger(__name__)
 
 
-async def welcome(ui: Ui, version: str) -> None:
-    """Run the setup for a new user without a model; shows others what is new.
+NOT_NEW = ("settings.json", "config.yml", "oauth.json")
+"""Files of the agent directory with which the home of a user is not new."""
+NO_LOGIN = b"{}"
+"""``auth.json`` as the original writes it at its first start, without a login."""
+
+
+def is_new_home(agent_dir: Path, session_dir: Path | None = None) -> bool:
+    """Whether neither pi nor the original has left settings, logins or sessions.
+
+    A home that cannot be written counts as used: it would be asked at every start.
+    """
+    if any((agent_dir / name).exists() for name in NOT_NEW):
+        return False
+    logins = read_if_exists(agent_dir / "auth.json")
+    if logins is not None and logins.split() not in ([], [NO_LOGIN]):
+        return False
+    folders = [agent_dir / "sessions", *([session_dir] if session_dir is not None else [])]
+    if any(agent_dir.glob("*.jsonl")) or any(any(path.glob("**/*.jsonl")) for path in folders):
+        return False
+    existing = next(path for path in (agent_dir, *agent_dir.parents) if path.exists())
+    return os.access(existing, os.W_OK)
+
+
+async def welcome(ui: Ui, version: str, *, is_new: bool = False, shows_setup: bool = False) -> None:
+    """Run the setup of a new home, or of ``pi setup``; show others what is new.
 
     Each version does this once, whatever the user answered.
     """
     settings = ui.port.settings
     seen = settings.values.last_changelog_version
+    if is_new or shows_setup:
+        # Deferred: dialogs of a first start.
+        from pi.modes.interactive.dialogs.setup import set_up
+
+        await set_up(ui, is_new=is_new)
+    if (seen is None or shows_setup) and ui.port.models.current is None:
+        from pi.modes.interactive.dialogs.first_run import choose_start
+
+        await choose_start(ui)
     if seen == version:
         return
     if seen is not None:
         _notify_changes(ui, seen, version)
-    elif ui.port.models.current is None:
-        # Deferred: dialogs of a first start.
-        from pi.modes.interactive.dialogs.first_run import set_up
-
-        await set_up(ui)
     try:
         settings.set({"lastChangelogVersion": version})
     except PiError as error:

@@ -1,4 +1,4 @@
-"""The setup at the first start."""
+"""The choice of a model at the first start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, set_up
+from pi.modes.interactive.dialogs.first_run import FIRST_WORDS, choose_start
 from pi.modes.interactive.dialogs.waiting import ShowMessage
 from pi.modes.interactive.ui import Ui
 from tests.ai.loopback import NOWHERE, site
@@ -31,27 +31,25 @@ async def newcomer(
         await fixture.registry.models.close()
 
 
-async def choose_login_way(screen: FakeScreen, *theme: str) -> None:
-    """Answer the question about the theme, and wait for the next one."""
-    await screen.press(*theme)
+async def choose_login_way(screen: FakeScreen) -> None:
+    """Wait for the question."""
     await screen.until(lambda text: "How do you want to start?" in text)
 
 
 async def test_the_tour_is_chosen_and_can_begin(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
-        task = asyncio.create_task(set_up(screen))
-        await choose_login_way(screen, "down", "enter")
+        task = asyncio.create_task(choose_start(screen))
+        await choose_login_way(screen)
         await screen.press("down", "enter")
         await task
-        assert session.settings.values.theme == "dark"
         assert session.model is not None
         assert (session.model.provider, screen.editor_text) == ("demo", FIRST_WORDS)
 
 
 async def test_a_key_is_stored_and_a_model_of_it_becomes_the_default(tmp_path: Path) -> None:
     async with newcomer(tmp_path) as (screen, session):
-        task = asyncio.create_task(set_up(screen))
-        await choose_login_way(screen, "escape")
+        task = asyncio.create_task(choose_start(screen))
+        await choose_login_way(screen)
         await screen.press("enter", *"deepseek", "enter", *"sk-test", "enter")
         await screen.until(lambda text: "[All]" in text)
         await screen.press(*"deepseek", "enter")
@@ -69,8 +67,8 @@ async def test_the_embedded_model_is_fetched_used_and_kept(tmp_path: Path) -> No
         return tmp_path
 
     async with newcomer(tmp_path) as (screen, session):
-        task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await choose_login_way(screen, "escape")
+        task = asyncio.create_task(choose_start(screen, fetch=fetch))
+        await choose_login_way(screen)
         await screen.press("down", "down", "enter")
         await screen.until(lambda text: "10 of 93 MB" in text)
         ready.set()
@@ -89,8 +87,8 @@ async def test_cancelling_a_setup_step_returns_to_the_choice_and_setup_can_be_sk
         return tmp_path
 
     async with newcomer(tmp_path) as (screen, session):
-        task = asyncio.create_task(set_up(screen, fetch=fetch))
-        await choose_login_way(screen, "escape")
+        task = asyncio.create_task(choose_start(screen, fetch=fetch))
+        await choose_login_way(screen)
         await screen.press("down", "down", "enter")
         await screen.until(lambda text: "Downloading" in text)
         await screen.press("escape")
@@ -116,8 +114,8 @@ async def test_a_model_server_on_this_machine_is_offered_with_its_owner_and_kept
         site(pages) as server,
         newcomer(tmp_path, OLLAMA_HOST=server.url) as (screen, session),
     ):
-        task = asyncio.create_task(set_up(screen))
-        await choose_login_way(screen, "escape")
+        task = asyncio.create_task(choose_start(screen))
+        await choose_login_way(screen)
         assert session.models.current is None
         assert f"ollama on {server.url.removeprefix('http://')}" in screen.text()
         assert "found on this machine; owner: " in screen.text(70)

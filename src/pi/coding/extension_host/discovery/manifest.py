@@ -113,6 +113,8 @@ class Manifest(Record, rename=None):
     name: str = ""
     description: str = ""
     """A description in one line, for ``/extensions``."""
+    benefit: str = ""
+    """What the user gets, in two or three plain words, for the setup of a new home."""
     commands: dict[str, str] = field(default_factory=dict)
     """Commands with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)

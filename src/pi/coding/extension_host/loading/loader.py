@@ -440,6 +440,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         "description": manifest.description or _first_line(candidate.path),
         "activation": () if is_always else shown,
         "switch": next(iter(manifest.triggers("setting")), ""),
+        "benefit": manifest.benefit,
+        "recommended": manifest.recommended if candidate.rank == "bundled" else {},
         "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
         "needs": candidate.missing_requirements,
         "install": install_command(candidate.missing_requirements),

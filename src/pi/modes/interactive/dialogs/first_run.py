@@ -1,4 +1,4 @@
-"""First start without a model: theme, login, local server, tour or embedded model."""
+"""First start without a model: login, local server, tour or embedded model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.embedded import SMALL_MODEL
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
-from pi.coding.settings.settings import RECOMMENDED
 from pi.modes.interactive.dialogs.accounts import log_in
 from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm
-from pi.modes.interactive.dialogs.settings.dialog import pick_theme
 from pi.modes.interactive.dialogs.waiting import ShowMessage, wait_for_steps
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.ui import Ui
@@ -64,38 +62,14 @@ def _missing_megabytes(ui: Ui) -> int:
     return math.ceil(download_size(weights_folder(ui.host.agent_dir)) / 1_000_000)
 
 
-async def set_up(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
-    """Ask the questions of a first start; each can be skipped with Escape."""
-    theme = await pick_theme(ui)
-    if theme is not None and theme.name is not None:
-        ui.port.settings.set({"theme": theme.name})
-    await _ask_batteries(ui)
+async def choose_start(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
+    """Ask a user without a model how to get one; it can be skipped with Escape."""
     await ui.port.models.select_fallback_model()
     if (model := ui.port.models.current) is not None:
         ui.notify(f"Using {full_name(model)} on this machine; /model lists others.")
         return
     while not await _follow_choice(ui, await _ask_way(ui), fetch):
         pass  # after a cancelled choice the user can choose another
-
-
-async def _ask_batteries(ui: Ui) -> None:
-    """Offer the recommended batteries; the default is no."""
-    names = sorted(each.name for each in ui.port.extensions.infos() if each.is_recommended)
-    if not names:
-        return
-    options = [
-        Option(value=False, label="No", description="only read, bash, edit and write"),
-        Option(value=True, label="Yes", description="all of these"),
-    ]
-    message = (
-        f"Batteries are extensions that come with pi: {', '.join(names)}. "
-        "/extensions says what each one does, and switches it at any time."
-    )
-    if await choose(ui, "Switch on the recommended batteries?", options, message=message):
-        ui.port.settings.set({"batteries": RECOMMENDED})
-        for line in ui.port.extensions.missing_extra_notes():
-            ui.notify(f"Left out: {line}", "warning")
-        await ui.port.sessions.reload()
 
 
 async def _ask_way(ui: Ui) -> _Way | ServerStatus | None:
