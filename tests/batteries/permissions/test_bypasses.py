@@ -11,7 +11,7 @@ from pi.batteries.permissions.paths import BaseFolders, rule_matches, touched
 from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
 from pi.coding.files.local import LocalFiles
-from pi.extension import ToolApproval, ToolTier, replace
+from pi.extension import CallEffects, ToolApproval, ToolTier, replace
 
 RULES = {
     # The widest allow rules: only the deny rules stand between the model and the command.
@@ -344,6 +344,52 @@ def test_patterns_that_leave_git_out_are_no_changes_of_it(
     command: str, places: BaseFolders
 ) -> None:
     assert bash(command, places, rules({"allow": ["Bash"]})).action == "allow"
+
+
+def test_rules_about_the_project_hold_for_copies_of_isolated_agents(places: BaseFolders) -> None:
+    agent_dir = Path(places.home, ".pi/agent")
+    copy = agent_dir / "working-copies/spy-1a2b/files"
+    copy.mkdir(parents=True)
+    for name in ("secret.txt", "other.txt"):
+        (copy / name).write_text("x")
+    inside = replace(places, agent_dir=str(agent_dir))
+    nested = replace(inside, session_cwd=str(copy))
+
+    assert file("read", f"{copy}/secret.txt", inside, rules()).action == "deny"
+    assert bash(f"cat {copy}/secret.txt", inside, rules()).action == "deny"
+    assert bash(f"cat {agent_dir}/working-copies/*/files/s*", inside, rules()).action == "ask"
+    assert file("write", f"{copy}/other.txt", nested, RuleSet()).action == "allow"
+    assert file("write", f"{copy}/.envrc", nested, RuleSet()).action == "ask"
+    assert file("write", f"{agent_dir}/settings.json", nested, RuleSet()).action == "ask"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mcp://fs/file://{cwd}/secret.txt",
+        "mcp://fs/FILE://{cwd}/secret.txt",
+        "mcp://fs/file%3A%2F%2F{cwd}/%73ecret.txt",
+        "mcp://files/anything",
+        "mcp://my-files/anything",
+    ],
+)
+def test_resources_of_servers_respect_rules_about_files_and_servers(
+    url: str, places: BaseFolders
+) -> None:
+    given = rules({"deny": ["Read(./secret.txt)", "mcp__files", "mcp__my_files__*"]})
+    path = url.format(cwd=places.cwd)
+
+    def action(address: str) -> str:
+        request = ToolRequest(
+            tool="read",
+            input={"path": address},
+            approval=ToolApproval(tier="read"),
+            effects=CallEffects(urls=(address,), cwd=places.cwd),
+        )
+        return decide(request, given, "ask", places).action
+
+    assert action(path) == "deny"
+    assert action("mcp://fs/file:///other.txt") == "allow"
 
 
 def test_scripts_of_packages_are_asked_about_in_the_mode_ask_only(places: BaseFolders) -> None:

@@ -51,6 +51,10 @@ class ResourceReader:
         server = self._owner(text)
         return None if server is None else ResourceRef(text=text, rest=f"{server.name}/{text}")
 
+    def addresses(self, ref: ResourceRef) -> tuple[str, ...]:
+        """The address with the name of the server, for rules about servers."""
+        return (f"{SCHEME}://{ref.rest}",)
+
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """The content of a resource, or a list for ``mcp://`` and ``mcp://<server>``.
 

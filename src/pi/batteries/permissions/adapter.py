@@ -195,7 +195,9 @@ class Guard:
 
     def folders(self, session_cwd: str) -> BaseFolders:
         """The folders of patterns, for a session whose working directory may differ."""
-        return replace(self._places(self._pi.context), session_cwd=session_cwd)
+        folders = self._places(self._pi.context)
+        is_other = session_cwd != folders.cwd
+        return replace(folders, session_cwd=session_cwd) if is_other else folders
 
     def _places(self, ctx: ExtensionContext) -> BaseFolders:
         home = ctx.environ.get("HOME") or str(Path.home())

@@ -207,7 +207,8 @@ class CommandDecision:
     def _cwd(self) -> str:
         cwd = self._request.input.get("cwd")
         folder = cwd if isinstance(cwd, str) and cwd else "."
-        return touched(folder, self._places.cwd, self._places).lexical
+        start = self._places.session_cwd or self._places.cwd
+        return touched(folder, start, self._places).lexical
 
     def _folders(self) -> list[str] | None:
         if self._places.keeps_folder and not self._request.input.get("cwd"):

@@ -33,23 +33,35 @@ from pi.extension import (
     replace,
 )
 
-_PATH_NAME = re.compile(
-    r"(?:.*(?:path|file|dir|folder|directory)s?|(?:file|note)?name|target|source|destination|src|dst"
-    r"|dest|from|to|root|cwd|uri|notebook)"
-)
-"""Names of arguments with files, without ``_`` and ``-``, for tools that declare no effects."""
+_PATH_NAME = re.compile(r".*(?:path|file)s?|filename|target|uri")
+"""Names of arguments with files, without ``_`` and ``-``, for tools that declare no effects.
+
+Files of a call that stay in the project may be allowed, so that these names must mean files; other
+arguments are compared with rules that restrict.
+"""
 MAX_TEXTS, MAX_TEXT = 500, 4096
 """Maximum of arguments, and of their characters, that are compared with rules about files."""
 
 
 def files_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
     """The files of a call: those that its tool declares, else those that its arguments name."""
-    declared = tuple(map(touched_by, request.effects.files))
+    in_urls = filter(None, map(_file_url, request.effects.urls))
+    declared = (
+        *map(touched_by, request.effects.files),
+        *(touched(url, places.cwd, places) for url in in_urls),
+    )
     if request.effects.is_declared:
         return declared
     writes = request.approval.tier != "read"
     named = (replace(path, writes=writes) for path in _named_paths(request.input, places))
     return (*declared, *named)
+
+
+def _file_url(url: str) -> str:
+    """The ``file://`` address in an address such as ``mcp://server/file:///x``; else empty."""
+    plain = unquote(url)
+    start = plain.casefold().find("file://")
+    return plain[start:] if start >= 0 else ""
 
 
 def _named_paths(arguments: Any, places: BaseFolders) -> Iterable[TouchedPath]:
@@ -98,6 +110,8 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
         rules = replace(rules, rules=rules.of("deny"))
         if not rules.rules:
             return Decision(action="allow")
+    if request.effects.cwd != places.cwd:  # a nested session in a copy of the project
+        places = replace(places, session_cwd=request.effects.cwd)
     call = (_Tool if request.command is None else CommandDecision)(request, rules, mode, places)
     return call.denied() if mode == "off" else call.decide()
 
@@ -111,7 +125,7 @@ class _Tool:
         self._request = request
         self._rules = rules
         self._mode = mode
-        self._places = replace(places, session_cwd=request.effects.cwd)
+        self._places = places
         self._files = files_of(request, self._places)
         self._written = tuple(path for path in self._files if path.writes)
 
@@ -172,9 +186,16 @@ class _Tool:
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
-                return matches_tool(rule, request.tool)
+                return any(matches_tool(rule, name) for name in self._tool_names(rule))
             case _:
                 return False
+
+    def _tool_names(self, rule: Rule) -> Iterable[str]:
+        """The tool, and for rules that restrict the MCP servers whose resources it reads."""
+        yield self._request.tool
+        for url in self._request.effects.urls if rule.effect != "allow" else ():
+            if url.casefold().startswith("mcp://"):
+                yield f"mcp__{url[6:].partition('/')[0]}__read_resource"
 
     def _by_path(self, rule: Rule, paths: Sequence[TouchedPath]) -> bool:
         if not paths:

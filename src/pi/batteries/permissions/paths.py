@@ -109,11 +109,29 @@ def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool =
     ``with_scripts`` includes files with scripts of package managers, such as ``package.json``.
     """
     for form in path.forms:
-        if starts_something(form) or (with_scripts and starts_by_scripts(form)):
+        inner = in_copy(form, places)
+        name = form if inner is None else f"/{inner}"
+        if starts_something(name) or (with_scripts and starts_by_scripts(name)):
             return True
-        if places.agent_dir and is_below(form, places.agent_dir):
+        if inner is None and places.agent_dir and is_below(form, places.agent_dir):
             return True
     return False
+
+
+WORKING_COPIES = "working-copies"
+"""The folder of the agent directory with the copies of isolated agents: ``NAME/files/…``."""
+
+
+def in_copy(path: str, places: BaseFolders) -> str | None:
+    """The path inside the copy of a project that an isolated agent has; ``None`` for others.
+
+    Rules about files of the project restrict those of its copies as well.
+    """
+    copies = f"{places.agent_dir}/{WORKING_COPIES}/"
+    if not places.agent_dir or not path.startswith(copies):
+        return None
+    _, _, inner = path.removeprefix(copies).partition("/files")
+    return inner.removeprefix("/") if inner[:1] in ("", "/") else None
 
 
 def is_inside(path: TouchedPath, places: BaseFolders) -> bool:
@@ -215,6 +233,7 @@ def _matcher(rule: Rule, places: BaseFolders) -> Callable[[str], bool]:
         normalize("NFC", pattern) if restricts else pattern, ignores_case=restricts
     )
     folders = tuple(normalize("NFC", root) for root in roots) if restricts else roots
+    is_of_project = restricts and roots[0] == places.cwd
 
     def matches(path: str) -> bool:
         path = normalize("NFC", path) if restricts else path
@@ -222,7 +241,8 @@ def _matcher(rule: Rule, places: BaseFolders) -> Callable[[str], bool]:
             below = _below(path, folder, ignores_case=restricts)
             if below is not None and compiled.fullmatch(below):
                 return True
-        return False
+        inner = in_copy(path, places) if is_of_project else None
+        return inner is not None and compiled.fullmatch(inner) is not None
 
     return matches
 
@@ -294,6 +314,9 @@ def _matching_below(folder: str, rule: Rule, places: BaseFolders) -> Iterator[st
     roots, pattern = roots_of(rule, places)
     # The part before the first wildcard is a fixed path.
     fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
+    if roots[0] == places.cwd and places.agent_dir:
+        copies = Path(places.agent_dir, WORKING_COPIES).glob("*/files")
+        roots = (*roots, *map(str, copies))
     targets = [os.path.normpath(os.path.join(root, fixed)) for root in roots]  # noqa: PTH118
     if not pattern.startswith("**/"):
         for target in targets:

@@ -15,6 +15,7 @@ from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, judged_tool
 from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
+from pi.base.records import replace
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
@@ -111,7 +112,7 @@ class Toolbox:
         contributed = self._extensions.tools()
         if name not in self._names(contributed):
             return None
-        (tool,) = self._wrap([self._tool(name, contributed)])
+        (tool,) = self._ready([self._tool(name, contributed)])
         return tool
 
     async def call(
@@ -128,9 +129,20 @@ class Toolbox:
             raise unknown_tool(name, known)
         if not self._extensions.restrict_tools((name,), self._added):
             raise ToolFailed(f"Tool {name} is not allowed now.")
-        (tool,) = self._wrap([self._tool(name, contributed)])
+        (tool,) = self._ready([self._tool(name, contributed)])
         return await call_tool(
             self._agent, tool, arguments, policies=self._guards(), caller=caller, update=update
+        )
+
+    def _ready(self, tools: list[AgentTool]) -> tuple[AgentTool, ...]:
+        """Return the tools with all wraps; each says in which folder its calls run."""
+
+        def unknown(params: object) -> CallEffects:
+            return replace(UNKNOWN_EFFECTS, cwd=str(self._workspace.cwd))
+
+        return tuple(
+            tool if tool.effects is not None else replace(tool, effects=unknown)
+            for tool in self._wrap(tools)
         )
 
     def _running(self, name: str) -> AgentTool | None:
@@ -219,14 +231,14 @@ class Toolbox:
         """Return the active tools, ready to run."""
         contributed = self._extensions.tools()
         names = self._active_names(contributed)
-        return self._wrap([self._tool(name, contributed) for name in names])
+        return self._ready([self._tool(name, contributed) for name in names])
 
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those of extensions that are not listed."""
         contributed = self._extensions.tools()
         hidden = {name for name, tool in contributed.items() if tool.exposure in NOT_LISTED}
         names = [name for name in self._names(contributed) if name not in hidden]
-        return self._wrap([self._tool(name, contributed) for name in names])
+        return self._ready([self._tool(name, contributed) for name in names])
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""

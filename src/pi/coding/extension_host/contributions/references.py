@@ -52,7 +52,8 @@ class ResourceHandler(Protocol):
     With ``list(ref)``, which returns names, ``ls`` works as well. With ``complete(prefix)`` the
     editor completes ``rest``. Both may be sync or async. With ``touches(ref)``, which returns the
     files that hold the reference (the archive, not its entry), writes to the same file run in
-    order, and permission guards decide about these files.
+    order, and permission guards decide about these files. With ``addresses(ref)``, which returns
+    other names of what is read, rules about these apply as well.
     """
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
@@ -114,7 +115,8 @@ def _effects(tool: AgentTool, references: Sequence[Reference]) -> Effects | None
         handler, ref = found
         if not hasattr(handler, "touches"):
             cwd = of_file(replace(params, path=".")).cwd
-            return CallEffects(urls=(ref.text,), cwd=cwd)
+            more = handler.addresses(ref) if hasattr(handler, "addresses") else ()
+            return CallEffects(urls=tuple(dict.fromkeys((ref.text, *more))), cwd=cwd)
         of_files = [of_file(replace(params, path=path)) for path in handler.touches(ref)]
         files = (replace(file, member=ref.rest) for each in of_files for file in each.files)
         return CallEffects(files=tuple(files), cwd=of_files[0].cwd if of_files else "")
