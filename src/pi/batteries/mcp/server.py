@@ -26,7 +26,12 @@ from pi.batteries.mcp.protocol import (
     SessionExpired,
     ToolInfo,
 )
-from pi.batteries.mcp.transport import StdioTransport, Transport
+from pi.batteries.mcp.transport import (
+    EXIT_SECONDS,
+    EXIT_SECONDS_UNATTENDED,
+    StdioTransport,
+    Transport,
+)
 from pi.extension import ExtensionAPI, Json, Scope, neutralise
 
 State: TypeAlias = Literal["idle", "starting", "ready", "failed", "login"]
@@ -184,7 +189,9 @@ class McpServer:
                 values.command, env=values.env, cwd=values.cwd or None, scope=scope, kind="mcp"
             )
 
-        return StdioTransport(self.name, start, self._scope.inner("program"))
+        seconds = EXIT_SECONDS if user.pi.context.has_ui else EXIT_SECONDS_UNATTENDED
+        scope = self._scope.inner("program")
+        return StdioTransport(self.name, start, scope, exit_seconds=seconds)
 
     # Requests -------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ MAX_LOGGED_LINES = 20
 """Maximum of lines that are not messages and are logged."""
 EXIT_SECONDS = 2.0
 """How long a server may take to end after its input was closed."""
+EXIT_SECONDS_UNATTENDED = 0.2
+"""The same where a script waits for the end of pi; then the server gets SIGTERM."""
 CHUNK = 256 * 1024
 KEPT = 256
 """Bytes of the start and the end of a line that is too long, in which its id is."""
@@ -138,8 +140,16 @@ class StdioTransport:
 
     era: Era | None = None
 
-    def __init__(self, name: str, start: Callable[[Scope], Awaitable[Child]], scope: Scope) -> None:
+    def __init__(
+        self,
+        name: str,
+        start: Callable[[Scope], Awaitable[Child]],
+        scope: Scope,
+        *,
+        exit_seconds: float = EXIT_SECONDS,
+    ) -> None:
         self._name = name
+        self._exit_seconds = exit_seconds
         self._start = start
         self._scope = scope
         """Scope of the program and its readers; ``close`` closes it."""
@@ -186,7 +196,7 @@ class StdioTransport:
         try:
             if child is not None:
                 child.close_stdin()
-                async with asyncio.timeout(EXIT_SECONDS):
+                async with asyncio.timeout(self._exit_seconds):
                     await child.wait()
         except TimeoutError:
             pass
