@@ -71,9 +71,10 @@ DESIGN = {
     "list": ("login", "The list: groups, one arrow, facts on the right", "dark"),
     "table": ("usage", "A page: heading, table, bars with labels", "light"),
     "error": ("error", "Calls that failed", "dark"),
+    "approval": ("permission-edit", "A question about a change", "dark"),
     "theme": ("theme", "A theme is previewed while it is selected", "light"),
 }
-"""Pictures of docs/design-language.md: the scene, the title and the theme."""
+"""Pictures of single screens: the scene, the title and the theme."""
 STATES = {"queued": 5, "interrupted": 4, "retrying": 4, "compacting": 2}
 """States, and the rows of each: its lines, and the editor without its lower border."""
 BELOW = 3
@@ -100,8 +101,9 @@ def take_narrow(folder: Path) -> str:
 def take_scene(name: str, folder: Path) -> str:
     """A picture of the design language, from a run whose home is in ``folder``."""
     scene, title, theme = DESIGN[name]
-    with opened(SCENES[scene], folder, columns=80, theme=theme) as seen:
-        SCENES[scene].act(seen)
+    shown = (SCENES | BATTERY_SCENES)[scene]
+    with opened(shown, folder, columns=80, theme=theme) as seen:
+        shown.act(seen)
         return picture(seen.cells()[-30:], title=title, paper=LIGHT if theme == "light" else DARK)
 
 

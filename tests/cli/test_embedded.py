@@ -15,6 +15,7 @@ from pi.ai.providers.embedded import SMALL_MODEL
 from pi.cli.subcommands.models import ProgressLine, embedded_model
 from pi.coding.runtime.machine import Machine
 from tests.cli.program import Program
+from tests.screens.terminal_user import needs_pty, terminal_user
 
 NO_INDEX = {
     "PATH": os.environ["PATH"],
@@ -24,6 +25,7 @@ NO_INDEX = {
 }
 
 
+@needs_pty
 @pytest.mark.skipif(not has_engine(), reason="xllamacpp is not installed; not tested: its use")
 def test_without_any_key_the_embedded_model_is_used_and_reported_in_one_line(
     tmp_path: Path,
@@ -31,12 +33,13 @@ def test_without_any_key_the_embedded_model_is_used_and_reported_in_one_line(
     cli = Program.below(tmp_path, PI_NO_LOCAL="")
     weights = cli.write(f"weights/{SMOLLM2.file_name}", b"")
     os.truncate(weights, SMOLLM2.file_bytes)  # nothing is fetched, and the engine refuses it
-    ended = cli.run("-p", "Say hello")
+    with terminal_user(cli, "-p", "Say hello", columns=200) as ada:
+        code = ada.ends()
 
-    first, *more = ended.err.splitlines()
+    first, second, *more = ada.tape.splitlines()
     assert first.startswith(f"No API key found; using {SMALL_MODEL.name}.")
-    assert more[0] == f"Loading {SMALL_MODEL.name}…"
-    assert (ended.code, "could not be started with" in more[-1]) == (1, True)
+    assert second == f"Loading {SMALL_MODEL.name}…"
+    assert (code, "could not be started with" in "".join(more)) == (1, True)
 
 
 @pytest.mark.parametrize("variable", ["PI_NO_LOCAL", "PI_OFFLINE"])

@@ -70,10 +70,10 @@ def test_a_session_of_another_folder_is_not_forked_without_a_terminal(cli: Progr
 
     ended = in_another_place.run("-p", "--session", id, "two")
 
-    assert (ended.code, ended.out) == (0, "")
+    assert (ended.code, ended.out) == (1, "")
     assert ended.err == (
-        f"Session found in another project: {cli.cwd}\n"
-        "Fork this session into current directory? [y/N] \n"
+        f"Error: Session found in another project: {cli.cwd}\n"
+        "Run pi there, or use --fork <id> to continue in a copy here.\n"
     )
 
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -43,7 +44,10 @@ class JsonLines:
             line = self._queue.get(timeout=SECONDS)
         except Empty:
             raise AssertionError(f"no answer in {SECONDS:.0f} s\n{self.err}") from None
-        assert line, f"pi has ended\n{self.err}"
+        if not line:
+            self._queue.put(line)  # the end, also for the next call
+            self._threads[1].join()
+            raise AssertionError(f"pi has ended\n{self.err}")
         self.lines.append(line.decode())
         record: Json = json.loads(line)
         self.records.append(record)
@@ -62,7 +66,8 @@ class JsonLines:
     def close(self) -> int:
         """Close the input of pi, wait for its end, and return its exit code."""
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):  # pi has ended before it has read everything
+            self.process.stdin.close()
         try:
             code = self.process.wait(SECONDS)
         except subprocess.TimeoutExpired:

@@ -261,3 +261,38 @@ async def test_the_diff_of_a_tool_call_is_shown_once_in_the_permission_dialog(
         app_fixture.type(ENTER)
         await app_fixture.sees("Done.")
         assert app_fixture.screen.count("new words") == 1
+
+
+GUARDED = """
+@pi.on("tool_call")
+async def ask_first(event, ctx):
+    if not await ctx.ui.confirm("Run it?", event.tool_name):
+        return Block(reason="no")
+
+@pi.tool(name="deploy", description="Deploy")
+async def deploy():
+    return str(await pi.context.ui.confirm("Really deploy?", "to production"))
+"""
+
+
+async def test_the_time_of_a_tool_does_not_include_the_time_of_questions(tmp_path: Path) -> None:
+    app = extended(tmp_path, GUARDED, calls("deploy"), says("Done."))
+    async with app.running() as app_fixture:
+        app_fixture.send("go")
+        for question in ("Run it?", "Really deploy?"):
+            await app_fixture.sees(question)
+            await app_fixture.clock.advance(30.0)
+            app_fixture.type("y")
+        await app_fixture.sees("Done.")
+        await app_fixture.quiet()
+        assert "deploy" in app_fixture.tape
+        assert "30s" not in app_fixture.tape
+        assert "1m 00s" not in app_fixture.tape
+
+
+async def test_digits_answer_a_selection(tmp_path: Path) -> None:
+    async with extended(tmp_path, ASKING).running() as app_fixture:
+        app_fixture.send("/ask select")
+        await app_fixture.sees("1. apple")
+        app_fixture.type("2")
+        await app_fixture.sees("Answer: 'pear'")

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -81,6 +82,12 @@ CUT_OFF = (
     "Split the work into smaller steps."
 )
 ABORTED = "Operation aborted"
+
+current_call: ContextVar[str] = ContextVar("current_call", default="")
+"""The id of the call that is decided about or executed; empty elsewhere.
+
+A dialog in a call is a wait for the user, which is no part of the time that a tool takes.
+"""
 
 EndSignal: TypeAlias = "asyncio.Future[None]"
 
@@ -201,6 +208,7 @@ class ToolBatch:
             known = ", ".join(sorted(self._tools)) or "none"
             raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
         arguments, paths = _validated(tool, call.arguments)
+        current_call.set(call.id)
         with judging(tool):
             for policy in self._before_tool:
                 changed = await self._ask_policy(policy, call)
@@ -273,6 +281,7 @@ class ToolBatch:
 
     async def _run_tool(self, work: ApprovedCall) -> ToolResult:
         original = work.original
+        current_call.set(original.id)
         ended = False
 
         def update(partial_result: ToolResult) -> None:

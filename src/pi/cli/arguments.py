@@ -82,15 +82,17 @@ def parse_arguments(
     extension_flags: Sequence[Flag] | None = None,
     *,
     own: Sequence[Flag] = (),
+    attach: bool = True,
 ) -> Arguments:
     """Parse ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
 
     If no extension flags are given, an unknown option may belong to an extension; it is kept in
     ``unresolved_words``. ``own`` are flags of an extension that replace those of pi with that name.
+    With ``attach``, a word with ``@`` names a file.
     """
     replaced = {flag.name for flag in own}
     flags = [flag for flag in FLAGS if flag.name not in replaced] if own else FLAGS
-    arguments = _Parser(words, flags, extension_flags, attach=True).parsed()
+    arguments = _Parser(words, flags, extension_flags, attach=attach).parsed()
     for name in ("help", "version"):
         if name in arguments.options:
             return arguments  # --help works even if other arguments are invalid

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import re
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -24,6 +23,7 @@ from pi.cli.arguments import (
     parse_arguments,
     parse_words,
 )
+from pi.cli.first_words import expand_short_form, is_name, reject_non_prompt
 from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.discovery.manifest import Subcommand
 
 
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-"""The characters allowed in the name of a subcommand; the first is a letter."""
 _SHARED_SESSION = r"(?:join\s+)?\S*[\w-]{22}(?:\.|#|%23)(?:\d+(?:\.|#|%23))?[\w-]{43,}/?"
 """A link to a shared session: the id of a room, the version, and the secret; maybe with `join`."""
 
@@ -41,11 +39,14 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a command line and return its exit code. Imports only what the command needs."""
     if words[:1] == ["acp"] and not {"-h", "--help"}.intersection(words):
         words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
+    if words:
+        words = expand_short_form(words)
     command = find_command(words[0]) if words else None
     if command is not None and command.takes(words[1:]):
         return _run_command(command, words[1:], environ)
     arguments = _arguments(words, environ)
-    if words and arguments.messages == tuple(words) and _is_mistyped_command(words, environ):
+    is_prompt = arguments.messages and not arguments.command
+    if is_prompt and reject_non_prompt(words, arguments, environ):
         return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
@@ -81,60 +82,9 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
         )
 
 
-def _is_mistyped_command(words: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Print a suggestion if the words are close to a subcommand and no text is piped in.
-
-    As prompts they would be sent to a model, or would download the embedded one.
-    """
-    word, *rest = words
-    if not (word[:1].isalpha() and _NAME.issuperset(word)):
-        return False
-    from pi.base.fuzzy import nearest
-    from pi.cli.extension_options import read_manifest_options
-
-    declared = read_manifest_options(Arguments(), environ, Path.cwd()).subcommands
-    # A word that other programs have as a command, and pi as an option.
-    suggestion = f"--{word}" if word in ("help", "version") else None
-    suggestion = suggestion or nearest(word, [*(command.name for command in COMMANDS), *declared])
-    if suggestion is None or (rest and not _takes(suggestion, rest)) or _is_text_piped():
-        return False
-    corrected = " ".join([suggestion, *rest])
-    sys.stderr.write(
-        f"Unknown command `pi {' '.join(words)}`: did you mean `pi {corrected}`?"
-        f" `pi -- {' '.join(words)}` sends it as a prompt.\n"
-    )
-    return True
-
-
-def _takes(name: str, rest: Sequence[str]) -> bool:
-    """Whether the words can follow a subcommand: one of its actions, or its only argument.
-
-    Other words are prompts, as in `pi lint "explain the first error"`.
-    """
-    command = find_command(name)
-    if command is None or any(set(word).intersection(" \n\t") for word in rest):
-        return False
-    takes_one = any(form.usage.startswith(f"{name} <") for form in command.forms)
-    return rest[0] in command.actions or (takes_one and len(rest) == 1)
-
-
-def _is_text_piped() -> bool:
-    """Whether text is piped in, as in `git diff | pi lint`; waits for the first byte or the end."""
-    if stat.S_ISCHR(os.fstat(0).st_mode):  # a terminal or /dev/null
-        return False
-    if sys.platform == "win32":
-        return True
-    import fcntl
-    import select
-    import termios
-
-    select.select([0], [], [])
-    return any(fcntl.ioctl(0, termios.FIONREAD, bytes(4)))
-
-
 def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """Parse the words of a session; the first may be a subcommand of an extension."""
-    if words and words[0][:1].isalpha() and _NAME.issuperset(words[0]):
+    if words and is_name(words[0]):
         from pi.cli.extension_options import parse_extension_subcommand
 
         if (arguments := parse_extension_subcommand(words, environ, Path.cwd())) is not None:

@@ -72,14 +72,14 @@ def parse_extension_subcommand(
 ) -> Arguments | None:
     """Parse ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
     try:
-        arguments = parse_arguments(words[1:])
+        arguments = _parse_subcommand_words(words)
     except UsageError:  # an option of pi that the subcommand may define in another way
         arguments = None
     declared = read_manifest_options(arguments or Arguments(), environ, cwd)
     found = declared.subcommands.get(words[0])
     if found is None:
         return None
-    if found.flags or arguments is None:
+    if found.flags or arguments is None or not found.session:
         arguments = _parsed_with_own(words, found, declared.flags)
     options = {"print": True} if found.mode == "print" else {}
     if not found.session:
@@ -101,11 +101,37 @@ WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 """Options of a subcommand that needs no conversation."""
 
 
+def _parse_subcommand_words(
+    words: Sequence[str],
+    flags: Sequence[Flag] | None = None,
+    *,
+    own: Sequence[Flag] = (),
+    attach: bool = True,
+) -> Arguments:
+    """Parse the words after the first. Those after ``--`` stay as they are, also with ``@``:
+
+    ``pi mcp add fs -- npx -y @scope/server .``
+    """
+    following = [*words[1:]]
+    end = following.index("--") if "--" in following else len(following)
+    arguments = parse_arguments(following[:end], flags, own=own, attach=attach)
+    return replace(
+        arguments,
+        messages=(*arguments.messages, *following[end + 1 :]),
+        unresolved_words=tuple(following) if arguments.unresolved_words else (),
+    )
+
+
 def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[Flag]) -> Arguments:
-    """Parse the words of a subcommand with its own options, and add their defaults."""
+    """Parse the words of a subcommand with its own options, and add their defaults.
+
+    Without a session there is no prompt to which a word with ``@`` could attach a file.
+    """
     own = checked_flags(found.flags).values()
     rows = [extension_flag(words[0], flag) for flag in own]
-    arguments = parse_arguments(words[1:], [*others, *rows], own=rows)
+    arguments = _parse_subcommand_words(
+        words, [*others, *rows], own=rows, attach=bool(found.session)
+    )
     options = {option.name: option for option in arguments.extension_options}
     for flag in own:
         if flag.name not in options and flag.default not in (None, False):
@@ -167,7 +193,11 @@ def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
 
 
 def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
-    again = parse_arguments(arguments.unresolved_words, flags)
+    words = arguments.unresolved_words
+    if arguments.command:
+        again = _parse_subcommand_words((arguments.command, *words), flags)
+    else:
+        again = parse_arguments(words, flags)
     return replace(
         again,
         command=arguments.command,

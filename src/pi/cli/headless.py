@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pi.ai.models.model import Model
+from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, Mode, UsageError
+from pi.cli.loaded_options import start_session
 from pi.cli.process import (
     confirm,
     piped_input,
@@ -42,6 +44,10 @@ from pi.modes.stdio import Output, read_chunks
 
 if TYPE_CHECKING:  # deferred until the first extension is loaded
     from pi.coding.extension_host.watchdog import Stalled
+
+
+class SessionOfOtherProject(PiError):
+    """The requested session belongs to another project, and there is no terminal to decide on."""
 
 
 _EXTENSION_MODES: Mapping[Mode, Literal["json", "rpc"]] = {"json": "json", "rpc": "rpc"}
@@ -87,14 +93,18 @@ async def _run(
     prompts = await build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
-    choice = SessionResolver(arguments, host.environ, agent_dir=host.agent_dir, confirm=confirm)
+    choice = SessionResolver(
+        arguments, host.environ, agent_dir=host.agent_dir, confirm=_confirm_fork
+    )
     parts = SessionOverrides(
         open_log=choice.open,
         reads_log=choice.reads_stored,
         session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         mode=_EXTENSION_MODES.get(mode, "print"),
-        last_resort=partial(_embedded_model, host) if mode == "print" and needs_session else None,
+        last_resort=partial(_embedded_model, host)
+        if mode == "print" and needs_session and _is_on_terminal()
+        else None,
         reports_skipped=needs_session,
         on_stall=_name_stalled,
     )
@@ -116,7 +126,8 @@ async def _run(
         if mode != "rpc":
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
-            code = await _while_read(_mode(mode, built, prompts, output), output)
+            start = partial(start_session, arguments, built.session, print_error)
+            code = await _while_read(_mode(mode, built, prompts, output, start), output)
     finally:
         await built.session.close()
         choice.remember(built.session.entries.log.file, built.session.cwd, host.clock)
@@ -126,7 +137,7 @@ async def _run(
         print_error(f"Error: Cannot write the output: {output.failure.strerror}")
         return 1
     # A session that could not be saved was reported when it happened.
-    return code or int(built.session.entries.log.problem is not None)
+    return code or int(built.session.entries.log.has_lost_entries)
 
 
 async def _prompt_builder(
@@ -164,6 +175,24 @@ def _check_prompts(prompts: Sequence[PromptInput]) -> None:
         raise UsageError('No prompt given. Use `pi -p "hello"`, or pipe text into pi.')
 
 
+def _confirm_fork(question: str) -> bool:
+    """Ask whether to fork a session of another project.
+
+    Raises ``SessionOfOtherProject`` without a terminal: a script must not go on without it.
+    """
+    if sys.stdin.isatty():
+        return confirm(question)
+    raise SessionOfOtherProject(
+        question.partition("\n")[0],
+        hint="Run pi there, or use --fork <id> to continue in a copy here.",
+    )
+
+
+def _is_on_terminal() -> bool:
+    """Whether a user is at the terminal: a script whose key is missing needs an error instead."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 async def _embedded_model(host: Machine) -> Model | None:
     from pi.cli.subcommands.models import (
         embedded_model,  # deferred: its HTTP client is only needed without a key
@@ -179,19 +208,23 @@ def _name_stalled(stalled: Stalled) -> None:
 
 
 async def _mode(
-    mode: Mode, built: AssembledSession, prompts: Sequence[PromptInput], output: Output
+    mode: Mode,
+    built: AssembledSession,
+    prompts: Sequence[PromptInput],
+    output: Output,
+    start: Callable[[], Awaitable[None]],
 ) -> int:
     port = built.session
     if mode == "rpc":
         from pi.modes.rpc.server import RpcServer  # lazy: for this mode only
 
         server = RpcServer(port, output)  # first: extensions can ask the client from the start
-        await server.run(read_chunks(0), port.start)
+        await server.run(read_chunks(0), start)
         return 0
     if mode == "print":
         port.extensions.attach(PrintUI(output), mode)
         port.subscribe(report_failures(print_error), kinds=(ExtensionFailed,))
-    await port.start()
+    await start()
     if mode == "json":
         return await run_json(port, prompts, output, print_error)
     return await run_print(port, prompts, output, print_error)

@@ -11,7 +11,8 @@ from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
-from pi.cli.arguments import OPENS_STORED, Arguments
+from pi.cli.arguments import OPENS_STORED, Arguments, UsageError
+from pi.cli.loaded_options import ExtensionNotLoaded, start_session
 from pi.cli.process import redact_crash
 from pi.cli.session_setup import (
     AttachedFiles,
@@ -35,7 +36,7 @@ from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.files import BadSettings
 from pi.coding.settings.settings import Settings
 from pi.modes.headless import PromptInput
-from pi.modes.interactive.startup import OpenContext, OpenedSession
+from pi.modes.interactive.startup import OpenContext, OpenedSession, StartRefused
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.phases import phase
 
@@ -108,6 +109,7 @@ class CommandLineSession(OpenedSession):
             messages=tuple((prompt.text, prompt.images) for prompt in prompts),
             command="resume" if choice.must_pick else "",
         )
+        self._report = host.report
         self._is_new_home = is_new_home
         self._session = built.session
         self._choice = choice
@@ -133,7 +135,10 @@ class CommandLineSession(OpenedSession):
 
     async def begin(self) -> None:
         """Emit the start event of the session."""
-        await self._session.start()
+        try:
+            await start_session(self._arguments, self._session, self._report)
+        except (ExtensionNotLoaded, UsageError) as error:
+            raise StartRefused(error.message, hint=error.hint) from error
 
     async def welcome(self, ui: Ui) -> None:
         """Show the dialogs of a first start, and a warning about extra costs.
@@ -217,7 +222,8 @@ async def _open_with_questions(
         from pi.modes.interactive.dialogs.questions import confirm  # deferred: rarely needed
 
         title, _, question = str(unanswered).partition("\n")
-        answer = await confirm(opening.ui, title, question.removesuffix("[y/N] ").strip())
+        message = question.removesuffix("[y/N] ").strip()
+        answer = await confirm(opening.ui, title, message, default=False)
         return await _open_in_folder(arguments, host, cwd, opening, answers=[answer])
 
 

@@ -13,7 +13,13 @@ import pytest
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import Step, calls, says
 from pi.batteries.permissions.adapter import extension
-from pi.batteries.permissions.questions import DENY, ONCE, PROJECT, SESSION
+from pi.batteries.permissions.questions import (
+    DENY,
+    ONCE,
+    ONCE_WITH_NOTE,
+    PROJECT,
+    SESSION,
+)
 from pi.extension import ExtensionAPI
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,
@@ -98,11 +104,11 @@ async def test_a_dialog_shows_the_whole_command_and_a_session_grant_is_remembere
         assert [error for error, _ in results(hosted)] == [False, False, True, True]
         assert len(ui.questions) == 3
         assert command in ui.questions[0]
-        assert ui.offered[0][:3] == [ONCE, SESSION, PROJECT]
+        assert ui.offered[0][:4] == [ONCE, ONCE_WITH_NOTE, SESSION, PROJECT]
         assert SESSION not in ui.offered[2]
         assert "It is not known in advance what this runs" in ui.questions[2]
         await hosted.session.prompt("/facts")
-        assert ui.seen[-1][1] == '{"approval": "ask"}'
+        assert ui.seen[-1][1] == '{"approval": "ask", "permissions": "ask"}'
 
 
 async def test_a_grant_for_the_project_is_stored_outside_of_it(tmp_path: Path) -> None:
@@ -204,7 +210,7 @@ async def test_the_mode_is_switched_for_the_session(tmp_path: Path) -> None:
         ]
         assert "Unknown mode bogus" in ui.seen[-1][1]
         await hosted.session.prompt("/facts")
-        assert ui.seen[-1][1] == '{"approval": "read-only"}'
+        assert ui.seen[-1][1] == '{"approval": "read-only", "permissions": "read-only"}'
 
 
 async def test_an_unknown_mode_is_treated_as_read_only(tmp_path: Path) -> None:
@@ -308,5 +314,5 @@ async def test_the_confirmation_of_an_edit_shows_the_lines_of_the_file(tmp_path:
         await hosted.session.prompt("go")
 
         found, sought = ui.questions
-        assert found.endswith("a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
-        assert sought.endswith("a.txt\n@@ -1 +1 @@\n-e\n+E")
+        assert found.endswith("--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
+        assert sought.endswith("a.txt\n-e\n+E")

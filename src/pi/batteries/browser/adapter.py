@@ -214,7 +214,7 @@ class BrowserOperator:
         ui = self._pi.context.ui
         title = "Open pages of a private network?"
         question = f"The model wants to open {refused.origin}."
-        if not ui.has_ui or not await ui.confirm(title, question):
+        if not ui.has_ui or not await ui.confirm(title, question, default=False):
             return False
         self._allowed.add(refused.origin)
         return True

@@ -190,7 +190,8 @@ class GitHubCalls:
             params = replace(params, ref=str(texts.at(row, "head", "sha") or ""))
         if not is_guarded:
             async with self._dialog:
-                if not await ui.confirm("Write to GitHub?", question(params, row, repository)):
+                text = question(params, row, repository)
+                if not await ui.confirm("Write to GitHub?", text, default=False):
                     raise ToolFailed("The user did not allow it. Nothing was sent.")
         return params
 

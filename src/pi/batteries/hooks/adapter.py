@@ -93,7 +93,7 @@ class ToolHooks(Policy):
         if not self._ctx.has_ui:
             raise ToolRefused(outcome.reason or NO_USER)
         details = "\n".join(filter(None, (outcome.reason, *call_values(call))))
-        if not await self._ctx.ui.confirm(f"Allow {call.name}?", details):
+        if not await self._ctx.ui.confirm(f"Allow {call.name}?", details, default=False):
             raise ToolRefused(NOT_APPROVED)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:

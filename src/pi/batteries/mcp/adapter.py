@@ -114,7 +114,7 @@ class McpCommands:
         except PiError as error:
             self._fail(ctx, error.explain())
             return
-        await self._opened()
+        await self._opened(ctx)
         word, rest = (words[0], words[1:]) if words else ("", [])
         try:
             await self._act(word, rest, ctx)
@@ -368,8 +368,10 @@ class McpCommands:
         temporary.write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", "utf-8")
         temporary.replace(path)
 
-    async def _opened(self) -> None:
+    async def _opened(self, ctx: CommandContext) -> None:
         """Wait until the configuration is read: a command may run before ``open`` has ended."""
+        if self._session.opening is None and ctx.mode in ("tui", "rpc"):
+            self._session.open()  # this command has loaded the extension, after the session began
         opening = self._session.opening
         if opening is None:
             await self._session.load(start=False)  # ``pi mcp`` without a session

@@ -179,10 +179,14 @@ class SessionMcp:
                 self._servers.pop(name)
         for name, each in keep.items():
             if name not in self._servers:
-                await self._add(each, start=start)
+                await self._add(each)
+            server = self._servers[name]
+            # A server may have been added without a start, by a command before the session began.
+            if start and server.state == "idle" and not server.offer.is_known:
+                self._start(server)
         self.update()
 
-    async def _add(self, configured: Configured, *, start: bool) -> None:
+    async def _add(self, configured: Configured) -> None:
         pi, key = self.pi, configured.definition.digest
         # Sessions in different folders share a connection, unless it depends on the folder.
         folder = "" if configured.is_same_everywhere else str(pi.context.cwd)
@@ -198,8 +202,6 @@ class SessionMcp:
         if isinstance(cached, dict):
             server.offer.use_cached(lists_from_json(cached))
         self._servers[configured.name] = server
-        if start and not server.offer.is_known:
-            self._start(server)
 
     def _start(self, server: McpServer) -> None:
         """Connect in the background; a failure is shown."""

@@ -419,7 +419,7 @@ class SessionMemory:
                 await asyncio.to_thread(self.notes.edit, note, clean)
         elif choice == "Forget":
             question = f"Delete {note.path}? It cannot be undone."
-            if await ctx.ui.confirm("Forget this note?", question):
+            if await ctx.ui.confirm("Forget this note?", question, default=False):
                 await asyncio.to_thread(self.notes.forget, note)
                 ctx.ui.notify(f"Forgotten: {note.title}")
         elif choice == "Show the file":

@@ -102,7 +102,8 @@ class ActualFiles:
     def _doubt(self, call_id: str, path: TouchedPath, folders: BaseFolders, rules: RuleSet) -> str:
         """Why the user is asked about a write that the call did not announce; empty if not."""
         mode = self._guard.mode
-        if is_protected(path, folders, with_scripts=bool(call_id) and mode == "ask"):
+        asks = mode in ("ask", "ask-all")
+        if is_protected(path, folders, with_scripts=bool(call_id) and asks):
             return "It decides what runs later."
         if not call_id:  # pi or the user writes, not the model
             return ""
@@ -117,7 +118,7 @@ class ActualFiles:
         call = self._guard.running.get(call_id)
         # Calls that only read run without a question, so the user has agreed to no change.
         only_reads = call is None or call.approval.tier == "read"
-        return "The call did not name it." if only_reads and mode == "ask" else ""
+        return "The call did not name it." if only_reads and asks else ""
 
     def _is_named(self, call_id: str, path: TouchedPath, *, writes: bool) -> bool:
         """Whether the call has declared the file, so that it is already decided about."""

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pi.batteries.permissions.actual_files import ActualFiles
 from pi.batteries.permissions.decisions import decide
+from pi.batteries.permissions.granted import Duration, Grant, Grants
 from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.questions import (
+    CANCEL,
     DENY,
     DENY_WITH_REASON,
     ONCE,
+    ONCE_WITH_NOTE,
     PROJECT,
     SESSION,
     changes_content,
+    initial_option,
     options,
     question,
     visible,
@@ -40,7 +44,9 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     FileFailed,
+    Option,
     SessionStartEvent,
+    StopRun,
     ToolCall,
     ToolCallEvent,
     ToolResultEvent,
@@ -56,6 +62,24 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
 )
 KIND = "permission rules"
 FLAG = "permission-mode"
+MEANINGS: dict[Mode, str] = {
+    "off": "off (nothing asks; deny rules count)",
+    "ask": "ask (edits and commands ask)",
+    "ask-all": "ask-all (every call asks, reads too)",
+    "auto-edit": "auto-edit (commands ask, edits inside the project run)",
+    "read-only": "read-only (edits and commands are refused)",
+}
+KEEP = "It holds until pi ends. To keep it, set permissions.mode with /settings."
+STOPPED = (
+    "The user denied this call and stopped, to say what to do instead. Wait for the user's message."
+)
+DURATION_OF: dict[str, Duration] = {SESSION: "this session", PROJECT: "this project"}
+NOTES = {
+    ONCE_WITH_NOTE: "Allow once, with a note for the model",
+    DENY_WITH_REASON: "Deny, with a reason for the model",
+}
+CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "read-only", "off")
+"""The modes through which the key cycles. ``ask-all`` is for evaluations."""
 MOST_COMPARED = 1_000_000
 """Maximum bytes of a file that is compared with its new content."""
 
@@ -63,7 +87,7 @@ MOST_COMPARED = 1_000_000
 def extension(pi: ExtensionAPI) -> None:
     """Guard every tool call, also in nested sessions."""
     pi.settings.declare_all(SETTINGS)
-    pi.register_flag(FLAG, type="string", description="off, ask, auto-edit or read-only")
+    pi.register_flag(FLAG, type="string", description=", ".join(MODES))
     guard = Guard(pi)
     pi.context.resources.add_kind(KIND, parse_claude_settings, lambda file: file.path)
     pi.context.resources.add_source(KIND, guard.find)
@@ -81,11 +105,9 @@ class Guard:
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
-        self._switched: Mode | None = None
         self._file_rules: tuple[Rule, ...] | None = None
         self._problems: tuple[str, ...] = ()
-        self._granted: list[Rule] = []
-        """Allow rules that the user granted for this session."""
+        self._grants = Grants(pi)
         self.running: dict[str, ToolRequest] = {}
         """The calls that were allowed and have not ended, by id."""
         self._agreed: set[tuple[str, str]] = set()
@@ -103,8 +125,10 @@ class Guard:
 
     @property
     def _written_mode(self) -> object:
-        flag, setting = self._pi.get_flag(FLAG), self._pi.settings.get("permissions.mode")
-        return self._switched or flag or setting
+        settings = self._pi.settings
+        if settings.get_session("permissions.mode") is None and (flag := self._pi.get_flag(FLAG)):
+            return flag
+        return settings.get("permissions.mode")
 
     @property
     def _mode_problem(self) -> str:
@@ -133,7 +157,9 @@ class Guard:
         ctx.ui.notify(text, "error")
 
     def _show_mode(self, ctx: ExtensionContext) -> None:
+        # Guards of single tools rely on ``approval`` as long as it is there.
         ctx.ui.set_fact("approval", None if self.mode == "off" else self.mode)
+        ctx.ui.set_fact("permissions", self.mode)
 
     async def _load(self, ctx: ExtensionContext) -> None:
         rules: list[Rule] = []
@@ -184,14 +210,8 @@ class Guard:
 
     def _all_rules(self) -> RuleSet:
         own, problems = self._own()
-        stored = {"allow": self._pi.store("global").get(self._project, [])}
-        grants, _ = parse_rules(stored, "granted for this project")
-        everything = (*own, *(self._file_rules or ()), *grants, *self._granted)
+        everything = (*own, *(self._file_rules or ()), *self._grants.rules())
         return RuleSet(rules=everything, problems=(*problems, *self._problems))
-
-    @property
-    def _project(self) -> str:
-        return str(self._pi.context.cwd.resolve())
 
     def folders(self, session_cwd: str) -> BaseFolders:
         """The folders of patterns, for a session whose working directory may differ."""
@@ -257,15 +277,36 @@ class Guard:
         if not ctx.has_ui:
             return Block(reason=_without_user(request, decision, self._mode_problem))
         text = question(request, decision, await self._before(request, ctx))
-        answer = await ctx.ui.select(text, options(decision), call_id=call_id)
-        if answer == DENY_WITH_REASON:
-            reason = await ctx.ui.input("Why not? The model sees your answer.")
-            return Block(reason=f"The user denied this call. {reason or ''}".rstrip())
-        if answer in (SESSION, PROJECT):
-            await self._grant(decision.grants, lasting=answer == PROJECT)
-        elif answer != ONCE:
-            return Block(reason="The user denied this call.")
+        answer, note = await self._answer(call_id, text, decision, ctx)
+        if answer in (DENY, DENY_WITH_REASON):
+            return Block(reason=f"The user denied this call. {note}".rstrip())
+        if answer in DURATION_OF:
+            await self._grants.add(decision.grants, DURATION_OF[answer])
+        elif answer not in (ONCE, ONCE_WITH_NOTE):
+            if ctx.depth:
+                ctx.abort(outermost=True)  # the user speaks to the outermost session
+            raise StopRun(STOPPED)
+        elif note:
+            await self._pi.send_user_message(note, deliver_as="steer")
         return None
+
+    async def _answer(
+        self, call_id: str, text: str, decision: Decision, ctx: ExtensionContext
+    ) -> tuple[str, str]:
+        """The option that the user chose, and the note; empty if the question was cancelled."""
+        while True:
+            answer = await ctx.ui.select(
+                text,
+                options(decision),
+                initial=initial_option(decision),
+                call_id=call_id,
+                cancel=CANCEL,
+            )
+            if answer not in NOTES:
+                return answer or "", ""
+            # Without a note the question is asked again.
+            if note := await ctx.ui.input(NOTES[answer]):
+                return answer, note
 
     async def agree(self, call_id: str, path: str, question: str) -> bool:
         """Ask whether a call may use a file that it did not name; once for each file of a call."""
@@ -275,19 +316,13 @@ class Guard:
         async with self._dialog:
             if (call_id, path) in self._agreed:
                 return True
-            answer = await ctx.ui.select(visible(question), [ONCE, DENY], call_id=call_id or None)
+            choices = [Option(label=ONCE, key="y"), Option(label=DENY, key="n")]
+            answer = await ctx.ui.select(
+                visible(question), choices, initial=DENY, call_id=call_id or None
+            )
         if answer == ONCE and call_id:
             self._agreed.add((call_id, path))
         return answer == ONCE
-
-    async def _grant(self, texts: tuple[str, ...], *, lasting: bool) -> None:
-        if lasting:
-            store = self._pi.store("global")
-            known = store.get(self._project, [])
-            await store.set(self._project, list(dict.fromkeys((*known, *texts))))
-        else:
-            granted, _ = parse_rules({"allow": list(texts)}, "granted for this session")
-            self._granted += granted
 
     async def _before(self, request: ToolRequest, ctx: ExtensionContext) -> str | None:
         path = request.input.get("path")
@@ -301,26 +336,65 @@ class Guard:
     # ``/permissions`` -----------------------------------------------------------------------------
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
-        """Show mode and rules, switch the mode for this session, or remove grants."""
-        word = arguments.strip()
-        if word == "forget":
-            self._granted.clear()
-            await self._pi.store("global").delete(self._project)
-            ctx.write("All grants of this session and this project were removed.\n")
-        elif word in MODES:
-            self._switched = next(mode for mode in MODES if mode == word)
-            self._show_mode(ctx)
+        """Show mode and rules, switch the mode, or revoke grants."""
+        word, _, rule = arguments.strip().partition(" ")
+        match word:
+            case "":
+                await self._show_rules(ctx)
+            case "next":
+                position = CYCLE.index(self.mode) + 1 if self.mode in CYCLE else 0
+                await self._switch(CYCLE[position % len(CYCLE)], ctx)
+                ctx.ui.notify(f"Permission mode: {MEANINGS[self.mode]}")
+            case "forget":
+                await self._grants.clear()
+                ctx.write("All grants of this session and this project were revoked.\n")
+            case "revoke":
+                await self._revoke(rule.strip(), ctx)
+            case _ if word in MODES:
+                await self._switch(next(mode for mode in MODES if mode == word), ctx)
+                ctx.write(f"Permission mode: {MEANINGS[self.mode]}\n{KEEP}\n")
+            case _:
+                choices = ", ".join(MODES)
+                ctx.write(f"Unknown mode {word}. Use one of {choices}, or revoke, or forget.\n")
+
+    async def _switch(self, mode: Mode, ctx: CommandContext) -> None:
+        # Holds for nested sessions, too, survives /reload and /new, and wins over the flag.
+        self._pi.settings.set("permissions.mode", mode, place="session")
+        self._show_mode(ctx)
+        await self._load(ctx)
+
+    async def _show_rules(self, ctx: CommandContext) -> None:
+        if self._file_rules is None:
             await self._load(ctx)
-            ctx.write(f"Permission mode of this session: {self.mode}\n")
-        elif word:
-            ctx.write(f"Unknown mode {word}. Use one of {', '.join(MODES)}, or forget.\n")
+        ctx.write("\n".join(self._report()) + "\n")
+        if self._grants.all and ctx.mode == "tui":
+            await self._choose_revoked(ctx)
+
+    async def _revoke(self, rule: str, ctx: CommandContext) -> None:
+        grants = self._grants.all
+        if not grants:
+            ctx.write("There are no grants of this session or this project.\n")
+        elif not rule and ctx.has_ui:
+            await self._choose_revoked(ctx)
+        elif revoked := [grant for grant in grants if rule in (grant.rule, grant.label)]:
+            await self._remove(revoked, ctx)
         else:
-            if self._file_rules is None:
-                await self._load(ctx)
-            ctx.write("\n".join(self._report()) + "\n")
+            labels = ", ".join(grant.label for grant in grants)
+            ctx.write(f"There is no grant {rule}. Grants: {labels}\n")
+
+    async def _choose_revoked(self, ctx: CommandContext) -> None:
+        grants = {grant.label: grant for grant in self._grants.all}
+        chosen = await ctx.ui.select("Which grants are revoked?", [*grants], multi=True)
+        if chosen:
+            await self._remove([grants[label] for label in chosen], ctx)
+
+    async def _remove(self, grants: Sequence[Grant], ctx: CommandContext) -> None:
+        for grant in grants:
+            await self._grants.revoke(grant)
+        ctx.write(f"Revoked: {', '.join(grant.label for grant in grants)}\n")
 
     def _report(self) -> Iterator[str]:
-        yield f"Permission mode: {self.mode}"
+        yield f"Permission mode: {MEANINGS[self.mode]}"
         if self._mode_problem:
             yield f"  {self._mode_problem}"
         rules = self._all_rules()
@@ -331,6 +405,8 @@ class Guard:
             yield "  no rules"
         for problem in rules.problems:
             yield f"  invalid: {problem}"
+        if self._grants.all:
+            yield "/permissions revoke RULE removes a grant, /permissions forget removes all."
         if not self._pi.context.is_project_trusted():
             yield "The project is not trusted: its rules are not read. See /trust."
 

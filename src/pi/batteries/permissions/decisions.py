@@ -111,8 +111,15 @@ def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
             return Decision(action="allow")
     if request.effects.cwd != places.cwd:  # a nested session in a copy of the project
         places = replace(places, session_cwd=request.effects.cwd)
-    call = (_Tool if request.command is None else CommandDecision)(request, rules, mode, places)
-    return call.denied() if mode == "off" else call.decide()
+    asking_mode: Mode = "ask" if mode == "ask-all" else mode
+    call = (_Tool if request.command is None else CommandDecision)(
+        request, rules, asking_mode, places
+    )
+    decision = call.denied() if mode == "off" else call.decide()
+    if mode == "ask-all" and decision.action != "deny":
+        # No grants: an answer is about one call.
+        return Decision(action="ask", reason=decision.reason or request.approval.reason)
+    return decision
 
 
 class _Tool:

@@ -12,29 +12,42 @@ from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.extension import Option
 
 ONCE = "Allow once"
+ONCE_WITH_NOTE = "Allow once, with a note"
 DENY = "Deny"
 DENY_WITH_REASON = "Deny with a reason"
 SESSION = "Allow for this session"
 PROJECT = "Always allow in this project"
-MAX_LINES = 400
-"""Maximum lines of a change; commands and addresses are always shown whole."""
+CANCEL = "deny and stop"
+"""What Escape does: the user says next what to do instead."""
+LONGEST_BESIDE = 30
+"""Characters of rules that fit beside an option; longer ones are shown below the options."""
 
 
 def options(decision: Decision) -> list[Option]:
     """The answers to a question. A call without grants can only be allowed once."""
     rules = ", ".join(decision.grants)
-    lasting = [Option(label=SESSION, description=rules), Option(label=PROJECT, description=rules)]
+    preview = f"Allows: {rules}" if len(rules) > LONGEST_BESIDE else ""
+    lasting = [
+        Option(label=SESSION, description=rules, preview=preview),
+        Option(label=PROJECT, description=rules, preview=preview),
+    ]
     return [
-        Option(label=ONCE),
+        Option(label=ONCE, key="y"),
+        Option(label=ONCE_WITH_NOTE, key="tab"),
         *(lasting if decision.grants else ()),
-        Option(label=DENY),
+        Option(label=DENY, key="n"),
         Option(label=DENY_WITH_REASON),
     ]
 
 
+def initial_option(decision: Decision) -> str:
+    """The option that Enter chooses: not to allow what a rule or a guard wants to be looked at."""
+    return DENY if decision.reason and not decision.grants else ONCE
+
+
 def question(request: ToolRequest, decision: Decision, before: str | None) -> str:
     """The text of the dialog; ``before`` is the current content of a file that is changed."""
-    lines = [f"Allow {request.tool}?"]
+    lines = [f"Allow {_name(request.tool)}?"]
     if decision.reason:
         lines.append(decision.reason)
     lines += ("", *_subject(request, before))
@@ -42,6 +55,15 @@ def question(request: ToolRequest, decision: Decision, before: str | None) -> st
     if request.approval.details and not is_shown:
         lines += ("", *request.approval.details)
     return visible("\n".join(lines))
+
+
+def _name(tool: str) -> str:
+    """The name of a tool; for a tool of an MCP server also that of the server."""
+    prefix, _, name = tool.partition("__")
+    server, _, of_server = name.partition("__")
+    if prefix != "mcp" or not of_server:
+        return tool
+    return f"{of_server} of the MCP server {server}"
 
 
 def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
@@ -55,13 +77,23 @@ def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
     yield from request.urls
     path, content = arguments.get("path"), arguments.get("content")
     if isinstance(path, str) and isinstance(content, str):
-        yield path
-        yield from _limited(_unified(before or "", content))
+        yield from _unified(path, before or "", content) or [path, *content.splitlines()]
     elif isinstance(path, str) and (edits := _edits(arguments)):
-        yield path
-        yield from _limited(_edited(edits, before))
+        yield from _edited(path, edits, before)
     elif not request.urls or len(arguments) > 1:
-        yield json.dumps(arguments, indent=2, ensure_ascii=False, default=str)
+        yield from _values(arguments)
+
+
+def _values(arguments: dict[str, Any]) -> Iterator[str]:
+    """One argument per line; texts of several lines, such as patches, are below their names."""
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            yield from (f"{name}:", *value.split("\n")) if "\n" in value else (f"{name}: {value}",)
+        else:
+            is_flat = not isinstance(value, dict | list)
+            indent = None if is_flat else 2
+            text = json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+            yield from f"{name}: {text}".split("\n")
 
 
 def changes_content(arguments: dict[str, Any]) -> bool:
@@ -69,38 +101,38 @@ def changes_content(arguments: dict[str, Any]) -> bool:
     return isinstance(arguments.get("content"), str) or bool(_edits(arguments))
 
 
-def _edited(edits: list[tuple[str, str]], before: str | None) -> Iterator[str]:
-    """The diff with line numbers; without them if an old text is not unique in the file."""
+def _edited(path: str, edits: list[tuple[str, str]], before: str | None) -> list[str]:
+    """The diff of the file; the old and new texts if an old one is not unique in the file."""
     after = before or ""
     for old, new in edits:
         if not old or after.count(old) != 1:
-            return (line for edit in edits for line in _unified(*edit))
+            return [path, *(line for edit in edits for line in _replaced(*edit))]
         after = after.replace(old, new)
-    return _unified(before or "", after)
+    return _unified(path, before or "", after) or [path]
+
+
+def _replaced(old: str, new: str) -> Iterator[str]:
+    """The lines of a change whose place in the file is unknown."""
+    yield from (f"-{line}" for line in old.splitlines())
+    yield from (f"+{line}" for line in new.splitlines())
 
 
 def _edits(arguments: dict[str, Any]) -> list[tuple[str, str]]:
     listed = arguments.get("edits") if isinstance(arguments.get("edits"), list) else [arguments]
-    found = []
+    edits = []
     for edit in listed or []:
         if isinstance(edit, dict):
             old = edit.get("oldText", edit.get("old_text"))
             new = edit.get("newText", edit.get("new_text"))
             if isinstance(old, str) and isinstance(new, str):
-                found.append((old, new))
-    return found
+                edits.append((old, new))
+    return edits
 
 
-def _unified(before: str, after: str) -> Iterator[str]:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
-    return (line for line in lines if not line.startswith(("---", "+++")))
-
-
-def _limited(lines: Iterator[str]) -> Iterator[str]:
-    shown = list(lines)
-    yield from shown[:MAX_LINES]
-    if len(shown) > MAX_LINES:
-        yield f"… {len(shown) - MAX_LINES} more lines"
+def _unified(path: str, before: str, after: str) -> list[str]:
+    """The unified diff of a file, which the screen draws; empty if its lines are equal."""
+    old, new = before.splitlines(), after.splitlines()
+    return [*difflib.unified_diff(old, new, path, path, lineterm="", n=3)]
 
 
 def visible(text: str) -> str:

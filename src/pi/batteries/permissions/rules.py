@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from pi.extension import Record, mcp_key, tool_matches
 
-Mode: TypeAlias = Literal["off", "ask", "auto-edit", "read-only"]
-MODES: tuple[Mode, ...] = ("off", "ask", "auto-edit", "read-only")
+Mode: TypeAlias = Literal["off", "ask", "ask-all", "auto-edit", "read-only"]
+MODES: tuple[Mode, ...] = ("off", "ask", "ask-all", "auto-edit", "read-only")
 Effect: TypeAlias = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 RESTRICTING: tuple[Effect, ...] = ("deny", "ask")

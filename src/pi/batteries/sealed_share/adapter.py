@@ -206,7 +206,7 @@ class SealedShare:
         days = min(90, max(1, self._setting("share.expireDays")))
         content, secrets = await self._content(redacts=redacts)
         question = summary(content, base, days=days, redacts=redacts, secrets=secrets)
-        if not await pi.context.ui.confirm("Share this session?", question):
+        if not await pi.context.ui.confirm("Share this session?", question, default=False):
             return Shared(message="The session was not shared.")
         try:
             blob, key = seal(content.data)

@@ -323,9 +323,9 @@ class RemoteHosts:
             raise ToolFailed(HEADLESS.format(action=one_line(action), host=host))
         title = f"{one_line(action)} on {host}?\n\n{visible(text)}"
         options = [
-            Option(label=ONCE),
+            Option(label=ONCE, key="y"),
             Option(label=SESSION, description=f"every command and write on {host}"),
-            Option(label=DENY),
+            Option(label=DENY, key="n"),
         ]
         async with self._dialog:
             if host in self._allowed:

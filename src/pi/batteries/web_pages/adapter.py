@@ -348,7 +348,7 @@ class WebPages:
         ui = self._pi.context.ui
         title = "Read pages of a private network?"
         if not ui.has_ui or not await ui.confirm(
-            title, f"The model wants to read {refused.origin}."
+            title, f"The model wants to read {refused.origin}.", default=False
         ):
             raise ToolFailed(refused.explain()) from refused
         self._allowed.add(refused.origin)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
+from pi.cli.loaded_options import start_session
 from pi.cli.process import print_error, protocol_output, redact_crash, run_until_signal
 from pi.cli.session_setup import session_options, warnings
 from pi.coding.runtime.assemble import assemble
@@ -69,6 +70,7 @@ class AcpSessions:
 
     def __init__(self, machine: Machine, arguments: Arguments) -> None:
         self._machine = machine
+        self._arguments = arguments
         self._options: SessionOptions = session_options(arguments)
         self._session_dir = arguments.text("session_dir")
         self._persistent = "no_session" not in arguments.options
@@ -98,7 +100,8 @@ class AcpSessions:
             print_error(built.note)
         session = built.session
         redact_crash(partial(session.extensions.redacted, sink="log"))
-        return ReadySession(id=session.entries.log.header.id, port=session, start=session.start)
+        start = partial(start_session, self._arguments, session, print_error)
+        return ReadySession(id=session.entries.log.header.id, port=session, start=start)
 
     async def listed(self, cwd: Path | None) -> Sequence[ListedSession]:
         """Return the sessions of a working directory, or all."""

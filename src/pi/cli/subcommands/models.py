@@ -19,7 +19,7 @@ from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
 from pi.cli.command_context import local_machine
 from pi.cli.process import print_error, rewrite_line
-from pi.coding.models.registry import LOCAL, ModelRegistry, full_name
+from pi.coding.models.registry import LOCAL, MAKERS, ModelRegistry, full_name
 from pi.coding.runtime.machine import Machine, flag
 from pi.coding.runtime.models import discover_models
 
@@ -116,6 +116,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     registry = asyncio.run(_discover_models(host))
     matching = _rank_models(search, registry.get_all())
     found = _rank_models(search, registry.get_available())
+    unusable = [model for model in matching if _contains_all(model, search)]
     offers = [
         (status, models)
         for status in registry.not_chosen()
@@ -124,6 +125,8 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     problems = registry.key_problems({model.provider for model in matching})
     if found:
         sys.stdout.write(table(found))
+    elif unusable and not offers and not problems:
+        sys.stdout.write(_describe_unusable(unusable, registry))
     elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
     for status, models in offers:
@@ -131,6 +134,32 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     for problem in problems:
         print_error(f"Warning: {problem}")
     return 0
+
+
+MAX_UNUSABLE = 12
+"""Models without credentials that are listed: a name such as ``gpt`` matches hundreds."""
+
+
+def _contains_all(model: Model, search: str) -> bool:
+    """Whether the names of a model contain each word: a looser match would only be noise."""
+    names = f"{full_name(model)} {model.name}".lower()
+    return all(word in names for word in search.lower().split())
+
+
+def _describe_unusable(models: list[Model], registry: ModelRegistry) -> str:
+    """Return the best matches of the catalog, and how to get credentials for each provider."""
+    models = sorted(models, key=lambda model: model.provider not in MAKERS)
+    listed, others = models[:MAX_UNUSABLE], len(models) - MAX_UNUSABLE
+    providers = dict.fromkeys(model.provider for model in listed)
+    ways = (registry.models.missing_credentials(provider).explain() for provider in providers)
+    lines = [
+        "These models exist, but there are no credentials for them:",
+        table(listed).rstrip(),
+        *([f"… and {others} more"] if others > 0 else ()),
+        "",
+        *(one_line(way) for way in ways),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 async def _discover_models(host: Machine) -> ModelRegistry:

@@ -144,13 +144,23 @@ class ExtensionContributions:
             return self.host.registries.commands.listed(reserved)
         return () if self.dormant is None else self.dormant.commands.listed(reserved)
 
+    def _manifests(self) -> list[Manifest]:
+        """The manifests of all extensions, loaded or not."""
+        if self.host is not None:
+            return self.host.loading.manifests
+        return [] if self.dormant is None else self.dormant.manifests()
+
     def secret_variables(self) -> frozenset[str]:
         """Environment variables with credentials of extensions, loaded or not."""
-        if self.host is not None:
-            manifests = self.host.loading.manifests
-        else:
-            manifests = [] if self.dormant is None else self.dormant.manifests()
-        return frozenset(name for each in manifests for name in each.secrets)
+        return frozenset(name for manifest in self._manifests() for name in manifest.secrets)
+
+    def declared_tools(self) -> frozenset[str]:
+        """Names of tools that manifests declare, or whose selection loads an extension."""
+        return frozenset(
+            name
+            for manifest in self._manifests()
+            for name in (*manifest.tools, *manifest.triggers("selected"))
+        )
 
     def tools(self) -> Mapping[str, ExtensionTool]:
         """Tools of extensions, by name."""
@@ -200,10 +210,7 @@ class ExtensionContributions:
 
     def declared_strategies(self) -> dict[str, str]:
         """Strategies that manifests declare, with their descriptions, loaded or not."""
-        if self.host is not None:
-            manifests = self.host.loading.manifests
-        else:
-            manifests = [] if self.dormant is None else self.dormant.manifests()
+        manifests = self._manifests()
         return {name: text for each in manifests for name, text in each.strategies.items()}
 
     def share_targets(self) -> Mapping[str, ShareTarget]:

@@ -70,7 +70,13 @@ class ExtensionHost:
     ) -> None:
         self.depth: int = 0 if parent is None else parent.depth + 1
         """How many sessions the session is nested in."""
-        self._connection = HostConnection(cwd, mode, depth=self.depth, task=task)
+        self._connection: HostConnection = HostConnection(
+            cwd,
+            mode,
+            depth=self.depth,
+            task=task,
+            parent=None if parent is None else parent._connection,
+        )
         self._tasks = TaskScope()
         """Emits events of failures."""
         self._connections = ExitStack()

@@ -169,8 +169,16 @@ class HostConnection:
     """The session, workspace, registry and user interface of the extension host; replaceable."""
 
     def __init__(
-        self, cwd: Path, mode: Mode, *, depth: int = 0, task: TaskOptions | None = None
+        self,
+        cwd: Path,
+        mode: Mode,
+        *,
+        depth: int = 0,
+        task: TaskOptions | None = None,
+        parent: HostConnection | None = None,
     ) -> None:
+        self.parent = parent
+        """The connection of the session in which the session is nested."""
         self.task = task or TaskOptions()
         """The task that the session works on."""
         self.depth = depth

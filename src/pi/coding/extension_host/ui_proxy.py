@@ -89,6 +89,7 @@ class ExtensionUIProxy:
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Let the user select one of ``options``, or several."""
         listed = as_options(options)
@@ -103,7 +104,12 @@ class ExtensionUIProxy:
             kind="select", title=title, options=listed, multi=multi, initial=tuple(chosen)
         )
         more = _non_default(
-            multi=multi, initial=initial, timeout=timeout, on_timeout=on_timeout, call_id=call_id
+            multi=multi,
+            initial=initial,
+            timeout=timeout,
+            on_timeout=on_timeout,
+            call_id=call_id,
+            cancel=cancel or None,
         )
         return await self._ask(prompt, lambda ui: ui.select(title, options, **more), None)
 
@@ -119,11 +125,18 @@ class ExtensionUIProxy:
         return names.get(chosen or "")
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
         """Ask the user for yes or no."""
         prompt = UiPromptStartEvent(kind="confirm", title=title, message=message)
-        more = _non_default(timeout=timeout, on_timeout=on_timeout)
+        is_no = {} if default else {"default": False}
+        more = _non_default(timeout=timeout, on_timeout=on_timeout) | is_no
         return await self._ask(prompt, lambda ui: ui.confirm(title, message, **more), default=False)
 
     async def input(
@@ -189,6 +202,7 @@ class ExtensionUIProxy:
         self._remove("fact", name)
         if text is not None:
             self._shown["fact", name] = self._facts.add(name, text, self._owner)
+        self._screen.set_fact(name, text)
 
     @property
     def facts(self) -> Mapping[str, str]:

@@ -21,6 +21,27 @@ LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
 Usable: TypeAlias = Callable[[str], bool]
 """Whether there are credentials for a provider."""
 
+MAKERS = frozenset(
+    {
+        "anthropic",
+        "deepseek",
+        "google",
+        "meta",
+        "minimax",
+        "mistral",
+        "moonshotai",
+        "openai",
+        "xai",
+        "xiaomi",
+        "zai",
+    }
+)
+"""Providers of their own models: others resell them, some under the same ids."""
+
+NOT_FOR_TEXTS = frozenset({"demo/tour", "local/smollm2-135m"})
+"""Bundled models that write no titles, summaries or reviews: a script, and one of 135M parameters,
+whose answers to such requests are nonsense."""
+
 _DATED = r"-\d{8}$|-\d{4}-\d{2}-\d{2}$"
 
 
@@ -84,17 +105,17 @@ def _exact(pattern: str, models: Sequence[Model], usable: Usable) -> Model | Non
     name = pattern.lower()
     full = [model for model in models if full_name(model).lower() == name]
     bare = [model for model in models if model.id.lower() == name]
-    # Exact case before other case, then models with credentials before others.
+    # Exact case before other case, then models with credentials, then those of their makers.
     full.sort(key=lambda model: full_name(model) != pattern)
-    bare.sort(key=lambda model: (model.id != pattern, not usable(model.provider)))
+    bare.sort(key=lambda model: (model.id != pattern, *_preference(model, usable)))
     return next(iter(full + bare), None)
 
 
 def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
     """Return the best model whose names contain every word of ``pattern``.
 
-    Models with credentials come first; then, if only one provider has such, those whose own names
-    match; then names without a date; then later names.
+    Models with credentials come first, then those of their makers; then, if only one provider has
+    such, those whose own names match; then names without a date; then later names.
     """
     words = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
     words = [word for word in words if word]
@@ -102,10 +123,20 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
         return None
     near = [m for m in models if all(_has_word(_names(m), word) for word in words)]
     near.sort(key=lambda m: m.id, reverse=True)
-    near.sort(key=lambda m: (not usable(m.provider), re.search(_DATED, m.id) is not None))
+    near.sort(key=lambda m: (*_preference(m, usable), re.search(_DATED, m.id) is not None))
     if len({m.provider for m in near}) == 1:
         near.sort(key=lambda m: not all(_has_word(f"{m.id} {m.name}", word) for word in words))
     return next(iter(near), None)
+
+
+def _preference(model: Model, usable: Usable) -> tuple[bool, bool]:
+    """Return the key that sorts models with credentials first, then those of their makers."""
+    return not usable(model.provider), model.provider not in MAKERS
+
+
+def writes_texts(model: Model) -> bool:
+    """Whether a model can do background work, such as titles and summaries."""
+    return full_name(model) not in NOT_FOR_TEXTS
 
 
 def is_role(pattern: str) -> bool:

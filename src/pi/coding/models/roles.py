@@ -15,7 +15,7 @@ from msgspec import field
 
 from pi.ai.models.model import Model, ThinkingLevel, clamp_level
 from pi.base.records import Record
-from pi.coding.models.registry import LEVELS, ResolvedModel
+from pi.coding.models.registry import LEVELS, ResolvedModel, writes_texts
 
 DEFAULT = "default"
 INHERIT = "inherit"
@@ -164,12 +164,15 @@ def resolve_role(
     """Return the models for ``role``: its own, those of its fallback role, then ``current``.
 
     Background work uses the next model when one fails. ``thinking`` is the level of the reference
-    and takes precedence over the role's own. For ``vision`` only models that accept images count.
+    and takes precedence over the role's own. Only models with the ability count: for ``vision``
+    those that accept images, and for no role but the default the scripted tour.
     """
     walk = _Walk(settings, find, current)
     models = tuple(walk.models(role, thinking, ()))
     if role == "vision":
         models = tuple(each for each in models if each.model.sees_images)
+    if role != DEFAULT:
+        models = tuple(candidate for candidate in models if writes_texts(candidate.model))
     unique: dict[tuple[str, str], RoleModel] = {}
     for each in models:
         level = each.thinking and clamp_level(each.model, each.thinking)

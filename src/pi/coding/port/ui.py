@@ -39,6 +39,8 @@ class Option(Record):
     description: str = ""
     preview: str = ""
     """A longer text, such as code, that is shown while the option is selected."""
+    key: str = ""
+    """A key that chooses the option on a screen, such as ``y`` or ``tab``."""
 
 
 class ThemeChange(Record):
@@ -83,6 +85,7 @@ class ExtensionUI:
         timeout: float | None = None,
         on_timeout: T | None = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> str | T | None: ...
 
     @overload
@@ -96,6 +99,7 @@ class ExtensionUI:
         timeout: float | None = None,
         on_timeout: T | None = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> list[str] | T | None: ...
 
     async def select(
@@ -108,12 +112,14 @@ class ExtensionUI:
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Return the label of one of ``options``; with ``multi`` a list of labels, maybe empty.
 
         ``initial`` is selected initially. After ``timeout`` seconds the dialog closes and returns
         ``on_timeout``, in all dialogs; cancelling returns ``None``. ``call_id`` is the tool call
         whose change ``title`` shows: the transcript hides the change while the dialog is open.
+        ``cancel`` says in a few words what cancelling does, for the hint.
         """
         return None
 
@@ -122,9 +128,18 @@ class ExtensionUI:
         return None
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
-        """Return the answer to a yes-no question; False if there is no answer."""
+        """Return the answer to a yes-no question; False if there is no answer.
+
+        ``default`` is selected initially: pass False if a careless Yes does harm.
+        """
         return False
 
     async def input(
@@ -202,7 +217,7 @@ class ExtensionUI:
         """Publish a fact about the session for other extensions to show, e.g. ``sandbox``.
 
         ``None`` removes it. ``facts`` returns all. If two extensions set the same fact, the one of
-        the later rank wins.
+        the later rank wins. A screen shows the facts ``permissions`` and ``plan`` in its footer.
         """
 
     @property

@@ -181,6 +181,13 @@ class Toolbox:
         return (name for name in tools if name in filter.built_ins)
 
     @property
+    def known(self) -> frozenset[str]:
+        """The names of all tools, also excluded ones and those of extensions that are off."""
+        extensions = self._extensions
+        names = (*self._workspace.tools, *self._added, *extensions.tools())
+        return frozenset(names) | extensions.declared_tools()
+
+    @property
     def selected(self) -> tuple[str, ...]:
         """Return the tools that the user selected by name, whether or not they exist."""
         return selected_tools(self._filter, self._workspace.settings.values.default_tools)

@@ -222,11 +222,19 @@ class SessionLog:
 
     @property
     def problem(self) -> str | None:
-        """Why the file lacks the latest entries, for the user; ``None`` if it is complete.
-
-        A headless run with a problem fails.
-        """
+        """Why the file lacks the latest entries, for the user; ``None`` if it is complete."""
         return self._writer.problem if self._writer else None
+
+    @property
+    def has_lost_entries(self) -> bool:
+        """Whether entries are missing that the user can expect to be stored; the run fails then.
+
+        In a read-only home no session is stored from the start: that is a warning.
+        """
+        writer = self._writer
+        return self.problem is not None and not (
+            writer is not None and writer.is_denied and not writer.exists
+        )
 
     @property
     def unsaved_reason(self) -> str | None:

@@ -7,6 +7,7 @@ the file; once it is writable, all missing entries are written.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -112,6 +113,9 @@ Report: TypeAlias = Callable[[str], None]
 _FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
+_DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
 class SessionWriter:
     """Writer of one session file.
 
@@ -131,6 +135,8 @@ class SessionWriter:
         self.path = path
         self.reason: str | None = None
         """Why the file lacks the latest entries, if it does."""
+        self.is_denied = False
+        """Whether the last failure was a missing permission or a read-only file system."""
         self._report = report
         self._stored = stored
         """Converts a line with images to its form in the file."""
@@ -203,8 +209,11 @@ class SessionWriter:
         except FileNotFoundError:
             self._fail(f"{self.path} was removed")
         except OSError as error:
+            self.is_denied = error.errno in _DENIED
             self._fail(f"cannot write {self.path}: {error.strerror or error}")
         except PiError as error:
+            cause = error.__cause__
+            self.is_denied = isinstance(cause, OSError) and cause.errno in _DENIED
             self._fail(error.message.removesuffix("."))
 
     def _succeed(self) -> None:

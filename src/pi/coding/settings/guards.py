@@ -73,7 +73,9 @@ _OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 
 GUARDS: tuple[GuardSetting, ...] = (
     GuardSetting(
-        name="permissions.mode", default="off", choices=("off", "auto-edit", "ask", "read-only")
+        name="permissions.mode",
+        default="off",
+        choices=("off", "auto-edit", "ask", "ask-all", "read-only"),
     ),
     GuardSetting(name="permissions.allow", default=()),
     GuardSetting(name="permissions.ask", default=(), grows=True),

@@ -154,6 +154,13 @@ class Settings:
         """Values for this run only: from the command line, or set without storing."""
         return self._overrides
 
+    def override_at(self, path: Sequence[str]) -> Any:
+        """Return the value that was set for this run only; that of the parent counts as well."""
+        value = value_at(self._overrides, path)
+        if value is None and self._parent is not None:
+            return self._parent.override_at(path)
+        return value
+
     def without_project(self, path: Sequence[str]) -> Any:
         """Return the value at ``path`` from the user's files, overlays and overrides alone."""
         return value_at(self._guarded(self._own()), path)

@@ -345,7 +345,7 @@ _TOOLS = group(
     *needing(("secrets.enabled",),
         words("secrets.restoreInto", "Restore secrets into", "Tools that get real values although they send them on: web_search, mcp__SERVER__*, or urls for addresses."),
     ),
-    switching(choice("permissions.mode", "Permissions", "Which tool calls need your consent: none, all that change something, commands only; read-only refuses changes.", ("off", "ask", "auto-edit", "read-only")), on="ask"),
+    switching(choice("permissions.mode", "Permissions", "Which tool calls need your consent: none, all that change something, commands only; read-only refuses changes, ask-all asks about reads, too.", ("off", "ask", "auto-edit", "read-only", "ask-all")), on="ask"),
     words("permissions.allow", "Allowed calls", "Rules for calls that run without a question, as Bash(git status:*) or Edit(src/**)."),
     words("permissions.ask", "Calls that ask", "Rules for calls that always ask; a project may add some."),
     words("permissions.deny", "Denied calls", "Rules for calls that are always refused; a project may add some."),

@@ -106,6 +106,7 @@ class AcpUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Ask for one of ``options``, or for several with a form."""
         listed = as_options(options)
@@ -118,10 +119,17 @@ class AcpUI(ExtensionUI):
         return await self._within(timeout, on_timeout, self._permission(title, listed))
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
-        """Ask a yes-or-no question."""
-        request = self._permission(f"{title}\n{message}", as_options((YES, NO)))
+        """Ask a yes-or-no question; the default answer is the first option."""
+        labels = (YES, NO) if default else (NO, YES)
+        request = self._permission(f"{title}\n{message}", as_options(labels))
         answer = await self._within(timeout, on_timeout, request)
         return answer == YES if isinstance(answer, str) or answer is None else answer
 
@@ -270,6 +278,7 @@ class SessionMode(Record):
 MODES = (
     SessionMode(id="off", name="Autonomous", description="tool calls need no consent"),
     SessionMode(id="ask", name="Ask", description="ask before changes and commands"),
+    SessionMode(id="ask-all", name="Ask all", description="ask before every call"),
     SessionMode(id="auto-edit", name="Edit", description="edit files, ask before commands"),
     SessionMode(id="read-only", name="Read only", description="read files, change nothing"),
     SessionMode(id=PLAN, name="Plan", description="read and propose a plan for approval"),

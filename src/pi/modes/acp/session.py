@@ -126,6 +126,8 @@ class AcpSession:
         self._client = client
         self._calls = calls
         self._started = asyncio.Event()
+        self._start_error: PiError | None = None
+        """Why the session was not started; every prompt is answered with it."""
         self._prompting = False
         self._cancelled = False
         self._quiet = False
@@ -171,6 +173,7 @@ class AcpSession:
         try:
             await start()
         except PiError as error:
+            self._start_error = error
             self._notify(error.explain(), "error")
         finally:
             self._started.set()
@@ -204,6 +207,8 @@ class AcpSession:
         self._prompting, self._cancelled, self._answer = True, False, None
         try:
             await self._started.wait()
+            if (error := self._start_error) is not None:
+                raise RequestFailed(INVALID_REQUEST, error.message, hint=error.hint)
             if not self._cancelled:
                 await self._run(prompt)
         except NoModel as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.layout import AppLayout, QuitKeys
-from pi.modes.interactive.startup import AppOptions
+from pi.modes.interactive.startup import AppOptions, StartRefused
 from pi.tui.input.decoder import PASTE_START
 from pi.tui.input.keys import is_key_release, printable_text
 from pi.tui.terminal import Terminal
@@ -100,7 +100,8 @@ class App:
         try:
             await self._load()
         except Exception as error:
-            if self._view is not None and self._view.has_session:
+            is_open = self._view is not None and self._view.has_session
+            if is_open and not isinstance(error, StartRefused):
                 raise
             self._problem = error
             self._ended.set()

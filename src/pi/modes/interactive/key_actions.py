@@ -69,6 +69,7 @@ class KeyActions:
             "app.model.cycleBackward": lambda: self._start(self._cycle_model(-1)),
             "app.thinking.cycle": lambda: self._start(self._cycle_thinking()),
             "app.thinking.toggle": self._toggle_thinking,
+            "app.permissions.cycle": self._cycle_permissions,
             "app.tools.expand": self._expand,
             "app.screen.redraw": self._redraw,
             "app.message.copyPrompt": lambda: self._start(self._copy_prompt()),
@@ -203,6 +204,11 @@ class KeyActions:
         else:
             self._screen.notify(f"Thinking: {level}")
         self._status_changed()
+
+    def _cycle_permissions(self) -> bool:
+        # A command, because it also loads the extension that asks.
+        self._prompt_sender.submit("/permissions next")
+        return True
 
     def _toggle_thinking(self) -> bool:
         hidden = self._transcript.shows_thinking

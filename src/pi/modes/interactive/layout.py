@@ -152,7 +152,7 @@ class AppLayout:
         self.above_editor, self.below_editor = Container(), Container()
         """Widgets of extensions beside the editor."""
         self.passing = TransientNotice(self.theme)
-        self.footer = Footer(self.theme)
+        self.footer = Footer(self.theme, mode_key=lambda: _key_of_mode(self.keymap))
         self.last_footers = LastFooters(
             start.agent_dir, start.cwd, start.environ, start.model_options
         )
@@ -243,6 +243,15 @@ def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capab
     if values.show_hardware_cursor:
         changes["hardware_cursor"] = True
     return replace(found, **changes) if changes else found
+
+
+def _key_of_mode(keymap: Keymap) -> str:
+    """The key that changes the permission mode."""
+    # deferred: most sessions have no permission mode
+    from pi.modes.interactive.dialogs.message import shown_key
+
+    keys = keymap.keys("app.permissions.cycle")
+    return shown_key(keys[0]) if keys else ""
 
 
 # Double press of a key ----------------------------------------------------------------------------
@@ -339,7 +348,7 @@ class QuitKeys:
     def _show_hint(self) -> None:
         """Shows that a further press quits, until the time is over or another key is pressed."""
         # deferred: not needed for the first frame
-        from pi.modes.interactive.dialogs.panel import shown_key
+        from pi.modes.interactive.dialogs.message import shown_key
 
         frame, notice = self._frame, self._frame.passing
         keys = frame.keymap.keys("app.clear")

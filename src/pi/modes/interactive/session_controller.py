@@ -32,7 +32,7 @@ from pi.modes.interactive.startup import AppOptions, OpenedSession
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.status import StatusRegion, WindowTitle
 from pi.modes.interactive.theme_file import InvalidTheme
-from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.block import TranscriptOptions, WorkTime
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.log_file import more_in_log
 from pi.tui.desktop import Clipboard, runner
@@ -113,6 +113,7 @@ class SessionController:
         )
         tui.closing_sequences = window.farewell
         self.status = self._new_status(activity, window)
+        self._work_time = WorkTime(start.clock.monotonic)
         self.transcript = TranscriptView(self._look())
         frame.above.add_child(self.transcript.component)
         activity.hides_time = frame.screen_reader
@@ -130,6 +131,8 @@ class SessionController:
             self.transcript,
             activity,
             window,
+            facts_changed=self.status.refresh,
+            waiting=self._work_time.waiting,
             reloaded=self._reloaded,
         )
         self.prompt_sender = PromptSender(
@@ -276,7 +279,7 @@ class SessionController:
             theme=frame.theme,
             cwd=self._cwd,
             home=self._start.home,
-            monotonic=self._start.clock.monotonic,
+            monotonic=self._work_time,
             expand_key=_key_label(frame.keymap, "app.tools.expand"),
             thinking_key=_key_label(frame.keymap, "app.thinking.toggle"),
             has_hyperlinks=frame.tui.capabilities.hyperlinks,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from pi.base.errors import PiError
 from pi.base.files import read_if_exists
 from pi.base.records import UNREADABLE, Record
 from pi.modes.interactive.theme_selector import themes_in
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from pi.coding.runtime.machine import Machine
     from pi.coding.trust import AskTrust, TrustChoice
     from pi.modes.interactive.ui import Commands, Ui
+
+
+class StartRefused(PiError):
+    """The session cannot run as the command line requests it; the application ends with this."""
 
 
 class OpenContext(Record):
@@ -70,7 +75,10 @@ class OpenedSession:
         return themes_in(self.host.agent_dir / "themes")
 
     async def begin(self) -> None:
-        """Emit the start event of the session, once the screen is ready."""
+        """Emit the start event of the session, once the screen is ready.
+
+        Raises ``StartRefused`` if the application must end.
+        """
 
     async def welcome(self, ui: Ui) -> None:
         """Run before prompts are sent, e.g. for the dialogs of a first start."""

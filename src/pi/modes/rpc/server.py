@@ -59,6 +59,8 @@ class RpcServer:
         self._replacing = asyncio.Lock()
         self._started = asyncio.Event()
         """Set once the session is started."""
+        self._start_error: PiError | None = None
+        """Why the session was not started; every command is answered with it."""
         self._unanswered: dict[asyncio.Task[None], bool] = {}
         """Prompts whose answer has not started to stream; the value is whether one was accepted."""
         self._is_input_at_end = False
@@ -69,7 +71,9 @@ class RpcServer:
     ) -> None:
         """Run until the end of the input, or until an extension ends the program.
 
-        Commands wait for ``start``; answers to its dialogs do not, since it waits for them.
+        Commands wait for ``start``; answers to its dialogs do not, since it waits for them. A
+        failure of ``start`` ends the server.
+
         Commands run concurrently, and start in the order they arrive. Commands before the end of
         the input are still answered. A prompt whose answer has not started then is completed, so
         that ``echo '{"type":"prompt",…}' | pi --mode rpc`` works; a streaming answer, a shell
@@ -81,7 +85,10 @@ class RpcServer:
             async with TaskScope(report=_report) as long, asyncio.TaskGroup() as short:
                 shutdown = short.create_task(self._port.extensions.shutdown_requested.wait())
                 reading = short.create_task(self._read(chunks, long, short))
-                await asyncio.wait({reading, shutdown}, return_when=asyncio.FIRST_COMPLETED)
+                ending = {reading, shutdown}
+                await asyncio.wait({*ending, starting}, return_when=asyncio.FIRST_COMPLETED)
+                if self._start_error is None:
+                    await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
                 self._ui.close()  # commands that wait for the client would never end
                 await asyncio.wait({starting, shutdown}, return_when=asyncio.FIRST_COMPLETED)
                 if not shutdown.done():
@@ -99,6 +106,9 @@ class RpcServer:
         try:
             if start is not None:
                 await start()
+        except PiError as error:
+            self._start_error = error
+            raise
         finally:
             self._started.set()
 
@@ -137,6 +147,8 @@ class RpcServer:
         """Answers a command exactly once, whatever happens."""
         await self._started.wait()
         try:
+            if self._start_error is not None:
+                raise self._start_error
             await self._dispatch(request)
         except NoModel as error:
             # As in the original, the help lines belong to the error: a client shows nothing else.
@@ -281,6 +293,7 @@ class RpcUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Ask for one of ``options``; ``descriptions`` and ``previews`` are in the same order.
 
@@ -302,10 +315,19 @@ class RpcUI(ExtensionUI):
         return _values(answer) if multi else _value(answer)
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
-        """Ask a yes-or-no question."""
-        answer = await self._ask("confirm", {"title": title, "message": message}, timeout)
+        """Ask a yes-or-no question; the request has ``default`` if that is No."""
+        fields: Json = {"title": title, "message": message}
+        if not default:
+            fields["default"] = False
+        answer = await self._ask("confirm", fields, timeout)
         return on_timeout if answer is None else answer.get("confirmed") is True
 
     async def input(

@@ -217,6 +217,7 @@ APP_ACTIONS: tuple[Action, ...] = (
         ("model.cycleBackward", "use the model before", "shift+ctrl+p", "alt+p"),
         ("thinking.cycle", "change the thinking level", "shift+tab"),
         ("thinking.toggle", "show or hide thinking", "ctrl+t"),
+        ("permissions.cycle", "use the next permission mode", "alt+a"),
         ("tools.expand", "show more or less of tools", "ctrl+o"),
         ("screen.redraw", "draw the screen again", "alt+l"),
         ("message.copy", "copy the last answer", "ctrl+x"),

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows, shown_key
+from pi.modes.interactive.dialogs.message import shown_key
+from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.ui import Ui
 from pi.tui.text.ansi import strip_sequences
@@ -56,15 +57,32 @@ def test_all_lines_of_a_title_are_shown() -> None:
 
 def test_a_unified_diff_in_a_message_has_the_colours_of_a_diff() -> None:
     theme = look().theme
-    title = "Allow edit?\n\n- a reason\n\na.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n\n+ no diff"
-    muted, removed, added = map(theme.paint, ("muted", "toolDiffRemoved", "toolDiffAdded"))
+    diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n one\n-two\n+three"
+    title = f"Allow edit?\n\n- a reason\n\n{diff}\n\n+ no diff"
+    removed, added = map(theme.paint, ("toolDiffRemoved", "toolDiffAdded"))
 
-    rows = "\n".join(Panel(theme, title, Input(prompt=" > ")).render(30))
+    rows = Panel(theme, title, Input(prompt=" > ")).render(30)
 
-    assert theme.paint("toolDiffRemovedBg")(f"{removed('-two')}{' ' * 24}") in rows
-    assert theme.paint("toolDiffAddedBg")(f"{added('+three')}{' ' * 22}") in rows
-    for quiet in ("- a reason", " one", "+ no diff"):
-        assert muted(quiet) in rows
+    text = [strip_sequences(row).strip() for row in rows]
+    assert text[2:10] == ["- a reason", "", "a", "1   one", "- two", "2 + three", "", "+ no diff"]
+    for row in (6, 7):
+        assert "\x1b[48;2" in rows[row]  # tinted
+    assert removed("-") in rows[6]
+    assert added("+") in rows[7]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- a\n+++ a\n@@ -1,3 +1 @@\n-x\n+y",
+        "--- a\n+++ a\n@@ -1 +1 @@ hidden\n-x\n+y",
+        "--- a\nrm -rf /",
+    ],
+)
+def test_a_text_that_only_looks_like_a_diff_is_shown_as_it_is(text: str) -> None:
+    rows = Panel(plain_theme(), f"Allow bash?\n\n{text}", Input(prompt=" > ")).render(40)
+    shown = "\n".join(strip_sequences(row).strip() for row in rows)
+    assert text in shown
 
 
 def test_hints_name_the_keys_that_are_bound(tmp_path: Path) -> None:
@@ -109,7 +127,7 @@ def test_a_title_is_shown_on_a_low_screen_with_a_long_message(tmp_path: Path) ->
     panel = framed(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
     rows = [strip_sequences(row).rstrip() for row in panel.render(20)]
     line = "─" * 20
-    reported = [" The folder", "", " One word after the", " other about it,…"]
+    reported = [" The folder", "", " … 4 hidden lines …", " for."]
     assert rows == [line, " A title", *reported, " >", line]
 
 

@@ -245,9 +245,16 @@ class ExtensionContext:
         cut.by = cut.by or self._link.scope.name
         return self._link.session.runs.open_answer.interrupt(message, cut)
 
-    def abort(self) -> None:
-        """Request the end of the run and return at once."""
-        self._link.session.runs.abort()
+    def abort(self, *, outermost: bool = False) -> None:
+        """Request the end of the run and return at once.
+
+        With ``outermost`` the run of the session of the user, in which this one may be nested.
+        """
+        session, connection = self._link.session, self._connection
+        while outermost and connection.parent is not None:
+            connection = connection.parent
+            session = connection.session or session
+        session.runs.abort()
 
     def shutdown(self) -> None:
         """Request the end of the program once the agent is idle."""

@@ -223,6 +223,10 @@ class ExtensionSettings:
             settings.warn(ignored(key, error, kind, raw))
             return default
 
+    def get_session(self, key: str) -> Any:
+        """The value that was set for this session only, as JSON, or ``None``."""
+        return self._link.workspace.settings.override_at(key.split("."))
+
     def get_project(self, key: str) -> Any:
         """The value in the settings file of the trusted project, as JSON, or ``None``.
 

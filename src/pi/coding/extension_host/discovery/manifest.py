@@ -14,7 +14,7 @@ A single file has its manifest in a block of comments, in the form of PEP 723::
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -405,8 +405,21 @@ def depends_on_session(manifest: Manifest) -> bool:
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
-    kinds = _by_kind(manifest.activate).items()
-    return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds)
+    kinds = _by_kind(manifest.activate)
+    if _is_switched_off(kinds, state.settings):
+        kinds = {kind: names for kind, names in kinds.items() if kind not in _OVERRULED}
+    return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds.items())
+
+
+_OVERRULED = frozenset({"setting", "file"})
+"""Triggers that do not count while the switch of the extension is off: ``mcp.enabled: false`` wins
+over ``mcp.servers`` and over an ``mcp.json``."""
+
+
+def _is_switched_off(kinds: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> bool:
+    """Whether the user has set ``x.enabled`` of the extension to false."""
+    switch = next(iter(kinds.get("setting", ())), "")
+    return switch.endswith(".enabled") and value_at(settings, switch.split(".")) is False
 
 
 _OCCURS: dict[str, Callable[[tuple[str, ...], ActivationState], bool]] = {

@@ -31,7 +31,8 @@ ENTRY = "extension"
 def factory_of(candidate: Candidate) -> Factory:
     """The function of an extension; its module is imported if necessary.
 
-    Exceptions of the import propagate. Raises ``ExtensionError`` if there is no such function.
+    A file without it may define tools instead. Exceptions of the import propagate. Raises
+    ``ExtensionError`` if it has neither.
     """
     if candidate.factory is not None:
         return candidate.factory
@@ -41,12 +42,14 @@ def factory_of(candidate: Candidate) -> Factory:
     else:
         module = module_at(candidate.path, candidate.import_root)
     factory: Factory | None = getattr(module, function or ENTRY, None)
-    if not callable(factory):
-        raise ExtensionError(
-            f"{candidate.where} has no function {function or ENTRY}(pi).",
-            hint="Write `def extension(pi): ...` in it.",
-        )
-    return factory
+    if callable(factory):
+        return factory
+    if candidate.path is not None and not function and _defines_tools(module):
+        return partial(_register, candidate.path, candidate.import_root, {})
+    raise ExtensionError(
+        f"{candidate.where} has no function {function or ENTRY}(pi).",
+        hint="Write `def extension(pi): ...` in it.",
+    )
 
 
 def forget_modules(candidate: Candidate) -> None:
@@ -196,7 +199,7 @@ async def _register(path: Path, root: Path | None, tool_files: ToolFiles, pi: Ex
     if (factory := getattr(module, FACTORY, None)) is not None:
         tools = _as_list(await maybe_await(factory(pi)))
     else:
-        tools = [each for each in vars(module).values() if isinstance(each, AgentTool)]
+        tools = _decorated_tools(module)
     if not tools:
         raise ExtensionError(
             f"{path} defines no tool.", hint="Write `def tools(pi): ...`, or a function with @tool."
@@ -206,6 +209,16 @@ async def _register(path: Path, root: Path | None, tool_files: ToolFiles, pi: Ex
     for tool in tools:
         pi.register_tool(tool)
         tool_files[tool.name] = path
+
+
+def _defines_tools(module: ModuleType) -> bool:
+    """Whether a module has the form of a file of tools."""
+    return callable(getattr(module, FACTORY, None)) or bool(_decorated_tools(module))
+
+
+def _decorated_tools(module: ModuleType) -> list[AgentTool]:
+    """The functions of a module that are decorated with ``@tool``."""
+    return [value for value in vars(module).values() if isinstance(value, AgentTool)]
 
 
 def _as_list(result: Any) -> list[Any]:

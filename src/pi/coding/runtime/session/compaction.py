@@ -27,6 +27,7 @@ from pi.coding.compaction.options import (
 from pi.coding.compaction.request import CompactionRequest
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.extension_host.events.session import SessionStartEvent
+from pi.coding.models.registry import full_name, writes_texts
 from pi.coding.retry import (
     Attempt,
     RetrySettings,
@@ -81,6 +82,12 @@ class Summaries:
         start_event = SummarizationRetryAttemptStart(source=source, reason=reason or UNSET)
 
         async def send(request: SummaryRequest) -> AssistantMessage:
+            if not writes_texts(model):
+                raise CompactionFailed(
+                    "summary_failed",
+                    f"{full_name(model)} cannot write summaries.",
+                    hint="Choose another model, or name one in compaction.fallbackModels.",
+                )
             options = StreamOptions(
                 reasoning=self._core.agent.thinking_level,
                 max_tokens=request.max_tokens,

@@ -20,7 +20,8 @@ from pi.base.terminal_text import one_line
 from pi.coding.extension_host.contributions.commands import BUILT_IN as RESERVED
 from pi.coding.extension_host.contributions.commands import OWN
 from pi.coding.models.registry import full_name
-from pi.modes.interactive.dialogs.panel import shown_key, summarise_message
+from pi.modes.interactive.dialogs.message import shown_key
+from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.provider import Suggestion
 from pi.tui.completion.sources import Command, CompleteArguments

@@ -244,7 +244,7 @@ async def may_ask_server(ui: Ui, provider: str) -> bool:
         return True
     title = f"Use the server on {found[0].address} as {provider}?"
     message = f"{found[0].explain()} Your messages are sent to it, and the tools it calls run here."
-    return await confirm(ui, title, message, yes="Yes, use it")
+    return await confirm(ui, title, message, yes="Yes, use it", default=False)
 
 
 class ModelChoice:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from pi.base.terminal_text import one_line, sanitise
+from pi.modes.interactive.dialogs.message import MessageView, shown_key
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
+from pi.tui.input.keymap import Keymap
 from pi.tui.style import Paint
-from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
+from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
 Hints: TypeAlias = Callable[[], str]
@@ -33,6 +35,8 @@ _GAP_AND_HINTS = 3
 _BETWEEN = " · "
 _BULLET = "• "
 _BORDERS_AND_FOOTER = 4
+_ENOUGH_FOR_MESSAGE = 6
+"""Rows of a message for which hints are omitted."""
 _TITLE_SHARE = 4
 """Maximum part of the screen for a title."""
 _PLENTY = 1000
@@ -47,9 +51,11 @@ class Panel:
     """A component with a title above and hints below; keys go to the inner component.
 
     Title and message are sanitised. The first line of a title is the title, further lines start the
-    message. ``rows`` is the screen height: if not everything fits, the hints are omitted first,
-    then the end of the message; the title is limited to a part of the screen. ``inset`` moves the
-    inner component to the right, so that the arrow of every list is in the same column.
+    message. ``rows`` is the screen height: if not everything fits, the middle of the message is
+    hidden until the user opens it, and the hints are omitted if the message has hardly any rows.
+    The title is limited to a part of the screen; a longer one is repeated in the message.
+    ``inset`` moves the inner component to the right, so that the arrow of every list is in the
+    same column.
     """
 
     def __init__(
@@ -63,14 +69,14 @@ class Panel:
         rows: Callable[[], int] = lambda: _PLENTY,
         aside: DialogHints = no_hints,
         inset: int = 0,
+        keymap: Keymap | None = None,
     ) -> None:
         self.inside = inside
-        self.invalidate = inside.invalidate
-        """Invalidates the cached rows."""
         self._theme = theme
         first, _, more = sanitise(title).strip().partition("\n")
         self._title = one_line(first)
-        self._message = "\n".join(part for part in (more.strip("\n"), sanitise(message)) if part)
+        self._message = MessageView(more.strip("\n"), sanitise(message), theme, keymap or Keymap())
+        self._repeats_title = False
         self._hints = hints
         self._rows = rows
         self._aside = aside
@@ -93,27 +99,43 @@ class Panel:
         if isinstance(self.inside, Focusable):
             self.inside.focused = focused
 
+    def invalidate(self) -> None:
+        """Invalidate the cached rows."""
+        self.inside.invalidate()
+        self._message.invalidate()
+
     def handle_input(self, data: str) -> None:
-        """Pass the key to the inner component."""
-        if isinstance(self.inside, Interactive):
+        """Scroll the message, or pass the key to the inner component."""
+        if not self._message.handle_input(data) and isinstance(self.inside, Interactive):
             self.inside.handle_input(data)
 
     def render(self, width: int) -> list[str]:
         """Border, title, message, inner rows, hints, border."""
         border = self._theme.paint("border")("─" * width)
-        room = max(width - 2, 1)
-        head = self._head(room)
+        inner_width = max(width - 2, 1)
+        head = self._head(inner_width)
+        available = max(self._rows() - _BORDERS_AND_FOOTER - len(head), 1)
+        body: list[str] = []
+        if self._message.is_open:
+            head += self._message.opened(inner_width, available)
+        else:
+            body, message_rows = self._body(width, available)
+            head += self._message.folded(inner_width, message_rows)
+        top = [f" {truncate_to_width(row, inner_width, '…')}" for row in head]
+        return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
+
+    def _body(self, width: int, available: int) -> tuple[list[str], int]:
+        """Return the rows below the message, and the number of rows that the message has."""
+        inner_width = max(width - 2, 1)
         margin = " " * self._inset
         inside = self.inside.render(max(width - self._inset, 1))
         body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
-        remaining = self._rows() - _BORDERS_AND_FOOTER - len(head) - len(body)
-        message = _message_rows(self._message, self._theme, room) if self._message else []
-        hints = self._hint_rows(room)
-        if len(message) + len(hints) <= remaining:
-            body += hints
-        head += _cut(message, max(remaining, 1), room)
-        top = [f" {truncate_to_width(row, room, '…')}" for row in head]
-        return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
+        remaining = available - len(body)
+        hints = self._hint_rows(inner_width)
+        needed = min(len(self._message.rows(inner_width)), _ENOUGH_FOR_MESSAGE)
+        if needed + len(hints) <= remaining:
+            return body + hints, remaining - len(hints)
+        return body, max(remaining, 1)
 
     def _head(self, width: int) -> list[str]:
         if not self._title:
@@ -121,8 +143,11 @@ class Panel:
         aside = f" {aside}" if (aside := self._aside()) else ""
         room = max(width - visible_width(aside), 1)
         most = max(self._rows() // _TITLE_SHARE, 1)
-        shown = _cut(wrap_text(self._title, room), most, room)
-        title = [*map(self._theme.heading, shown)]
+        wrapped = wrap_text(self._title, room)
+        if len(wrapped) > most and not self._repeats_title:
+            self._repeats_title = True  # what is asked must be readable
+            self._message.prepend(self._title)
+        title = [*map(self._theme.heading, _cut(wrapped, most, room))]
         title[-1] += self._theme.paint("muted")(aside)
         return title
 
@@ -161,6 +186,7 @@ def framed(
         rows=lambda: ui.rows,
         aside=aside,
         inset=inset,
+        keymap=ui.keymap,
     )
 
 
@@ -180,40 +206,6 @@ def _cut(rows: list[str], most: int, width: int) -> list[str]:
     if len(rows) <= most:
         return rows
     return [*rows[: most - 1], f"{truncate_to_width(rows[most - 1], width - 1, '')}…"]
-
-
-_HUNK = re.compile(r"@@ -\d+(,\d+)? \+\d+(,\d+)? @@")
-_CHANGED = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
-
-
-def _message_rows(text: str, theme: Theme, width: int) -> list[str]:
-    """Wrap a message; the lines of a unified diff have the colours that the transcript uses."""
-    rows: list[str] = []
-    muted, is_diff = theme.paint("muted"), False
-    for line in text.split("\n"):
-        is_diff = _HUNK.match(line) is not None or (is_diff and line[:1] in ("-", "+", " "))
-        token = _CHANGED.get(line[:1]) if is_diff else None
-        if token is None:
-            rows += map(muted, _wrapped(line, width))
-            continue
-        paint = theme.paint(token)
-        tint: Paint = theme.paint(f"{token}Bg") if theme.has_backgrounds else str
-        rows += (tint(pad_to_width(paint(row), width)) for row in wrap_text(line, width))
-    return rows
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """Wrap a line; the rows of a list item begin below its text."""
-    bullet = _BULLET if line.startswith(_BULLET) else ""
-    if bullet and visible_width(line) > width:
-        line = re.sub(" {2,}", "  ", line)  # there is no room for columns
-    first, *others = wrap_text(line.removeprefix(bullet), max(width - len(bullet), 1))
-    return [bullet + first, *(" " * len(bullet) + row for row in others)]
-
-
-def shown_key(key: str) -> str:
-    """A key as displayed: ``Ctrl+S``, ``Enter``, ``PageUp``."""
-    return "+".join(part[:1].upper() + part[1:] for part in key.split("+")) if key else ""
 
 
 def list_rows(ui: Ui, *, more: int = 0) -> int:

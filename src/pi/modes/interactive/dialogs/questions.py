@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line, sanitise
+from pi.modes.interactive.dialogs.message import shown_key
 from pi.modes.interactive.dialogs.panel import (
     LIST_INSET,
     LOW,
@@ -124,6 +125,29 @@ class Option(Record, Generic[T_co]):
     description: str = ""
     preview: str = ""
     """Shown below the list while the option is selected."""
+    key: str = ""
+    """A key that chooses it, such as ``y`` or ``tab``."""
+
+
+class KeyedList:
+    """A list whose options have keys of their own, and digits if they are numbered."""
+
+    def __init__(self, inside: Component, keys: Sequence[str], pick: Callable[[int], None]) -> None:
+        self._inside = inside
+        self._keys = keys
+        self._pick = pick
+        self.invalidate = inside.invalidate
+        """Invalidates the cached rows."""
+        self.render = inside.render
+        """The list."""
+
+    def handle_input(self, data: str) -> None:
+        """Choose the option of the key, or pass it to the list."""
+        for index, keys in enumerate(self._keys):
+            if any(matches_key(data, key) for key in keys.split()):
+                self._pick(index)
+                return
+        self._inside.handle_input(data)  # type: ignore[attr-defined]
 
 
 class PreviewedList:
@@ -159,6 +183,10 @@ MIN_PREVIEW = 3
 """Rows below which there is no preview."""
 
 
+MAX_NUMBERED = 9
+"""Options above which a list has no numbers: there is one digit for each."""
+
+
 async def choose(
     ui: Ui,
     title: str,
@@ -166,14 +194,24 @@ async def choose(
     *,
     initial: Sequence[T] = (),
     message: str = "",
+    numbered: bool = False,
+    cancel: str = "cancel",
     aside: DialogHints = no_hints,
 ) -> T | None:
-    """Return one of the options; ``initial`` or the first is selected."""
+    """Return one of the options; ``initial`` or the first is selected.
+
+    With ``numbered`` digits choose, too. ``cancel`` says what cancelling does.
+    """
+    has_numbers = numbered and len(options) <= MAX_NUMBERED
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
-            SelectItem(value=str(place), label=option.label, description=option.description)
-            for place, option in enumerate(options)
+            SelectItem(
+                value=str(index),
+                label=_numbered_label(index, option) if has_numbers else option.label,
+                description=option.description,
+            )
+            for index, option in enumerate(options)
         ]
         inside = SelectList(
             items,
@@ -185,12 +223,30 @@ async def choose(
             describes_below=ui.rows >= LOW,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
-        shown = _with_preview(ui, inside, lambda: inside.selected, options)
+        keys = [
+            f"{index + 1 if has_numbers else ''} {option.key}"
+            for index, option in enumerate(options)
+        ]
+        keyed = KeyedList(inside, keys, lambda index: done(options[index].value))
+        previewed = _with_preview(ui, keyed, lambda: inside.selected, options)
         return framed(
-            ui, title, shown, lambda: CHOOSING, message=message, aside=aside, inset=LIST_INSET
+            ui,
+            title,
+            previewed,
+            lambda: (CHOOSING[0], ("tui.select.cancel", cancel)),
+            message=message,
+            aside=aside,
+            inset=LIST_INSET,
+            more="" if has_numbers else ", ".join(option.key for option in options if option.key),
         )
 
     return await ui.show(build)
+
+
+def _numbered_label(index: int, option: Option[Any]) -> str:
+    """``2. Allow once, with a note (Tab)``."""
+    key = shown_key(option.key) if len(option.key) > 1 else option.key
+    return f"{index + 1}. {option.label}" + (f" ({key})" if key else "")
 
 
 def _with_preview(
@@ -282,11 +338,13 @@ async def confirm(
     *,
     yes: str = "Yes",
     no: str = "No",
+    default: bool = True,
     aside: DialogHints = no_hints,
 ) -> bool:
-    """Ask a yes-or-no question."""
-    options = [Option(value=True, label=yes), Option(value=False, label=no)]
-    return await choose(ui, title, options, message=message, aside=aside) or False
+    """Ask a yes-or-no question; ``default`` is selected. The keys ``y`` and ``n`` answer it."""
+    options = [Option(value=True, label=yes, key="y"), Option(value=False, label=no, key="n")]
+    answer = await choose(ui, title, options, initial=[default], message=message, aside=aside)
+    return answer or False
 
 
 async def ask_text(

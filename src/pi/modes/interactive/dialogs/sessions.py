@@ -17,11 +17,11 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.lookup import Passage, search_sessions, search_texts
 from pi.coding.session.trash import Trash
+from pi.modes.interactive.dialogs.message import shown_key
 from pi.modes.interactive.dialogs.panel import (
     Keys,
     framed,
     list_rows,
-    shown_key,
     spread,
     summarise_message,
 )

@@ -18,7 +18,7 @@ from pi.coding.session.entries import Custom, CustomMessage
 from pi.coding.settings.layers import value_at
 from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.extensions.drawing import ExtensionTheme, fitting
-from pi.modes.interactive.extensions.ui import ScreenUI
+from pi.modes.interactive.extensions.ui import ScreenUI, Waiting
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.status import WindowTitle
@@ -199,13 +199,17 @@ class ExtensionConnection:
         activity: Activity,
         window: WindowTitle,
         *,
+        facts_changed: Callable[[], None],
+        waiting: Waiting,
         reloaded: Callable[[], None],
     ) -> None:
         self._screen = screen
         self._frame = frame
         self._transcript = transcript
         self._reload = reloaded
-        self.ui = ScreenUI(screen, frame, activity, window, transcript)
+        self.ui = ScreenUI(
+            screen, frame, activity, window, transcript, facts_changed, waiting=waiting
+        )
         """The UI of extensions."""
         self._shortcuts: Shortcuts | None = None
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from pi.agent.tool_calls import current_call
 from pi.ai.models.model import Model
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.open_dialogs import as_options
@@ -43,12 +45,16 @@ from pi.tui.overlays import Margin, OverlayOptions
 
 T = TypeVar("T")
 
+Waiting: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Returns a context in which the time of tools stands still."""
+
 
 class DialogQueue:
     """Shows one dialog at a time. A queued one can be cancelled, and its time limit can expire."""
 
-    def __init__(self, ui: Ui) -> None:
+    def __init__(self, ui: Ui, waiting: Waiting = nullcontext) -> None:
         self._ui = ui
+        self._waiting = waiting
         self._turn = asyncio.Lock()
 
     async def ask(
@@ -64,7 +70,8 @@ class DialogQueue:
             async with self._turn:
                 return await ask(limit.shown)
 
-        return await limit.wait_for(ask_in_turn(), on_timeout)
+        with self._waiting() if current_call.get() else nullcontext():
+            return await limit.wait_for(ask_in_turn(), on_timeout)
 
 
 async def show_component(
@@ -142,8 +149,13 @@ class ScreenUI(ExtensionUI):
         activity: Activity,
         window: WindowTitle,
         transcript: TranscriptView,
+        facts_changed: Callable[[], None] = lambda: None,
+        *,
+        waiting: Waiting = nullcontext,
     ) -> None:
+        """``waiting`` is entered while a tool call waits for an answer."""
         self._screen = screen
+        self._facts_changed = facts_changed
         self._activity = activity
         self._window = window
         self._transcript = transcript
@@ -152,7 +164,7 @@ class ScreenUI(ExtensionUI):
         self.regions = ExtensionRegions(frame, self.colours)
         self._factory_arguments = (frame.tui, self.colours, frame.keymap)
         """The first arguments of a component factory."""
-        self._dialogs = DialogQueue(screen)
+        self._dialogs = DialogQueue(screen, waiting)
         self._editing = ExtensionEditing(
             frame, self._factory_arguments, lambda text: screen.notify(text, "error")
         )
@@ -176,6 +188,7 @@ class ScreenUI(ExtensionUI):
         timeout: float | None = None,
         on_timeout: Any = None,
         call_id: str | None = None,
+        cancel: str = "",
     ) -> Any:
         """Ask for one of ``options``, or for several."""
         rows = [
@@ -184,15 +197,27 @@ class ScreenUI(ExtensionUI):
                 label=each.label,
                 description=each.description,
                 preview=each.preview,
+                key=each.key,
             )
             for each in as_options(options)
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
-        ask = questions.choose_several if multi else questions.choose
 
         async def ask_about_call(aside: DialogHints) -> Any:
             with self._transcript.feed.shown_in_dialog(call_id):
-                return await ask(self._screen, title, rows, initial=chosen, aside=aside)
+                if multi:
+                    return await questions.choose_several(
+                        self._screen, title, rows, initial=chosen, aside=aside
+                    )
+                return await questions.choose(
+                    self._screen,
+                    title,
+                    rows,
+                    initial=chosen,
+                    numbered=True,
+                    cancel=cancel or "cancel",
+                    aside=aside,
+                )
 
         return await self._dialogs.ask(timeout, ask_about_call, on_timeout)
 
@@ -207,12 +232,20 @@ class ScreenUI(ExtensionUI):
         return None if picked is None else picked.model
 
     async def confirm(
-        self, title: str, message: str, *, timeout: float | None = None, on_timeout: Any = False
+        self,
+        title: str,
+        message: str,
+        *,
+        default: bool = True,
+        timeout: float | None = None,
+        on_timeout: Any = False,
     ) -> Any:
         """Ask a yes-or-no question."""
         answer = await self._dialogs.ask(
             timeout,
-            lambda aside: questions.confirm(self._screen, title, message, aside=aside),
+            lambda aside: questions.confirm(
+                self._screen, title, message, default=default, aside=aside
+            ),
             on_timeout,
         )
         return False if answer is None else answer
@@ -291,6 +324,10 @@ class ScreenUI(ExtensionUI):
     def set_status(self, key: str, text: str | None) -> None:
         """Set a status text below the footer."""
         self.regions.set_status(key, text)
+
+    def set_fact(self, name: str, text: str | None) -> None:
+        """Show the changed fact in the footer."""
+        self._facts_changed()
 
     def set_title(self, title: str) -> None:
         """Set the window title."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pi.base.records import Record
@@ -21,6 +22,18 @@ _EXPENDABLE = ("manual", "cached", "out", "in", "context", "cost")
 
 ``context`` loses its word only.
 """
+
+
+_MODE_COLOURS = {
+    "off": "dim",
+    "ask": "success",
+    "ask-all": "success",
+    "auto-edit": "warning",
+    "plan": "accent",
+    "read-only": "accent",
+}
+_MODE_SHARE = 3
+"""Part of the first row that the permission mode and its key may have."""
 
 
 class FooterFacts(Record):
@@ -46,13 +59,17 @@ class FooterFacts(Record):
     """The thinking level; empty if unsupported."""
     note: str = ""
     """Shown while there is no model."""
+    permissions: str = ""
+    """The permission mode, or ``plan``; empty if permissions were never used."""
 
 
 class Footer(CachedWidget):
-    """Two rows: folder, branch and session name; usage and model."""
+    """Two rows: folder, branch, session name and permission mode; usage and model."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, *, mode_key: Callable[[], str] = lambda: "") -> None:
         self._theme = theme
+        self._mode_key = mode_key
+        """The key that changes the permission mode."""
         self._facts = FooterFacts()
 
     @property
@@ -67,12 +84,21 @@ class Footer(CachedWidget):
             self.invalidate()
 
     def _draw(self, width: int) -> list[str]:
-        dim = self._theme.paint("dim")
-        facts = self._facts
-        return [
-            dim(truncate_to_width(_place(facts, width), width, "…")),
-            self._second(width),
-        ]
+        return [self._first(width), self._second(width)]
+
+    def _first(self, width: int) -> str:
+        """The folder on the left, the permission mode on the right, with its key if it fits."""
+        dim, facts = self._theme.paint("dim"), self._facts
+        mode = one_line(facts.permissions)
+        key = f" ({self._mode_key()})" if mode and self._mode_key() else ""
+        if len(key) + len(mode) > width // _MODE_SHARE:
+            key = ""
+        room = max(width - visible_width(mode + key) - 2, 1) if mode else width
+        folder = dim(truncate_to_width(_place(facts, room), room, "…"))
+        if not mode:
+            return folder
+        right = self._theme.paint(_MODE_COLOURS.get(mode, "warning"))(mode) + dim(key)
+        return _spread(folder, right, width)
 
     def _second(self, width: int) -> str:
         """Numbers on the left, the model on the right; as much as fits."""

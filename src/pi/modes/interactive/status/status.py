@@ -34,7 +34,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
     """Return the facts of a session."""
     stats, usage, model = port.info.stats(), port.info.context_usage(), port.models.current
     state = port.info.state()
-    name = state.session_name
+    name, facts = state.session_name, port.extensions.facts
     return FooterFacts(
         cwd=short_folder(port.info.cwd, home),
         branch=branch,
@@ -52,6 +52,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
         model=model.id if model else "",
         level=port.models.thinking_level if model and model.reasoning else "",
         note="no model: /login" if model is None else "",
+        permissions="plan" if "plan" in facts else facts.get("permissions", ""),
     )
 
 

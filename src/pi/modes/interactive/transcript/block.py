@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -20,6 +21,34 @@ from pi.tui.images.graphics import Graphics, picture
 from pi.tui.images.graphics import Image as ImageWidget
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
+
+
+class WorkTime:
+    """Monotonic seconds without those in which a tool call waited for an answer of the user."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._waited = 0.0
+        self._waits = 0
+        self._wait_began = 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds of work; they stand still during a wait."""
+        return (self._wait_began if self._waits else self._monotonic()) - self._waited
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the block as a wait; blocks may overlap."""
+        if not self._waits:
+            self._wait_began = self._monotonic()
+        self._waits += 1
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits:
+                self._waited += self._monotonic() - self._wait_began
+
 
 # Tool calls ---------------------------------------------------------------------------------------
 

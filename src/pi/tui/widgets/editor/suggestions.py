@@ -97,10 +97,14 @@ _MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.p
 class _Shown:
     """Visible suggestions, and the version of the text they are for."""
 
-    def __init__(self, found: Suggestions, version: int, rows: SelectList) -> None:
+    def __init__(
+        self, found: Suggestions, version: int, rows: SelectList, *, is_requested: bool
+    ) -> None:
         self.found = found
         self.version = version
         self.rows = rows
+        self.is_chosen = is_requested
+        """Whether the user has moved the selection, or opened the pop-up with Tab."""
 
     @property
     def selected(self) -> Suggestion:
@@ -186,6 +190,7 @@ class SuggestionPopup:
             self.close()
             return "handled"
         if _MOVES.intersection(actions):
+            shown.is_chosen = True
             shown.rows.handle_input(data)
             return "handled"
         if "tui.input.tab" in actions and self._is_current(shown):
@@ -196,16 +201,19 @@ class SuggestionPopup:
     def confirm(self) -> Outcome:
         """Apply the selected suggestion; a complete command is submitted.
 
-        Text that was typed in full is submitted, too.
+        Text that was typed in full is submitted, too, and a command before whose next argument
+        nothing was typed or chosen.
         """
         shown = self._shown
         if shown is None or not self._is_current(shown):
             return "ignored"
         prefix = shown.found.prefix
-        if shown.selected.value == prefix:
+        text = self._document.buffer.text
+        is_bare = text.startswith("/") and text.endswith(" ") and not shown.is_chosen
+        if shown.selected.value == prefix or is_bare:
             self.close()
             return "submit"
-        is_command = prefix.startswith("/") and prefix == self._document.buffer.text
+        is_command = prefix.startswith("/") and prefix == text
         self._accept(shown.selected, prefix)
         return "submit" if is_command else "handled"
 
@@ -257,12 +265,12 @@ class SuggestionPopup:
         if found and len(found.items) == 1:
             self._deliver(lambda: self._accept(found.items[0], found.prefix))
         else:
-            self._on_result(found)
+            self._deliver(lambda: self._show(found, is_requested=True))
 
-    def _show(self, found: Suggestions | None) -> None:
-        self._shown = self._popup(found) if found else None
+    def _show(self, found: Suggestions | None, *, is_requested: bool = False) -> None:
+        self._shown = self._popup(found, is_requested=is_requested) if found else None
 
-    def _popup(self, found: Suggestions) -> _Shown:
+    def _popup(self, found: Suggestions, *, is_requested: bool) -> _Shown:
         items = [
             SelectItem(
                 value=str(number), label=item.label or item.value, description=item.description
@@ -270,7 +278,7 @@ class SuggestionPopup:
             for number, item in enumerate(found.items)
         ]
         rows = SelectList(items, self.max_visible, self._theme, keymap=self._keymap)
-        return _Shown(found, self._document.version, rows)
+        return _Shown(found, self._document.version, rows, is_requested=is_requested)
 
     def _accept(self, item: Suggestion, prefix: str) -> None:
         if self._completion is None:

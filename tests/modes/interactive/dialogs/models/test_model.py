@@ -172,7 +172,9 @@ async def test_a_discovered_server_that_was_not_chosen_is_listed_with_its_owner(
     await dialog
 
 
-@pytest.mark.parametrize(("keys", "allowed"), [(("enter",), True), (("down", "enter"), False)])
+@pytest.mark.parametrize(
+    ("keys", "allowed"), [(("enter",), False), (("up", "enter"), True), (("y",), True)]
+)
 async def test_the_user_decides_whether_a_discovered_server_is_used(
     tmp_path: Path, keys: tuple[str, ...], *, allowed: bool
 ) -> None:

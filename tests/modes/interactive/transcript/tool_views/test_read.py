@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.transcript.tool_views.file_tools import language_of, read_view
+from pi.modes.interactive.diffs import language_of
+from pi.modes.interactive.transcript.tool_views.file_tools import read_view
 from tests.modes.interactive.transcript.looks import call
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 

@@ -1,13 +1,20 @@
-"""Views of read, write and edit, and how diffs are drawn. Pure."""
+"""Views of read, write and edit. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-from typing import NamedTuple, TypeGuard
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from pi.base.terminal_text import one_line, sanitise
+from pi.modes.interactive.diffs import (
+    MAX_PAIRS,
+    DiffLine,
+    diff_rows,
+    language_of,
+    read_diff,
+    with_words,
+)
 from pi.modes.interactive.transcript.block import (
     ToolCallState,
     TranscriptOptions,
@@ -15,26 +22,7 @@ from pi.modes.interactive.transcript.block import (
     more_rows,
 )
 from pi.modes.interactive.transcript.tool_views.view import DrawnCall, counted, failure, folded_head
-from pi.tui.style import Paint
-from pi.tui.text.width import (
-    expand_tabs,
-    pad_to_width,
-    slice_columns,
-    truncate_to_width,
-    visible_width,
-)
-from pi.tui.text.wrap import wrap_text
 from pi.tui.widgets.markdown.highlight import highlight
-
-_LANGUAGES = {
-    "py": "python", "js": "javascript", "ts": "typescript", "tsx": "tsx", "jsx": "jsx",
-    "rs": "rust", "go": "go", "rb": "ruby", "java": "java", "kt": "kotlin", "swift": "swift",
-    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "php": "php",
-    "sh": "bash", "bash": "bash", "zsh": "bash", "fish": "fish", "ps1": "powershell",
-    "json": "json", "toml": "toml", "yaml": "yaml", "yml": "yaml", "ini": "ini", "xml": "xml",
-    "html": "html", "css": "css", "scss": "scss", "sql": "sql", "md": "markdown",
-    "lua": "lua", "zig": "zig", "hs": "haskell", "scala": "scala", "dart": "dart", "r": "r",
-}  # fmt: skip
 
 
 def read_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
@@ -65,14 +53,6 @@ def _line_count(call: ToolCallState) -> str:
     if rest and rest[3]:
         return f"{lines} of {rest[3]} lines"
     return counted(lines, "line")
-
-
-def language_of(path: str) -> str:
-    """Return the language of a file for the highlighter; empty if unknown."""
-    name = path.rpartition("/")[2].lower()
-    if name in ("makefile", "dockerfile"):
-        return {"makefile": "make", "dockerfile": "docker"}[name]
-    return _LANGUAGES.get(name.rpartition(".")[2], "") if "." in name else ""
 
 
 def code_lines(text: str, path: str, look: TranscriptOptions) -> list[str]:
@@ -162,7 +142,13 @@ def _diff(
     hidden = (len(lines) if total is None else total) - most
     if look.is_expanded or hidden <= 0:
         most, hidden = len(lines), 0
-    drawn = diff_rows(lines[:most], look, width, language=language_of(path))
+    drawn = diff_rows(
+        lines[:most],
+        look.theme,
+        width,
+        language=language_of(path),
+        wraps_all=look.is_expanded,
+    )
     rows = [row for rows in drawn for row in rows]
     return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
 
@@ -219,242 +205,3 @@ def _preview(
 
 def _has_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and bool(value)
-
-
-# Word-level differences ---------------------------------------------------------------------------
-
-
-LONGEST = 500
-"""Line length above which words are not compared."""
-MIN_ALIKE = 0.4
-"""Minimum similarity of two lines for a word-level diff."""
-MAX_PAIRS = 40
-"""Changed lines in one place above which words are not compared."""
-MAX_COMPARED = 150
-"""Pairs of lines that are compared if one side has more lines than the other."""
-
-_WORD = re.compile(r"\w+|\s+|.")
-
-
-class WordChange(NamedTuple):
-    """A part of a line, and whether it differs."""
-
-    text: str
-    differs: bool
-
-
-def changed_words(old: str, new: str) -> tuple[list[WordChange], list[WordChange]]:
-    """Split both lines; if they have little in common, each is one part without differences."""
-    before, after = _WORD.findall(old[: LONGEST + 1]), _WORD.findall(new[: LONGEST + 1])
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    if max(len(old), len(new)) > LONGEST or matcher.ratio() < MIN_ALIKE:
-        return [WordChange(old, differs=False)], [WordChange(new, differs=False)]
-    steps = matcher.get_opcodes()
-    return (
-        list(_merged(before, [(step[1], step[2], step[0] != "equal") for step in steps])),
-        list(_merged(after, [(step[3], step[4], step[0] != "equal") for step in steps])),
-    )
-
-
-def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Iterator[WordChange]:
-    for start, end, differs in spans:
-        if start < end:
-            yield WordChange("".join(words[start:end]), differs)
-
-
-def paired(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]]:
-    """Return index pairs of a removed line and the added line that replaces it, in order.
-
-    Other lines have no counterpart.
-    """
-    if len(removed) == len(added) <= MAX_PAIRS:
-        return [(number, number) for number in range(len(removed))]
-    if len(removed) * len(added) > MAX_COMPARED:
-        return []
-    # The best alignment of the lines from each pair on, as in a diff of the lines themselves.
-    best: dict[tuple[int, int], tuple[float, list[tuple[int, int]]]] = {}
-    for old in range(len(removed), -1, -1):
-        for new in range(len(added), -1, -1):
-            if old == len(removed) or new == len(added):
-                best[old, new] = (0.0, [])
-                continue
-            found = max(best[old + 1, new], best[old, new + 1], key=lambda each: each[0])
-            alike = _likeness(removed[old], added[new])
-            score, pairs = best[old + 1, new + 1]
-            if alike >= MIN_ALIKE and score + alike > found[0]:
-                found = (score + alike, [(old, new), *pairs])
-            best[old, new] = found
-    return best[0, 0][1]
-
-
-def _likeness(old: str, new: str) -> float:
-    old, new = old.strip(), new.strip()
-    if not old or not new or max(len(old), len(new)) > LONGEST:
-        return 0.0
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return matcher.ratio() if matcher.quick_ratio() >= MIN_ALIKE else 0.0
-
-
-# Lines of a diff ----------------------------------------------------------------------------------
-
-
-class DiffLine(NamedTuple):
-    """One line. ``sign`` is ``-``, ``+``, a space, or empty where lines are left out."""
-
-    sign: str
-    number: int | None
-    """The number in the new text; removed lines have none."""
-    text: str
-    words: tuple[WordChange, ...] = ()
-    """Its parts, if some of them differ from the line that it replaces or is replaced by."""
-
-
-_NUMBERED = re.compile(r"([-+ ])( *\d+) (.*)")
-_RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
-
-
-def read_diff(lines: Sequence[str]) -> list[DiffLine]:
-    """Parse the signed and numbered lines of an edit; old numbers of kept lines are updated."""
-    found: list[DiffLine] = []
-    shift = 0
-    for line in lines:
-        parts = _NUMBERED.fullmatch(line)
-        if parts is None:
-            is_gap = line.strip() == "..."
-            found.append(DiffLine("", None, "⋯") if is_gap else DiffLine(line[:1], None, line[2:]))
-            continue
-        sign, number, text = parts[1], int(parts[2]), parts[3]
-        match sign:
-            case "-":
-                shift -= 1
-                found.append(DiffLine("-", None, text))
-            case "+":
-                shift += 1
-                found.append(DiffLine("+", number, text))
-            case _:
-                found.append(DiffLine(" ", number + shift, text))
-    return with_words(found)
-
-
-def with_words(lines: Sequence[DiffLine]) -> list[DiffLine]:
-    """Compare the words of lines that replace each other."""
-    signs = "".join(line.sign or " " for line in lines)
-    found = [line._replace(text=expand_tabs(line.text)) for line in lines]
-    for run in _RUN.finditer(signs):
-        old, new = run.start(1), run.start(2)
-        removed = [line.text for line in found[old : run.end(1)]]
-        added = [line.text for line in found[new : run.end(2)]]
-        for before, after in paired(removed, added):
-            was, now = changed_words(removed[before], added[after])
-            if any(part.differs for part in (*was, *now)):
-                found[old + before] = found[old + before]._replace(words=tuple(was))
-                found[new + after] = found[new + after]._replace(words=tuple(now))
-    return found
-
-
-# Drawing of diffs ---------------------------------------------------------------------------------
-
-
-class _Look(NamedTuple):
-    """The paints of lines with one sign."""
-
-    sign: Paint
-    text: Paint
-    word: Paint
-    row: Paint
-
-
-MAX_WRAPPED = 3
-"""Rows of a long line while the diff is folded."""
-MAX_HIGHLIGHTED = 200
-"""Lines of a diff above which it has no syntax colours: they take half a millisecond per line."""
-
-_TOKENS = {"-": "toolDiffRemoved", "+": "toolDiffAdded"}
-
-
-def diff_rows(
-    lines: Sequence[DiffLine], look: TranscriptOptions, width: int, *, language: str
-) -> list[list[str]]:
-    """Return the rows of each line: one, or several for a long line."""
-    theme = look.theme
-    code = _highlighted(lines, look, language) if theme.has_backgrounds else None
-    digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
-    looks = {sign: _look_of(sign, look) for sign in ("-", "+", " ", "")}
-    dim = theme.paint("dim")
-    drawn: list[list[str]] = []
-    for place, line in enumerate(lines):
-        style = looks[line.sign if line.sign in looks else " "]
-        text = code[place] if code else style.text(line.text)
-        text = _with_words(text, line.words, style.word)
-        number = "" if line.number is None else str(line.number)
-        head = (dim(f"{number:>{digits}}") + " " if digits else "") + style.sign(line.sign or " ")
-        room = max(width - (digits + 1 if digits else 0) - 2, 1)
-        pieces = wrap_text(text, room) if visible_width(text) > room else [text]
-        if not look.is_expanded and len(pieces) > MAX_WRAPPED:
-            pieces = [*pieces[: MAX_WRAPPED - 1], f"{truncate_to_width(pieces[-1], room - 1, '')}…"]
-        blank = " " * visible_width(head)
-        heads = [head] + [blank] * (len(pieces) - 1)
-        drawn.append(
-            [
-                style.row(truncate_to_width(pad_to_width(f"{start} {piece}", width), width, ""))
-                for start, piece in zip(heads, pieces, strict=True)
-            ]
-        )
-    return drawn
-
-
-def _look_of(sign: str, look: TranscriptOptions) -> _Look:
-    theme, token = look.theme, _TOKENS.get(sign)
-    if token is None:
-        context = theme.paint("toolDiffContext" if sign else "dim")
-        return _Look(context, context, context, _unchanged)
-    if theme.has_backgrounds:
-        return _Look(
-            theme.paint(token),
-            theme.paint(token),
-            theme.paint(f"{token}WordBg"),
-            theme.paint(f"{token}Bg"),
-        )
-    return _Look(
-        theme.paint(token), theme.paint(token), theme.paint(token, underline=True), _unchanged
-    )
-
-
-def _highlighted(
-    lines: Sequence[DiffLine], look: TranscriptOptions, language: str
-) -> list[str] | None:
-    """Return the lines in the colours of their language; ``None`` if it is unknown or too long.
-
-    Both sides are highlighted separately.
-    """
-    if not language or len(lines) > MAX_HIGHLIGHTED:
-        return None
-    rows = [look.theme.paint("dim")(line.text) for line in lines]
-    # Kept lines have the colours of the new side, which is highlighted last.
-    for sign in ("-", "+"):
-        places = [number for number, line in enumerate(lines) if line.sign in (sign, " ")]
-        code = highlight(
-            "\n".join(lines[place].text for place in places), language, look.theme.code
-        )
-        for place, row in zip(places, code, strict=False):
-            rows[place] = row
-    return rows
-
-
-def _with_words(text: str, words: Sequence[WordChange], paint: Paint) -> str:
-    """Mark the parts of a line that differ."""
-    if not words:
-        return text
-    parts: list[str] = []
-    column = 0
-    for word in words:
-        size = visible_width(word.text)
-        piece = slice_columns(text, column, size)
-        # A mark on an indentation looks like an error.
-        parts.append(paint(piece) if word.differs and word.text.strip() else piece)
-        column += size
-    return "".join(parts) + slice_columns(text, column, max(visible_width(text) - column, 0))
-
-
-def _unchanged(text: str) -> str:
-    return text

@@ -1,0 +1,148 @@
+"""First words of the command line that users type and that are no subcommands.
+
+Short forms run the command that they abbreviate; words of other programs and mistyped subcommands
+print a suggestion. As prompts all of them would be sent to a model.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pi.cli.arguments import Arguments
+from pi.cli.options import COMMANDS, find_command
+
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+"""The characters allowed in the name of a subcommand; the first is a letter."""
+
+SHORT_FORMS: Mapping[str, tuple[str, ...]] = {
+    "login": ("auth", "login"),
+    "logout": ("auth", "logout"),
+    "resume": ("--resume",),
+}
+"""What a first word runs if nothing, an option or one word follows it."""
+
+SUGGESTIONS: Mapping[str, str] = {
+    "batteries": "`pi extensions` lists and switches the bundled extensions.",
+    "tools": "`pi extensions` lists what adds tools, and `--tools a,b` allows only these.",
+    "settings": "In a session, /settings shows and changes them; /reload reads the file again.",
+    "trust": "In a session, /trust decides; `--approve` trusts the project for one run.",
+}
+"""What to use instead of words that are commands elsewhere."""
+_ACTIONS = frozenset({"list", "ls", "show", "on", "off", "get", "set", "add", "remove", "edit"})
+"""Words after a name of ``SUGGESTIONS`` that make a command of it, not a sentence."""
+
+
+def is_name(word: str) -> bool:
+    """Whether a word has the form of a subcommand."""
+    return word[:1].isalpha() and _NAME.issuperset(word)
+
+
+def expand_short_form(words: Sequence[str]) -> Sequence[str]:
+    """Return the command line that a short form abbreviates; other words are returned unchanged.
+
+    More than one word after it is a prompt, as in ``pi login fails on the second try``.
+    """
+    first, *following = words
+    if first not in SHORT_FORMS:
+        return words
+    is_argument = len(following) == 1 and not set(following[0]).intersection(" \n\t")
+    if following and not following[0].startswith("-") and not is_argument:
+        return words
+    if first == "resume" and following and not following[0].startswith("-"):
+        return ("--session", *following)  # --resume would send a word without a match as a prompt
+    return (*SHORT_FORMS[first], *following)
+
+
+def reject_non_prompt(
+    words: Sequence[str], arguments: Arguments, environ: Mapping[str, str]
+) -> bool:
+    """Print a suggestion and return True if the words are probably meant as a subcommand."""
+    if arguments.messages == tuple(words):
+        line = _suggest_other(words) or _suggest_nearest(words, environ)
+        if not line or _is_text_piped():  # as in `git diff | pi lint`
+            return False
+    else:
+        line = _suggest_order(words, arguments)
+    if line:
+        sys.stderr.write(f"{line}\n")
+    return bool(line)
+
+
+def _suggest_other(words: Sequence[str]) -> str:
+    first, *following = words
+    is_command = not following or (len(following) == 1 and following[0] in _ACTIONS)
+    if first not in SUGGESTIONS or not is_command:
+        return ""
+    typed = " ".join(words)
+    return (
+        f"Unknown command `pi {typed}`. {SUGGESTIONS[first]} `pi -- {typed}` sends it as a prompt."
+    )
+
+
+def _suggest_nearest(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return a suggestion if the words are close to a subcommand."""
+    word, *following = words
+    if not is_name(word):
+        return ""
+    from pi.base.fuzzy import nearest
+    from pi.cli.extension_options import read_manifest_options
+
+    declared = read_manifest_options(Arguments(), environ, Path.cwd()).subcommands
+    # A word that other programs have as a command, and pi as an option.
+    suggestion = f"--{word}" if word in ("help", "version") else None
+    names = (*(command.name for command in COMMANDS), *SHORT_FORMS, *declared)
+    suggestion = suggestion or nearest(word, names)
+    if suggestion is None or (following and not _takes(suggestion, following)):
+        return ""
+    typed = " ".join(words)
+    return (
+        f"Unknown command `pi {typed}`: did you mean `pi {' '.join([suggestion, *following])}`?"
+        f" `pi -- {typed}` sends it as a prompt."
+    )
+
+
+def _suggest_order(words: Sequence[str], arguments: Arguments) -> str:
+    """Return a suggestion for a subcommand after options, where it is a prompt."""
+    if len(arguments.messages) != 1 or "--" in words or {"print", "mode"} & {*arguments.options}:
+        return ""
+    (word,) = arguments.messages
+    if find_command(word) is None and word not in SHORT_FORMS:
+        return ""
+    return (
+        f"`{word}` after an option is no command: write `pi {word}`, with its own options after it."
+        f" `pi -- {word}` sends it as a prompt."
+    )
+
+
+def _takes(name: str, following: Sequence[str]) -> bool:
+    """Whether the words can follow a subcommand: one of its actions, or its only argument.
+
+    Other words are prompts, as in `pi lint "explain the first error"`.
+    """
+    if any(set(word).intersection(" \n\t") for word in following):
+        return False
+    if name in SHORT_FORMS:
+        return len(following) == 1
+    command = find_command(name)
+    if command is None:
+        return False
+    takes_one = any(form.usage.startswith(f"{name} <") for form in command.forms)
+    return following[0] in command.actions or (takes_one and len(following) == 1)
+
+
+def _is_text_piped() -> bool:
+    """Whether text is piped in, as in `git diff | pi lint`; waits for the first byte or the end."""
+    if stat.S_ISCHR(os.fstat(0).st_mode):  # a terminal or /dev/null
+        return False
+    if sys.platform == "win32":
+        return True
+    import fcntl
+    import select
+    import termios
+
+    select.select([0], [], [])
+    return any(fcntl.ioctl(0, termios.FIONREAD, bytes(4)))

@@ -1,0 +1,86 @@
+"""Starts a session, and checks options that name what only loaded extensions know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from pi.base.errors import PiError
+from pi.cli.arguments import Arguments, UsageError
+
+if TYPE_CHECKING:  # only command lines with such options need them
+    from pi.coding.runtime.session.agent_session import AgentSession
+
+
+class ExtensionNotLoaded(PiError):
+    """An extension of ``--extension`` is missing or cannot run."""
+
+
+async def start_session(
+    arguments: Arguments, session: AgentSession, report: Callable[[str], None]
+) -> None:
+    """Start the session, and check the names that only loaded extensions know.
+
+    After the start event, because extensions may register tools then. Raises
+    ``ExtensionNotLoaded`` or ``UsageError``; unknown tools that are only left out are reported.
+    """
+    await session.start()
+    _check_extensions(arguments, session)
+    defaults = session.settings.values.default_tools
+    is_named = {"tools", "exclude_tools"} & arguments.options.keys()
+    if not is_named and session.workspace.tools.keys() >= set(defaults):
+        return
+    known = session.tools.known
+    if (only := arguments.texts("tools")) is not None:
+        for name in _unknown(only, known):
+            hint = _suggest(name, known) or "/extensions lists what adds tools."
+            raise UsageError(f"--tools: there is no tool {name}.", hint=hint)
+        defaults = ()
+    # No errors: settings are shared with the original, which has other tools.
+    for option, names in (
+        ("--exclude-tools", arguments.texts("exclude_tools") or ()),
+        ("defaultTools", defaults),
+    ):
+        for name in _unknown(names, known):
+            report(f"Warning: {option}: there is no tool {name}. {_suggest(name, known)}".rstrip())
+
+
+def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
+    """Raise ``ExtensionNotLoaded`` if an extension of ``--extension`` was not loaded.
+
+    A run without an extension that the user named would do something else than requested.
+    """
+    if not (paths := arguments.texts("extension")):
+        return
+    # Deferred: few command lines name extensions.
+    from pi.base.files import expand_home
+    from pi.coding.runtime.packages_here import is_package
+
+    for text in paths:
+        if is_package(text, session.cwd):
+            continue
+        path = session.cwd / expand_home(text, strict=False)
+        if not path.exists():
+            raise ExtensionNotLoaded(f"Extension {path} does not exist.")
+        if str(path) in session.extensions.foreign:
+            raise ExtensionNotLoaded(
+                f"Extension {path} is written for the original pi.",
+                hint="Extensions for this pi are Python files: docs/how-to/write-an-extension.md.",
+            )
+    for info in session.extensions.infos():
+        if info.state == "failed" and info.source == "cli":
+            raise ExtensionNotLoaded(f"Extension {info.path} was not loaded: {info.problem}")
+
+
+def _unknown(names: Collection[str], known: Collection[str]) -> Iterator[str]:
+    """Yield names that belong to no tool; patterns and tools of MCP servers may match later."""
+    for name in names:
+        is_pattern = any(mark in name for mark in "*?[")
+        if not is_pattern and not name.startswith("mcp__") and name not in known:
+            yield name
+
+
+def _suggest(name: str, known: Collection[str]) -> str:
+    from pi.base.fuzzy import did_you_mean
+
+    return did_you_mean(name, sorted(known))

@@ -1,0 +1,71 @@
+"""MCP servers are added in the shell and in a session, and switched off by one setting."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from tests.journeys.program import Journey
+
+SERVER = (sys.executable, str(Path(__file__).with_name("mcp_server.py")))
+
+
+def weather_tools(journey: Journey) -> list[str]:
+    return [name for name in journey.model.tools_of() if "weather" in name]
+
+
+def test_everything_after_two_dashes_is_the_command_of_a_server(journey: Journey) -> None:
+    ended = journey.pi("mcp", "add", "fs", "--", "npx", "-y", "@scope/server", "--root", ".")
+
+    assert ended.code == 0, ended.err
+    stored = json.loads((journey.home.agent_dir / "mcp.json").read_text())
+    assert stored["mcpServers"]["fs"]["command"] == "npx"
+    assert stored["mcpServers"]["fs"]["args"] == ["-y", "@scope/server", "--root", "."]
+
+
+def test_an_argument_with_an_at_sign_is_no_file_for_a_server(journey: Journey) -> None:
+    assert journey.pi("mcp", "add", "fs", "npx", "@scope/server").code == 0
+    assert journey.pi("mcp", "list").out.startswith("fs: ")
+
+
+def test_tools_of_an_added_server_are_usable_in_the_same_session(journey: Journey) -> None:
+    with journey.terminal() as user:
+        user.shows("one")
+        user.submits(f"/mcp add sky {shlex.join(SERVER)}")
+        user.sees("Added MCP server sky")
+        user.submits("How is the weather?")
+        user.sees("All is well.")
+    assert weather_tools(journey)
+
+
+def test_tools_of_an_added_server_are_usable_in_the_same_rpc_session(journey: Journey) -> None:
+    with journey.rpc() as client:
+        client.request("prompt", message=f"/mcp add sky {shlex.join(SERVER)}")
+        client.prompts("How is the weather?")
+    assert weather_tools(journey)
+
+
+def test_tools_of_an_added_server_are_usable_with_the_next_prompt_of_print_mode(
+    journey: Journey,
+) -> None:
+    ended = journey.pi("-p", f"/mcp add sky {shlex.join(SERVER)}", "How is the weather?")
+
+    assert ended.code == 0, ended.err
+    assert weather_tools(journey)
+
+
+def test_a_server_that_the_shell_added_is_used_by_the_next_session(journey: Journey) -> None:
+    journey.pi("mcp", "add", "sky", "--", *SERVER)
+    journey.pi("-p", "How is the weather?")
+
+    assert weather_tools(journey)
+
+
+def test_the_setting_that_switches_servers_off_wins_over_their_file(journey: Journey) -> None:
+    journey.pi("mcp", "add", "sky", "--", *SERVER)
+    journey.home.use_settings(mcp={"enabled": False, "servers": {"sea": {"command": SERVER[0]}}})
+    journey.pi("-p", "How is the weather?")
+
+    assert weather_tools(journey) == []
