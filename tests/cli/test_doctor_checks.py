@@ -134,7 +134,7 @@ async def test_a_project_that_is_not_trusted_is_reported(tmp_path: Path) -> None
     machine.write(".pi/agent/trust.json", json.dumps({str(machine.cwd): True}))
     after = await machine.examine()
 
-    assert before["trust"].text == f"not trusted, so not read: {file}"
+    assert before["trust"].text == f"not trusted, so not loaded by pi itself: {file}"
     assert before["variables"].text == "commands see all of them"
     assert after["trust"].text == f"{machine.cwd} is trusted"
     assert after["variables"].text == "commands do not see THEIRS (from a .env file)"

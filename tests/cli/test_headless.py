@@ -144,7 +144,7 @@ def test_untrusted_files_are_named_in_one_line(cli: Program, server: MockProcess
     ended = cli.run("-p", "--model", "mock/echo-3", "hello")
 
     assert ended.err == (
-        f"Not trusted, so not read: {cli.cwd}/AGENTS.md, {cli.cwd}/.env."
-        " Use --approve to allow it once.\n"
+        f"Not trusted, so not loaded by pi itself: {cli.cwd}/AGENTS.md, {cli.cwd}/.env."
+        " Tools may still read them. Use --approve to allow it once.\n"
     )
     assert "evil" not in server.log()[0].body

@@ -88,7 +88,7 @@ def test_nothing_is_read_or_run_before_the_trust_dialog_is_answered_or_after_a_r
     with terminal(audited, cwd=kit.project.cwd, env=environ) as screen:
         screen.wait_for(rb"Do not trust \(this session only\)", within=TIMEOUT_SECONDS)
         screen.send(DOWN * 4 + b"\r")
-        screen.wait_for(rb"Not trusted, so not read", within=TIMEOUT_SECONDS)
+        screen.wait_for(rb"Not trusted, so not loaded by pi itself", within=TIMEOUT_SECONDS)
         screen.send(b"hello\r")
         screen.wait_for(rb"All is well\.", within=TIMEOUT_SECONDS)
         screen.send(b"/quit\r")

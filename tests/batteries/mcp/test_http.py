@@ -47,11 +47,29 @@ async def test_tools_of_both_eras_are_called(tmp_path: Path, era: str) -> None:
         assert fake.requests[-1].method == "DELETE"
 
 
-async def test_an_expired_session_is_renewed_and_the_call_repeated(tmp_path: Path) -> None:
-    fake = FakeServer("handshake", (404, {}, b"gone"))
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, b"gone"),
+        (400, b'{"error": {"code": -32000, "message": "Bad Request: No valid session ID"}}'),
+    ],
+)
+async def test_an_expired_session_is_renewed_and_the_call_repeated(
+    tmp_path: Path, status: int, body: bytes
+) -> None:
+    fake = FakeServer("handshake", (status, {}, body))
     async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
         assert await mcp.text("mcp__s__echo", text="hi") == "said hi"
         assert fake.sessions == 2
+
+
+async def test_an_answer_that_is_too_large_is_explained_by_its_size(tmp_path: Path) -> None:
+    large: Reply = (200, {"Content-Type": "application/json"}, b"x" * (65 << 20))
+    fake = FakeServer("modern", large)
+    async with http_server(fake) as url, mcp_session(tmp_path, {"s": {"url": url}}) as mcp:
+        refusal = await mcp.text("mcp__s__echo", text="x")
+        assert f"answered with {65 << 20:,} bytes" in refusal
+        assert await mcp.text("mcp__s__echo", text="y") == "said y"
 
 
 STATUSES = [

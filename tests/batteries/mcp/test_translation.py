@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,9 @@ WIDE = Limits(characters=10_000)
         ({"result": "x"}, "x", True),
         ({"result": [1, 2]}, "[1, 2]", True),
         ({"a": 1}, "something else", False),
+        ({"content": "a file\n"}, "a file\n", True),
+        ({"content": "a file", "lines": 1}, "a file", False),
+        ({"content": ["one", "two"]}, "one", False),
     ],
 )
 def test_structured_content_is_shown_unless_a_text_repeats_it(
@@ -106,6 +110,18 @@ def test_structured_content_is_shown_unless_a_text_repeats_it(
     result = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
     shown, _ = call_result(result, WIDE)
     assert (len(shown.blocks) == 1) == repeated
+
+
+def test_a_long_value_that_a_text_repeats_is_sent_once() -> None:
+    file = "line of a file\n" * 1000
+    structured = {"files": [{"content": file, "path": "a.txt"}]}
+    result = {"content": [{"type": "text", "text": file}], "structuredContent": structured}
+
+    shown, _ = call_result(result, Limits(characters=100_000))
+
+    texts = [block.text for block in shown.blocks if isinstance(block, Text)]
+    assert texts[0] == file
+    assert json.loads(texts[1]) == {"files": [{"content": "[as above]", "path": "a.txt"}]}
 
 
 def test_every_kind_of_content_reaches_the_model() -> None:

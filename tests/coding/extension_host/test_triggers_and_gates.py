@@ -45,7 +45,8 @@ async def test_a_gate_of_an_enabled_extension_needs_trust(tmp_path: Path) -> Non
         assert not is_trusted(session)
         assert sent_texts(session) == []
     assert fixture.reports == [
-        f"Not trusted, so not read: {fixture.cwd / '.mcp.json'}. Use --approve to allow it once."
+        f"Not trusted, so not loaded by pi itself: {fixture.cwd / '.mcp.json'}. Tools may still"
+        " read them. Use --approve to allow it once."
     ]
 
 

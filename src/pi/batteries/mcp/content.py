@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from pi.extension import Image, Json, Record, Text, ToolResult, neutralise
@@ -35,7 +36,7 @@ def call_result(result: Json, limits: Limits) -> tuple[LimitedResult, bool]:
     blocks = [block for each in _list(result.get("content")) for block in content_blocks(each)]
     structured = result.get("structuredContent")
     if structured is not None and not _repeats(blocks, structured):
-        blocks.append(Text(text=_json(structured)))
+        blocks.append(Text(text=_json(_without_repeated(blocks, structured))))
     return limited(blocks, limits), result.get("isError") is True
 
 
@@ -126,9 +127,49 @@ def _repeats(blocks: list[Text | Image], structured: Any) -> bool:
     plain = structured["result"] if wrapped else structured  # as the Python SDK wraps values
     if isinstance(plain, str) and "\n".join(texts).strip() == plain.strip():
         return True
+    values = [*_leaves(structured)]
+    if values and all(value in {text.strip() for text in texts} for value in values):
+        return True  # e.g. a file as text, and once more as {"content": …}
     if isinstance(plain, list) and len(texts) > 1:
         return [_parsed(text) for text in texts] == plain
     return any(_parsed(text) in (plain, structured) for text in texts)
+
+
+MIN_REPEATED = 200
+"""Minimum characters of a value that is left out where a text repeats it."""
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Yield all values inside a JSON value; strings as ``clean`` returns them."""
+    match value:
+        case str():
+            yield clean(value).strip()
+        case dict():
+            for member in value.values():
+                yield from _leaves(member)
+        case list():
+            for member in value:
+                yield from _leaves(member)
+        case _:
+            yield value
+
+
+def _without_repeated(blocks: list[Text | Image], value: Any) -> Any:
+    """Structured content with a note in place of long values that a text repeats."""
+    texts = {block.text.strip() for block in blocks if isinstance(block, Text)}
+
+    def shortened(value: Any) -> Any:
+        match value:
+            case str() if len(value) >= MIN_REPEATED and clean(value).strip() in texts:
+                return "[as above]"
+            case dict():
+                return {key: shortened(member) for key, member in value.items()}
+            case list():
+                return [shortened(member) for member in value]
+            case _:
+                return value
+
+    return shortened(value)
 
 
 def _parsed(text: str) -> Any:

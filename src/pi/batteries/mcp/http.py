@@ -104,7 +104,9 @@ class _Http:
                 challenge=challenge,
                 hint=f"Use /mcp reauth {name}.",
             )
-        if status == 404 and has_session:
+        # Some servers answer 400 to a session that they do not know, e.g. after a restart.
+        is_unknown = status == 404 or (status == 400 and b"session" in body.lower())
+        if has_session and is_unknown:
             raise SessionExpired(f"The session at MCP server {name} has expired.")
         if (error := _rpc_error(body)) is not None:
             raise protocol.response_error(name, error)

@@ -37,6 +37,7 @@ from pi.batteries.permissions.rules import (
     parse_claude_settings,
     parse_rules,
 )
+from pi.batteries.permissions.sensitive_guard import SensitiveFiles
 from pi.extension import (
     Block,
     CommandContext,
@@ -59,6 +60,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("permissions.allow", tuple[str, ...], (), "rules for calls that run without a question"),
     ("permissions.ask", tuple[str, ...], (), "rules for calls that always ask"),
     ("permissions.deny", tuple[str, ...], (), "rules for calls that are refused"),
+    ("files.sensitive", str, "auto", "what happens with files that look like credentials"),
 )
 KIND = "permission rules"
 FLAG = "permission-mode"
@@ -97,6 +99,10 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("tool_result", guard.ended)
     actual = ActualFiles(guard)
     pi.wrap_files(actual.write, guard=actual, at="first")
+    sensitive = SensitiveFiles(pi, approves=lambda: guard.mode != "off", folders=guard.folders)
+    pi.on("tool_call", sensitive.call, at="last")
+    pi.on("tool_result", sensitive.ended)
+    pi.wrap_files(sensitive.write, guard=sensitive)
     pi.register_command("permissions", guard.command, description="show or switch permissions")
 
 

@@ -132,7 +132,7 @@ def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResul
         finding = CheckResult(
             level="missing",
             topic=topic,
-            text=f"not trusted, so not read: {names}",
+            text=f"not trusted, so not loaded by pi itself: {names}",
             advice="Read them, then use --approve for one run.",
         )
     return settings, decided, [finding]

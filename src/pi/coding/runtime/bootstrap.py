@@ -222,8 +222,8 @@ class Bootstrap:
         self._skipped = skipped
         if new and self.overrides.reports_skipped:
             self.machine.report(
-                f"Not trusted, so not read: {', '.join(new)}."
-                f" Use {self.options.names.approve} to allow it once."
+                f"Not trusted, so not loaded by pi itself: {', '.join(new)}. Tools may still read"
+                f" them. Use {self.options.names.approve} to allow it once."
             )
 
     async def _open_log(self, location: SessionLocation) -> SessionLog:

@@ -80,6 +80,9 @@ GUARDS: tuple[GuardSetting, ...] = (
     GuardSetting(name="permissions.allow", default=()),
     GuardSetting(name="permissions.ask", default=(), grows=True),
     GuardSetting(name="permissions.deny", default=(), grows=True),
+    GuardSetting(
+        name="files.sensitive", default="auto", choices=("allow", "auto", "ask", "refuse")
+    ),
     _switch("sandbox.enabled", strictest=True, default=False),
     _switch("sandbox.network", strictest=False, default=False),
     GuardSetting(name="sandbox.writable", default=()),

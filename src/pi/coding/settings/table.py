@@ -349,6 +349,7 @@ _TOOLS = group(
     words("permissions.allow", "Allowed calls", "Rules for calls that run without a question, as Bash(git status:*) or Edit(src/**)."),
     words("permissions.ask", "Calls that ask", "Rules for calls that always ask; a project may add some."),
     words("permissions.deny", "Denied calls", "Rules for calls that are always refused; a project may add some."),
+    choice("files.sensitive", "Files with credentials", "Whether tools read files that look like credentials (.env, keys, cloud configurations). auto asks with approvals, secrets or the recommended batteries.", ("auto", "ask", "refuse", "allow")),
     switch("commit.hooks", "Hooks of git", "Run the hooks of a repository when pi commits to it or pushes it (/commit).", on=False),
     *applied("reload",
         switch("sandbox.enabled", "Sandbox", "Let the kernel keep commands from writing outside the project, and from the network.", on=False),

@@ -20,6 +20,7 @@ GLOBAL_ONLY = frozenset(
         "collab",
         "commit",
         "defaultProjectTrust",
+        "files",
         "github",
         "httpProxy",
         "oauthClients",

@@ -133,7 +133,7 @@ def test_without_a_user_undecided_programs_are_skipped_in_one_line(
 def test_no_consent_is_requested_for_programs_of_an_untrusted_project(cli: Program) -> None:
     ended = cli.run("-p", *TOUR, "hello")
 
-    assert ended.err.startswith("Not trusted, so not read: ")
+    assert ended.err.startswith("Not trusted, so not loaded by pi itself: ")
     assert ".servers.json" in ended.err
     assert "Skipped" not in ended.err
     assert started(cli) == []

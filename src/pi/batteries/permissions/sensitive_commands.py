@@ -1,0 +1,173 @@
+"""Finds the files with credentials that a command line reads."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from glob import has_magic, iglob
+from itertools import islice
+from pathlib import Path
+
+from pi.batteries.permissions.commands import INTERPRETERS, base_name
+from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
+from pi.batteries.permissions.sensitive import (
+    has_sensitive_name,
+    is_sensitive,
+    sensitive_folder,
+)
+from pi.extension import CommandLine, CommandPart, CommandWord, parse_command
+
+SHOWS_NO_CONTENT = frozenset(
+    {
+        *("echo", "printf", "ls", "stat", "test", "[", "[[", "rm", "rmdir", "touch", "chmod"),
+        *("chown", "mkdir", "which", "type", "cd", "pushd", "true", "false", "du", "realpath"),
+        *("dirname", "basename", "readlink", "file", "find", "fd", "tree"),
+    }
+)
+"""Programs that print nothing of the files in their arguments."""
+_GIT_WITHOUT_CONTENT = frozenset(
+    {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}
+)
+_RECURSIVE = {
+    **dict.fromkeys(("grep", "egrep", "fgrep"), r"-[A-Za-z]*[rR][A-Za-z]*|--.*recursive"),
+    **dict.fromkeys(("rg", "ag", "ack"), r"-[a-z]*u[a-z]*|--hidden|-\.|--unrestricted|-a"),
+    **dict.fromkeys(("cp", "scp"), r"-[A-Za-z]*[raR][A-Za-z]*|--recursive|--archive"),
+    **dict.fromkeys(("tar", "zip", "rsync", "7z"), r".*"),
+    "find": r"-exec(?:dir)?|-ok(?:dir)?",
+    "fd": r"-x|-X|--exec.*",
+}
+"""Programs that read whole folders, with the option for it."""
+_SEPARATORS = re.compile(r"[^\w.~/*?\[\]@%+^-]+")
+MAX_WALKED = 3000
+MAX_MATCHES = 500
+_SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
+
+
+def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str, ...]:
+    """The real paths of files with credentials that a command line may read."""
+    line = parse_command(command)
+    folders = None if places.keeps_folder else folders_of(line, cwd)
+    bases = [cwd]
+    for folder in (folders or [])[1:]:
+        bases.append(touched(folder, bases[-1], places).lexical)
+    search = _Search(bases, places)
+    known = {name.name for part in line.parts for name in part.assignments}
+    expands = any("variable" in word.expands for part in line.parts for word in part.words)
+    if line.unresolved or known or expands or _has_loop(command):
+        # A file may be named in one place and read in another: everything counts.
+        search.in_text(command)
+    for part in line.parts:
+        search.in_part(part, line)
+    return tuple(search.paths)
+
+
+def mentioned_files(texts: Sequence[str], cwd: str, places: BaseFolders) -> tuple[str, ...]:
+    """The existing files with credentials that source code or other arguments mention."""
+    search = _Search([cwd], places)
+    for text in texts:
+        search.in_text(text)
+    return tuple(search.paths)
+
+
+def _has_loop(command: str) -> bool:
+    return re.search(r"\b(?:for|while|until|select|case|read|mapfile)\b", command) is not None
+
+
+class _Search:
+    """Collects the files with credentials that words name."""
+
+    def __init__(self, bases: Sequence[str], places: BaseFolders) -> None:
+        self._bases = bases
+        self._places = places
+        self.paths: dict[str, None] = {}
+
+    def in_part(self, part: CommandPart, line: CommandLine) -> None:
+        """Add what one command reads."""
+        for redirection in part.redirections:
+            if not redirection.writes and redirection.document is None:
+                self._in_word(redirection.target)
+            program = base_name(part.name or "")
+            if redirection.document and program in INTERPRETERS:
+                self.in_text(redirection.document)
+        program = base_name(part.name or "")
+        words = part.arguments
+        if program == "git":
+            subcommand = next((w.literal for w in words if w.literal and w.literal[0] != "-"), "")
+            if subcommand in _GIT_WITHOUT_CONTENT:
+                return
+            for word in words:
+                self._in_object(word)
+        is_recursive = self._is_recursive(program, words) or (part.more_arguments and _finds(line))
+        if is_recursive:
+            self._below(words)
+        if program not in SHOWS_NO_CONTENT or is_recursive:
+            for word in (*words, *(each.value for each in part.assignments)):
+                self._in_word(word)
+
+    def in_text(self, text: str) -> None:
+        """Add the files that are named anywhere in a text."""
+        for token in dict.fromkeys(_SEPARATORS.split(text)):
+            if token and token not in (".", "..", "/"):
+                self._add(token)
+
+    def _in_word(self, word: CommandWord) -> None:
+        text = word.text if word.text is not None else word.prefix or word.raw
+        self._add(text)
+        self.in_text(text)
+        if re.match(r"-[A-Za-z].", text):
+            self._add(text[2:])
+
+    def _in_object(self, word: CommandWord) -> None:
+        """Add a file of a commit: ``HEAD:.env`` need not exist in the folder."""
+        path = (word.text or "").partition(":")[2]
+        if path and is_sensitive(path):
+            self.paths.setdefault(word.text or path)
+
+    def _add(self, token: str) -> None:
+        if len(token) > 4096 or "\0" in token:
+            return
+        for base in self._bases:
+            path = touched(token, base, self._places)
+            if has_magic(path.lexical):
+                for name in islice(iglob(path.lexical), MAX_MATCHES):  # noqa: PTH207 (absolute)
+                    self._add_existing(name, str(Path(name).resolve()))
+            else:
+                self._add_existing(path.lexical, path.real)
+
+    def _add_existing(self, lexical: str, real: str) -> None:
+        try:
+            if not Path(real).is_file():
+                return
+            if is_sensitive(lexical, real) or has_sensitive_name(real):
+                self.paths.setdefault(real)
+        except (OSError, ValueError):
+            return
+
+    def _is_recursive(self, program: str, words: Sequence[CommandWord]) -> bool:
+        option = _RECURSIVE.get(program)
+        if option is None:
+            return False
+        return any(re.fullmatch(option, word.text or "") for word in words)
+
+    def _below(self, words: Sequence[CommandWord]) -> None:
+        """Add the files with credentials below the folders that words name, or below here."""
+        named = [word.text for word in words if word.text and not word.text.startswith("-")]
+        folders = [touched(name, base, self._places).real for name in named for base in self._bases]
+        existing = [folder for folder in folders if Path(folder).is_dir()]
+        for folder in existing or self._bases:
+            for path in islice(_files_below(folder), MAX_WALKED):
+                self._add_existing(path, path)
+
+
+def _finds(line: CommandLine) -> bool:
+    return any(base_name(part.name or "") in ("find", "fd", "ls", "rg") for part in line.parts)
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _SKIPPED]
+        for name in files:
+            path = os.path.join(parent, name)  # noqa: PTH118
+            if is_sensitive(path) or sensitive_folder(parent):
+                yield path

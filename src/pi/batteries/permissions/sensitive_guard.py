@@ -1,0 +1,188 @@
+"""Keeps files with credentials from being read without consent: ``files.sensitive``.
+
+The tools are checked by the actual path of what they read, in the same place as the rules; a
+command line before it runs, by the files that it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pi.batteries.permissions.paths import BaseFolders
+from pi.batteries.permissions.questions import DENY, ONCE, SESSION, visible
+from pi.batteries.permissions.sensitive import (
+    has_sensitive_name,
+    is_sensitive,
+    variable_names,
+)
+from pi.batteries.permissions.sensitive_commands import mentioned_files, sensitive_files_of
+from pi.extension import (
+    Block,
+    ExtensionAPI,
+    ExtensionContext,
+    FileChange,
+    FileRead,
+    FileWrite,
+    FileWritten,
+    ToolCall,
+    ToolCallEvent,
+    ToolFailed,
+    ToolResultEvent,
+)
+
+Policy: TypeAlias = Literal["ask", "refuse", "allow"]
+POLICIES: tuple[Policy, ...] = ("ask", "refuse", "allow")
+SETTING = "files.sensitive"
+MAX_READ = 65_536
+MAX_SHOWN = 5
+_LISTS = frozenset({"ls", "find"})
+"""Tools that show names only."""
+
+
+class SensitiveFiles:
+    """Decides about reads of files with credentials. Implements ``ReadGuard``."""
+
+    def __init__(
+        self,
+        pi: ExtensionAPI,
+        *,
+        approves: Callable[[], bool],
+        folders: Callable[[str], BaseFolders],
+    ) -> None:
+        self._pi = pi
+        self._approves = approves
+        """Whether approvals are on."""
+        self._folders = folders
+        self._allowed: set[str] = set()
+        """Real paths that the user has allowed for this session."""
+        self._agreed: set[tuple[str, str]] = set()
+        """Calls and files that the user has allowed once."""
+        self._running: dict[str, str] = {}
+        """Names of the tools that are running, by call."""
+        self._dialog = asyncio.Lock()
+
+    @property
+    def policy(self) -> Policy:
+        """What happens with such files; an invalid setting means the strictest."""
+        get = self._pi.settings.get
+        if (written := get(SETTING)) != "auto":
+            return next((policy for policy in POLICIES if policy == written), "refuse")
+        is_guarded = self._approves() or get("secrets.enabled") is True
+        return "ask" if is_guarded or get("batteries") == "recommended" else "allow"
+
+    # Calls ----------------------------------------------------------------------------------------
+
+    async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
+        """Ask about the files that a call names, or refuse it with a ``Block``."""
+        if self.policy == "allow":
+            return None
+        self._running[event.tool_call_id] = event.tool_name
+        paths = await asyncio.to_thread(lambda: [*self._named(event, ctx)])
+        return await self._decide(event.tool_call_id, paths)
+
+    def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
+        """Forget what was allowed for a call that has ended."""
+        self._running.pop(event.tool_call_id, None)
+        self._agreed = {pair for pair in self._agreed if pair[0] != event.tool_call_id}
+
+    def _named(self, event: ToolCallEvent, ctx: ExtensionContext) -> Iterator[str]:
+        call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
+        effects = ctx.effects(call)
+        places = self._folders(effects.cwd)
+        command = event.input.get("command")
+        if isinstance(command, str) and event.approval.tier == "exec":
+            folder = event.input.get("cwd")
+            cwd = str(Path(places.cwd, folder)) if isinstance(folder, str) else places.cwd
+            yield from sensitive_files_of(command, cwd, places)
+        elif event.approval.tier == "exec" and not effects.is_declared:
+            yield from mentioned_files([*_texts(event.input)], places.cwd, places)
+        if event.tool_name in _LISTS:
+            return
+        for file in effects.files:
+            # A search in a folder leaves such files out; one in the file itself is a read.
+            is_read = not file.writes and (not file.below or Path(file.real).is_file())
+            names = (file.path, file.real, *filter(None, (file.member,)))
+            if is_read and (is_sensitive(*names) or has_sensitive_name(file.real)):
+                yield file.real
+
+    # Files ----------------------------------------------------------------------------------------
+
+    async def write(self, change: FileChange, write: FileWrite) -> FileWritten:
+        """File layer: writes are decided about by the rules."""
+        return await write(change)
+
+    async def check(self, read: FileRead) -> None:
+        """Raise ``ToolFailed`` for a file with credentials that the user has not allowed."""
+        is_listed = self._running.get(read.call_id) in _LISTS
+        if is_listed or self.policy == "allow":
+            return
+        if not is_sensitive(str(read.path), read.real) and not has_sensitive_name(read.real):
+            return
+        if refusal := await self._decide(read.call_id, [read.real]):
+            raise ToolFailed(refusal.reason)
+
+    def hidden(self, cwd: str) -> Callable[[str, str], bool] | None:
+        """Which files searches leave out: their lines would be shown. Lists show the names."""
+        only_lists = bool(self._running) and _LISTS.issuperset(self._running.values())
+        if self.policy == "allow" or only_lists:
+            return None
+        return lambda path, real: is_sensitive(path, real) and real not in self._allowed
+
+    # Decisions ------------------------------------------------------------------------------------
+
+    async def _decide(self, call_id: str, paths: list[str]) -> Block | None:
+        async with self._dialog:
+            missing = [path for path in dict.fromkeys(paths) if not self._is_allowed(call_id, path)]
+            if not missing:
+                return None
+            ui = self._pi.context.ui
+            if self.policy == "ask" and ui.has_ui:
+                text = visible(f"Let the model read {_listed(missing)}?\n{_KIND}")
+                answer = await ui.select(text, [ONCE, SESSION, DENY], call_id=call_id or None)
+                if answer == SESSION:
+                    self._allowed.update(missing)
+                if answer in (ONCE, SESSION):
+                    self._agreed.update((call_id, path) for path in missing)
+                    return None
+        return Block(reason=await asyncio.to_thread(_refusal, missing, self.policy))
+
+    def _is_allowed(self, call_id: str, path: str) -> bool:
+        return path in self._allowed or (call_id, path) in self._agreed
+
+
+_KIND = "The name is that of a file with credentials. What it contains would be sent."
+
+
+def _refusal(paths: list[str], policy: Policy) -> str:
+    names = variable_names(map(_beginning, paths))
+    shown = f" It sets these variables: {', '.join(names)}." if names else ""
+    why = "needs the consent of the user" if policy == "ask" else "is refused (files.sensitive)"
+    return (
+        f"{_listed(paths)} was not read: it looks like a file with credentials, and reading it"
+        f" {why}.{shown} Work with the names; do not try to get the values in another way."
+    )
+
+
+def _beginning(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_READ).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _listed(paths: Iterable[str]) -> str:
+    listed = [*paths]
+    more = f" and {len(listed) - MAX_SHOWN} more" if len(listed) > MAX_SHOWN else ""
+    return ", ".join(listed[:MAX_SHOWN]) + more
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _texts(member)
