@@ -36,7 +36,7 @@ def test_what_the_dialog_stores_matches_the_next_time(journey: Journey) -> None:
         assert "You said hello" in journey.model.results_of()[0]
 
     ((title,), later) = titles
-    assert "mcp__my-notes__echo" in title and "MCP server my-notes" in title
+    assert "echo of the MCP server my-notes" in title
     assert later == []
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi.batteries.permissions.decisions import decide
-from pi.batteries.permissions.paths import BaseFolders, rule_matches, touched
+from pi.batteries.permissions.paths import BaseFolders, touched
+from pi.batteries.permissions.patterns import rule_matches
 from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import Mode, RuleSet, parse_rule, parse_rules
 from pi.coding.files.local import LocalFiles

@@ -28,7 +28,6 @@ from pi.extension import (
     PiError,
     Record,
     Registration,
-    ToolApproval,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -156,9 +155,7 @@ class SessionTools:
                 params=parameters,
                 run=run,
                 # Hints of the server such as readOnlyHint are not trusted.
-                approval=ToolApproval(
-                    tier="exec", reason=f"A tool of the MCP server {server.name}."
-                ),
+                approval="exec",
             )
 
         # Declared with its patterns, but validated without: ``_call`` matches them.

@@ -16,8 +16,8 @@ from pi.batteries.permissions.paths import (
     is_below,
     is_inside,
     is_protected,
-    rule_matches,
 )
+from pi.batteries.permissions.patterns import FileMatcher, rule_matches
 from pi.batteries.permissions.requests import ToolRequest
 from pi.batteries.permissions.rules import Mode, Rule, RuleSet
 from pi.extension import FileChange, FileRead, FileWrite, FileWritten, ToolFailed
@@ -70,10 +70,11 @@ class ActualFiles:
         rules, folders = self._guard.rules().of("deny", "read"), self._guard.folders(cwd)
         if not rules:
             return None
+        matchers = [FileMatcher(rule, folders) for rule in rules]
 
         def is_hidden(path: str, real: str) -> bool:
             touched = TouchedPath(written=path, lexical=path, real=real)
-            return _first_match(rules, touched, folders) is not None
+            return any(matcher.matches(touched) for matcher in matchers)
 
         return is_hidden
 
@@ -102,7 +103,7 @@ class ActualFiles:
         """Why the user is asked about a write that the call did not announce; empty if not."""
         mode = self._guard.mode
         asks = mode in ("ask", "ask-all")
-        if is_protected(path, folders, with_scripts=asks):
+        if is_protected(path, folders, with_scripts=bool(call_id) and asks):
             return "It decides what runs later."
         if not call_id:  # pi or the user writes, not the model
             return ""

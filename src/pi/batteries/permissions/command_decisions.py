@@ -12,14 +12,13 @@ from pi.batteries.permissions.paths import (
     BaseFolders,
     NamedFile,
     TouchedPath,
-    covers_restricted,
     folders_of,
     is_inside,
     is_protected,
     named_files,
-    rule_matches,
     touched,
 )
+from pi.batteries.permissions.patterns import covers_restricted, rule_matches
 from pi.batteries.permissions.repository import program_reason
 from pi.batteries.permissions.requests import Decision, ToolRequest, rule_reason
 from pi.batteries.permissions.rules import (

@@ -12,13 +12,12 @@ from pi.batteries.permissions.command_decisions import CommandDecision
 from pi.batteries.permissions.paths import (
     BaseFolders,
     TouchedPath,
-    covers_restricted,
     is_inside,
     is_protected,
-    rule_matches,
     touched,
     touched_by,
 )
+from pi.batteries.permissions.patterns import covers_restricted, rule_matches
 from pi.batteries.permissions.requests import URL, Decision, ToolRequest, rule_reason, texts_of
 from pi.batteries.permissions.rules import (
     RESTRICTING,

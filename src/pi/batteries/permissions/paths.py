@@ -7,22 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from functools import lru_cache
-from pathlib import Path, PurePath
-from unicodedata import normalize
+from collections.abc import Iterator
+from pathlib import PurePath
 from urllib.parse import unquote
 
-from pi.batteries.permissions.rules import Rule
 from pi.extension import (
     CommandLine,
     CommandWord,
     FileEffect,
     Record,
     change_reason,
-    compile_glob,
     replace,
     starts_by_scripts,
     starts_something,
@@ -140,201 +134,6 @@ def is_inside(path: TouchedPath, places: BaseFolders) -> bool:
         if is_below(path.lexical, cwd) and is_below(path.real, os.path.realpath(cwd)):
             return True
     return False
-
-
-# Patterns -----------------------------------------------------------------------------------------
-
-
-def roots_of(rule: Rule, places: BaseFolders) -> tuple[tuple[str, ...], str]:
-    """The folders that a pattern is relative to, also with links followed, and the rest of it."""
-    root, pattern = root_of(rule, places)
-    roots = [root, os.path.realpath(root)]
-    # Rules that allow something in the project do not allow it in other working directories.
-    if root == places.cwd and places.session_cwd and rule.effect != "allow":
-        roots += (places.session_cwd, os.path.realpath(places.session_cwd))
-    return tuple(dict.fromkeys(roots)), pattern
-
-
-def root_of(rule: Rule, places: BaseFolders) -> tuple[str, str]:
-    """The folder that a pattern is relative to, and the rest of it.
-
-    ``//x`` is absolute, ``~/x`` below the home folder, all others below the project. A name without
-    a slash matches in every folder below.
-    """
-    specifier = rule.specifier
-    if specifier.startswith("//"):
-        return "/", specifier[2:]
-    if specifier.startswith("~/") or specifier == "~":
-        return places.home, specifier[2:]
-    if specifier.startswith("/"):
-        return places.cwd, specifier[1:]
-    plain = specifier.removeprefix("./")
-    if "/" not in plain.rstrip("/") and specifier == plain:
-        return places.cwd, f"**/{plain}"
-    return places.cwd, plain
-
-
-MAX_PATTERN_LENGTH = 1000
-MAX_WIDE_STARS = 2
-"""Maximum of ``**`` next to other characters: each one doubles the alternatives."""
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
-    """Translate a pattern into the globs of ``compile_glob``, which match in linear time.
-
-    The model chooses the paths: with plain regular expressions, it could make a rule with many
-    stars backtrack for years. A pattern that is too large restricts everything and allows nothing.
-    """
-    # A folder covers everything inside of it, with or without ``/**``.
-    pattern = pattern.removesuffix("/**").rstrip("/")
-    out, place = [], 0
-    while place < len(pattern):
-        starts_part = place == 0 or pattern[place - 1] == "/"
-        if pattern.startswith("**/", place):
-            out.append("**/" if starts_part else "{,?*/**/}")
-            while pattern.startswith("**/", place):  # several are the same as one
-                place += 3
-        elif pattern.startswith("**", place):
-            out.append("{*,*/**/*}")  # also across folders
-            place = len(pattern) - len(pattern[place:].lstrip("*"))
-        else:
-            letter = pattern[place]
-            out.append(f"\\{letter}" if letter in "[]{},\\" else letter)
-            place += 1
-    glob = "".join(out) + "{,/**}"
-    wide = sum(piece[0] == "{" for piece in out)
-    if wide > MAX_WIDE_STARS or len(glob) > MAX_PATTERN_LENGTH:
-        return re.compile(r".*" if ignores_case else r"(?!)", re.DOTALL)
-    return compile_glob(glob, ignore_case=ignores_case)
-
-
-def rule_matches(rule: Rule, path: TouchedPath, places: BaseFolders) -> bool:
-    """Whether a rule matches a file.
-
-    A rule that restricts needs to match one name of the file, ignoring case and the Unicode form. A
-    rule that allows must match all forms exactly, so that a link cannot lead out of the folder.
-    """
-    if not rule.specifier:
-        return True
-    matches = _matcher(rule, places)
-    if rule.effect == "allow":
-        return all(map(matches, path.forms))
-    if any(map(matches, (*path.forms, *path.member_forms))):
-        return True
-    return any(map(matches, _other_names(path.real, *roots_of(rule, places))))
-
-
-def _matcher(rule: Rule, places: BaseFolders) -> Callable[[str], bool]:
-    """The function that compares one absolute path with the pattern of a rule."""
-    restricts = rule.effect != "allow"
-    roots, pattern = roots_of(rule, places)
-    compiled = _compiled(
-        normalize("NFC", pattern) if restricts else pattern, ignores_case=restricts
-    )
-    folders = tuple(normalize("NFC", root) for root in roots) if restricts else roots
-    is_of_project = restricts and roots[0] == places.cwd
-
-    def matches(path: str) -> bool:
-        path = normalize("NFC", path) if restricts else path
-        for folder in folders:
-            below = _below(path, folder, ignores_case=restricts)
-            if below is not None and compiled.fullmatch(below):
-                return True
-        inner = in_copy(path, places) if is_of_project else None
-        return inner is not None and compiled.fullmatch(inner) is not None
-
-    return matches
-
-
-MAX_LINKED = 20_000
-"""Maximum of files that are compared with a file that has several names (hard links)."""
-
-
-def _other_names(real: str, roots: Sequence[str], pattern: str) -> Iterator[str]:
-    """Yield the names that a rule may mean of a file with several names, which is rare."""
-    try:
-        status = Path(real).stat()
-    except (OSError, ValueError):
-        return
-    if status.st_nlink < 2 or not stat.S_ISREG(status.st_mode):
-        return
-    for root in roots:
-        if re.search(r"[*?]", pattern):
-            yield from _names_of(status.st_ino, root)
-        elif Path(root, pattern).exists() and Path(root, pattern).samefile(real):
-            yield os.path.normpath(os.path.join(root, pattern))  # noqa: PTH118
-
-
-def _names_of(inode: int, root: str) -> Iterator[str]:
-    folders, count = [root], 0
-    while folders and count < MAX_LINKED:
-        with suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                count += 1
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                elif entry.inode() == inode:
-                    yield entry.path
-
-
-def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
-    parts, folders = path.split("/"), root.rstrip("/").split("/")
-    above = parts[: len(folders)]
-    if ignores_case:
-        above, folders = [each.casefold() for each in above], [each.casefold() for each in folders]
-    return "/".join(parts[len(folders) :]) if above == folders else None
-
-
-MAX_ENTRIES = 50_000
-"""Maximum of files below a folder that are compared with a pattern such as ``**/x``."""
-
-
-def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
-    """The first rule about a file that exists inside a folder, for calls that read the folder."""
-    for form in path.forms:
-        for rule, _ in rules_below(form, rules, places):
-            return rule
-    return None
-
-
-def rules_below(
-    folder: str, rules: Sequence[Rule], places: BaseFolders
-) -> Iterator[tuple[Rule, str]]:
-    """Yield the files inside a folder that rules are about.
-
-    The file is empty if the folder has too many files to look for it: the user decides then.
-    """
-    for rule in rules:
-        if rule.specifier:
-            yield from ((rule, path) for path in _matching_below(folder, rule, places))
-
-
-def _matching_below(folder: str, rule: Rule, places: BaseFolders) -> Iterator[str]:
-    roots, pattern = roots_of(rule, places)
-    # The part before the first wildcard is a fixed path.
-    fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
-    if roots[0] == places.cwd and places.agent_dir:
-        copies = Path(places.agent_dir, WORKING_COPIES).glob("*/files")
-        roots = (*roots, *map(str, copies))
-    targets = [os.path.normpath(os.path.join(root, fixed)) for root in roots]  # noqa: PTH118
-    if not pattern.startswith("**/"):
-        for target in targets:
-            if target != folder and is_below(target, folder) and Path(target).exists():
-                yield target
-        return
-    related = any(is_below(target, folder) or is_below(folder, target) for target in targets)
-    if not related or not Path(folder).is_dir():
-        return
-    matches = _matcher(rule, places)
-    count = 0
-    for parent, folders, files in os.walk(folder):
-        count += len(folders) + len(files)
-        if count > MAX_ENTRIES:
-            yield ""
-            return
-        paths = (os.path.join(parent, name) for name in (*folders, *files))  # noqa: PTH118
-        yield from filter(matches, paths)
 
 
 # Files of commands --------------------------------------------------------------------------------

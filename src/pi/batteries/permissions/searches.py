@@ -13,7 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
-from pi.batteries.permissions.paths import BaseFolders, TouchedPath, rule_matches, rules_below
+from pi.batteries.permissions.paths import BaseFolders, TouchedPath
+from pi.batteries.permissions.patterns import rule_matches, rules_below
 from pi.batteries.permissions.rules import Rule
 from pi.extension import CommandPart
 
