@@ -41,13 +41,15 @@ def test_a_long_output_is_stored_as_an_artifact_and_its_end_is_shown(
         assert "Showing lines 1001-3000 of 3000" in sink.text
     sink.close()
 
-    where = tmp_path / "0.python.log" if on_disk else "artifact://0"
-    notice = f"[Showing lines 1001-3000 of 3000. Full output: {where}]"
+    file = artifacts.path(0)
+    assert file is not None
+    assert (file.parent == tmp_path) == on_disk
+    notice = f"[Showing lines 1001-3000 of 3000. Full output: {file}]"
     last = LONG[LONG.index("line 1001\n") :].rstrip("\n")
     assert sink.text == f"{last}\n\n{notice}"
     assert (sink.number, artifacts.read(0)) == ("0", LONG)
-    if on_disk and os.name == "posix":
-        assert (tmp_path / "0.python.log").stat().st_mode & 0o777 == 0o600
+    if os.name == "posix":
+        assert file.stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_sink_shows_the_output_while_it_arrives(tmp_path: Path) -> None:
