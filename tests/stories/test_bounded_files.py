@@ -95,8 +95,8 @@ def make(request: pytest.FixtureRequest) -> Callable[[Path], None]:
 def test_endless_user_files_are_reported_and_skipped(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
-    named = ["settings.json", "SYSTEM.md", "AGENTS.md", "prompts/a.md", "skills/a/SKILL.md"]
-    named += [".env", "extensions/a.py", "extensions/b/pi.toml"]
+    named = ["SYSTEM.md", "AGENTS.md", "prompts/a.md", "skills/a/SKILL.md", ".env"]
+    named += ["extensions/a.py", "extensions/b/pi.toml"]
     caches = ["extension-index.json", "session-index.json", "models-store.json"]
     for name in (*named, *caches, "keybindings.json", "themes/a.json"):
         make(kit.agent_dir / name)
@@ -108,7 +108,9 @@ def test_endless_user_files_are_reported_and_skipped(
     assert report.stderr.count(REGULAR) >= len(named)
 
 
-@pytest.mark.parametrize("name", sampled(["models.json", "auth.json", "trust.json"], keep=1))
+@pytest.mark.parametrize(
+    "name", ["settings.json", *sampled(["models.json", "auth.json", "trust.json"], keep=1)]
+)
 def test_an_endless_required_file_is_reported_in_one_line(
     kit: BoundedFilesFixture, make: Callable[[Path], None], name: str
 ) -> None:
@@ -124,7 +126,7 @@ def test_an_endless_required_file_is_reported_in_one_line(
 def test_a_project_with_endless_files_is_opened(
     kit: BoundedFilesFixture, make: Callable[[Path], None]
 ) -> None:
-    named = [".pi/settings.json", ".pi/SYSTEM.md", "AGENTS.md", ".env", ".pi/prompts/a.md"]
+    named = [".pi/SYSTEM.md", "AGENTS.md", ".env", ".pi/prompts/a.md"]
     named += [".pi/skills/a/SKILL.md", ".pi/extensions/a.py"]
     for name in (*named, ".git/HEAD", ".git/config", ".gitignore", ".pi/skills/.gitignore"):
         make(kit.project / name)
@@ -133,6 +135,18 @@ def test_a_project_with_endless_files_is_opened(
 
     assert (report.code, report.stdout) == (0, "All is well.\n")
     assert [name for name in named if f"{kit.project / name}" not in report.stderr] == []
+
+
+def test_endless_settings_of_a_trusted_project_stop_the_start(
+    kit: BoundedFilesFixture, make: Callable[[Path], None]
+) -> None:
+    make(kit.project / ".pi/settings.json")
+
+    report = kit.prompt("--approve")
+
+    assert report.code == 1
+    assert f"{kit.project / '.pi/settings.json'}" in report.stderr
+    assert REGULAR in report.stderr
 
 
 @pytest.mark.full
