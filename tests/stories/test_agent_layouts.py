@@ -168,9 +168,9 @@ def test_files_of_other_agents_are_used_after_trust_and_not_read_before(
     assert {text for text in absent if text in trusted} == set()
     assert sent in trusted
     # The notice lists exactly the files that are used.
-    noticed = before.stderr.partition("not read: ")[2].partition(". Use --approve")[0].split(", ")
+    listed = before.stderr.partition("not loaded by pi itself: ")[2].partition(". Tools may")[0]
     root = kit.project.root.resolve()
-    named = {str(Path(path).relative_to(root)) for path in noticed}
+    named = {str(Path(path).relative_to(root)) for path in listed.split(", ")}
     opened = {path for path in after.opened - ALLOWED if (root / path).exists()}
     assert {path for path in named if not any(each.startswith(path) for each in opened)} == set()
     imported = {"docs/style.md", "docs/deeper/more.md", "more.md", "docs/a.md", "docs/b.md"}
