@@ -34,7 +34,7 @@ def test_the_list_has_every_battery_with_what_a_program_needs(journey: Journey) 
     assert len(rows) >= 40
     assert not [name for name, row in rows.items() if not row.keys() >= FIELDS]
     assert not [name for name, row in rows.items() if not row["benefit"]]
-    assert rows["permissions"]["choices"] == ["off", "ask", "auto-edit", "read-only"]
+    assert rows["permissions"]["choices"] == ["off", "ask", "auto-edit", "read-only", "ask-all"]
     assert {n for n, row in rows.items() if row["asks"]} >= {"ssh", "edit-variants", "auth-broker"}
     assert (rows["todo"]["group"], rows["todo"]["state"]) == ("recommended", "off")
     assert rows["timebox"]["state"] == "ready"
@@ -85,8 +85,9 @@ def test_an_unknown_name_suggests_one_and_other_words_are_a_prompt(journey: Jour
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_permissions_count_at_once_in_a_session_that_runs(journey: Journey, keep: bool) -> None:
-    for _ in range(3):
-        journey.model.script(calls("bash", command="rm -rf gone"), says("Done."))
+    delete = calls("bash", command="rm -rf gone")
+    # The client cancels the question, which denies the call and stops the run.
+    journey.model.script(delete, says("Done."), delete, delete, says("Done."))
     with journey.rpc() as client:
         journey.home.write_work("gone/file", "")
         client.prompts("delete it")
