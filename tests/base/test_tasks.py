@@ -1,17 +1,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
-from pi.base import tasks
-from pi.base.guarded_loop import run_guarded
 from pi.base.tasks import Notifier, TaskScope, finish_despite_cancel, maybe_await
-
-T = TypeVar("T")
 
 
 class Reports(list[tuple[str, str]]):
@@ -167,103 +160,3 @@ async def test_maybe_await_awaits_awaitables_and_returns_other_values() -> None:
         return 2
 
     assert [await maybe_await(given) for given in (1, later())] == [1, 2]
-
-
-def test_code_outside_of_pi_cancels_its_own_tasks_only() -> None:
-    async def own(scope: TaskScope) -> list[bool]:
-        cancelled = []
-        theirs = asyncio.create_task(asyncio.sleep(60))
-        spawned = scope.start(asyncio.sleep(60), name="spawned")
-        for task in (theirs, spawned):
-            cancelled.append(task.cancel())
-            await asyncio.wait({task})
-        return cancelled
-
-    async def main() -> tuple[str, list[bool], list[bool]]:
-        async with TaskScope() as scope:
-            async with asyncio.timeout(60):
-                work = start_in_pi(asyncio.sleep(0.01, "done"))
-                others = asyncio.all_tasks() - {asyncio.current_task()}
-                refused = [task.cancel() for task in others]
-                result = await work
-            return result, refused, await own(scope)
-
-    result, refused, own_cancelled = run_guarded(main())
-
-    assert (result, set(refused), own_cancelled) == ("done", {False}, [True, True])
-
-
-def start_in_pi(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Start a task as pi does: the code that creates it is in its package."""
-    path = Path(tasks.__file__).with_name("made_up.py")
-    code = compile("def start(create, work): return create(work)", str(path), "exec")
-    names: dict[str, Any] = {}
-    exec(code, names)
-    task: asyncio.Task[T] = names["start"](asyncio.create_task, work)
-    return task
-
-
-@pytest.mark.parametrize("gathered", [False, True])
-def test_a_callback_of_the_loop_does_not_cancel_a_task_of_pi(gathered: bool) -> None:
-    async def main() -> str:
-        loop = asyncio.get_running_loop()
-        end: asyncio.Future[str] = loop.create_future()
-        work = start_in_pi(waiting_for(end))
-        loop.call_soon((asyncio.gather(work) if gathered else work).cancel)
-        loop.call_soon(loop.call_soon, end.set_result, "done")
-        async with asyncio.timeout(60):
-            return await work
-
-    assert run_guarded(main()) == "done"
-
-
-async def waiting_for(end: asyncio.Future[str]) -> str:
-    return await end
-
-
-def test_timeouts_and_gathered_tasks_of_pi_can_still_be_cancelled() -> None:
-    async def stuck() -> None:
-        await asyncio.Event().wait()
-
-    async def in_time() -> None:
-        async with asyncio.timeout(0):
-            await stuck()
-
-    async def together(inner: asyncio.Task[None]) -> None:
-        await asyncio.gather(inner)
-
-    async def main() -> tuple[BaseException | None, bool]:
-        limited, inner = start_in_pi(in_time()), start_in_pi(stuck())
-        async with TaskScope() as scope, asyncio.timeout(60):
-            await asyncio.wait({limited})
-            scope.start(together(inner), name="together")
-            await asyncio.sleep(0)
-            await scope.close()
-            await asyncio.wait({inner})
-        return limited.exception(), inner.cancelled()
-
-    error, was_cancelled = run_guarded(main())
-
-    assert isinstance(error, TimeoutError)
-    assert was_cancelled
-
-
-def test_work_that_a_thread_submits_is_cancelled_by_its_future() -> None:
-    async def main() -> None:
-        ended = asyncio.Event()
-
-        async def work() -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
-
-        loop = asyncio.get_running_loop()
-        submitted = await asyncio.to_thread(asyncio.run_coroutine_threadsafe, work(), loop)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        submitted.cancel()
-        async with asyncio.timeout(60):
-            await ended.wait()
-
-    run_guarded(main())

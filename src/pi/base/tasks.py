@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import ContextVar
-from functools import partial
 from inspect import isawaitable
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -120,20 +118,8 @@ class TaskEscaped(Exception):
         super().__init__(f"It raised {type(error).__name__}{text and f': {text}'}.")
 
 
-guarded_loops: list[asyncio.AbstractEventLoop] = []
-"""The event loops of ``run_guarded`` that run in this process."""
-
-
-EXTENSION_CODE: ContextVar[Callable[..., Any] | None] = ContextVar("extension_code", default=None)
-"""The function of an extension that pi called; tasks and callbacks that it starts inherit it."""
-
-
-def code_of(function: Any) -> CodeType | None:
-    """The code of a function, also behind ``functools.partial``."""
-    while isinstance(function, partial):
-        function = function.func
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+program_loops: list[asyncio.AbstractEventLoop] = []
+"""The event loops of ``run_event_loop`` that run in this process."""
 
 
 def propagated_exceptions() -> tuple[type[BaseException], ...]:
@@ -142,7 +128,7 @@ def propagated_exceptions() -> tuple[type[BaseException], ...]:
     In the ``pi`` command Ctrl+C is a ``UserInterrupt``: any other ``KeyboardInterrupt`` was raised
     by the extension itself. In a program that embeds pi, Ctrl+C is a plain ``KeyboardInterrupt``.
     """
-    interrupt = UserInterrupt if guarded_loops else KeyboardInterrupt
+    interrupt = UserInterrupt if program_loops else KeyboardInterrupt
     return (interrupt, asyncio.CancelledError)
 
 

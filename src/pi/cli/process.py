@@ -16,8 +16,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pi.base.errors import PiError
+from pi.base.event_loop import run_event_loop
 from pi.base.files import agent_directory, open_private
-from pi.base.guarded_loop import TasksClosed, run_guarded
 from pi.base.tasks import UserInterrupt
 from pi.base.terminal_text import SanitisedStream, escape_controls, sanitise
 
@@ -76,24 +76,22 @@ class TerminatedBySignal(Exception):
 
 
 class EndedByExtension(PiError):
-    """The main task was cancelled or closed, and not by a signal."""
+    """The main task was cancelled, and not by a signal."""
 
 
 def run_main(work: Coroutine[Any, Any, T]) -> T:
     """Run ``work``, the main task, and return its result.
 
     Raises ``TerminatedBySignal`` after a signal and ``EndedByExtension`` if code of an extension
-    ended the main task by force.
+    cancelled the main task or raised ``SystemExit`` in it.
     """
     if sys.stdin is not None:
         # ``exit()`` closes standard input before it raises: the terminal or the input of RPC.
         sys.stdin.close = lambda: None  # type: ignore[method-assign]
     try:
-        return run_guarded(until_signal(_closing_shared(work)))
+        return run_event_loop(until_signal(_closing_shared(work)))
     except asyncio.CancelledError:
         cause = "cancelled its main task"
-    except TasksClosed:
-        cause = "closed its coroutines"
     except SystemExit:
         cause = "raised SystemExit in its main task"
     raise EndedByExtension(
@@ -105,14 +103,9 @@ def run_main(work: Coroutine[Any, Any, T]) -> T:
 async def _closing_shared(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of ``work``, once objects that outlive sessions are closed."""
     try:
-        result = await work
-    except GeneratorExit:  # closed by force: nothing can be awaited any more
-        raise
-    except BaseException:
+        return await work
+    finally:
         await _close_shared()
-        raise
-    await _close_shared()
-    return result
 
 
 async def _close_shared() -> None:

@@ -339,6 +339,5 @@ def _run_in_thread(work: Coroutine[Any, Any, T]) -> T:
             return running.result()
         except KeyboardInterrupt:
             loop, task = begun.result()
-            # A lambda: GuardedTask refuses a bare `cancel` as callback, see base/guarded_loop.py.
-            loop.call_soon_threadsafe(lambda: task.cancel())
+            loop.call_soon_threadsafe(task.cancel)
             raise
