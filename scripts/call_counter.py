@@ -28,8 +28,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NoReturn
 
-COUNTING = "[figures: counting]"
-COUNTED = "[figures: counted]"
+COUNTING = "[calls: counting]"
+COUNTED = "[calls: counted]"
 _COMPREHENSIONS = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 

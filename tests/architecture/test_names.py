@@ -5,10 +5,6 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
-
-from scripts import dialect
-
 PUBLIC_CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 VAGUE = {"utils", "helpers", "common", "misc", "manager"}
 DESCRIPTIVE = re.compile(
@@ -72,14 +68,6 @@ def test_a_descriptive_docstring_is_found() -> None:
     assert _descriptive_docstrings(text) == ["Returns"]
     assert _descriptive_docstrings(text.replace("Returns", "Return")) == []
     assert _descriptive_docstrings(text.replace("Returns", "Moves of pieces:")) == []
-
-
-@pytest.mark.parametrize("group", dialect.GROUPS)
-def test_no_word_of_the_private_dialect_is_used(root: Path, group: str) -> None:
-    found = dialect.find_in_checkout(root, group)
-    lines = [f"{path}:{match.line}: {match.word}" for path in found for match in found[path]]
-
-    assert lines == []
 
 
 def _descriptive_docstrings(text: str) -> list[str]:

@@ -115,7 +115,7 @@ def run_scenarios(checkout: Path, *, rounds: int = 3) -> dict[str, Executed]:
         for name, scenario in SCENARIOS.items():
             runs = []
             for _ in range(rounds):
-                with TemporaryDirectory(prefix="pi-figures-") as folder:
+                with TemporaryDirectory(prefix="pi-calls-") as folder:
                     try:
                         runs.append(scenario(_prepare(checkout, Path(folder), server.port)))
                     except CannotMeasure as error:
