@@ -160,22 +160,36 @@ async def test_a_failed_update_is_reported_with_the_next_prompt_and_not_as_the_u
         assert "changed nothing" in reminder
 
 
-async def test_open_tasks_cause_one_reminder_per_prompt(tmp_path: Path) -> None:
+async def test_an_answer_with_open_tasks_is_followed_by_one_reminder_with_the_next_prompt(
+    tmp_path: Path,
+) -> None:
     settings = {"todo": {"enabled": True}}
-    steps = (todo(INIT), says("I stop here"), says("still"), says("next"), says("again"))
+    steps = (todo(INIT), says("I stop here"), says("next"), says("again"))
     async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
         await hosted.session.prompt("first")
+        assert customs(hosted, "todo-reminder") == []
 
+        await hosted.session.prompt("second")
         (reminder,) = customs(hosted, "todo-reminder")
         assert "not a message of the user" in reminder
         assert "- a [in_progress]\n- b [pending]" in reminder
         (event,) = [e for e in hosted.emitted("ExtensionEvent") if e.name == "todo_reminder"]
         assert (event.data["attempt"], event.data["maxAttempts"]) == (1, 1)
         assert [todo["content"] for todo in event.data["todos"]] == ["a", "b"]
-        assert len([m for m in hosted.session.messages if isinstance(m, UserMessage)]) == 1
 
-        await hosted.session.prompt("second")
-        assert len(customs(hosted, "todo-reminder")) == 2
+        await hosted.session.prompt("third")  # the list is the same: no second reminder
+        assert len(customs(hosted, "todo-reminder")) == 1
+
+
+async def test_a_run_without_an_answer_is_continued_once(tmp_path: Path) -> None:
+    settings = {"todo": {"enabled": True}}
+    steps = (todo(INIT), says(""), says(""), says("next"))
+    async with extension_session(tmp_path, extension, steps=steps, settings=settings) as hosted:
+        await hosted.session.prompt("first")
+
+        (reminder,) = customs(hosted, "todo-reminder")
+        assert reminder.count("open tasks") == 1
+        assert len([m for m in hosted.session.messages if isinstance(m, UserMessage)]) == 1
 
 
 async def test_a_finished_list_causes_no_reminder(tmp_path: Path) -> None:

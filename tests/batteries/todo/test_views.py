@@ -46,7 +46,7 @@ def test_a_running_or_failed_call_has_the_usual_view() -> None:
 
 
 def test_the_panel_shows_the_tasks_around_the_current_one() -> None:
-    rows = panel(LONG, PlainTheme())
+    rows = panel(LONG, frozenset(), PlainTheme())
 
     assert rows[0] == "Todo Q · 6/12"
     assert rows[1:4] == ["  ✔ p4", "  ✔ p5", "  ☐ q0"]
@@ -54,7 +54,7 @@ def test_the_panel_shows_the_tasks_around_the_current_one() -> None:
 
 
 def test_the_panel_is_aligned_with_the_text_above_it() -> None:
-    rows = TodoPanel(LONG, PlainTheme).render(80)
+    rows = TodoPanel(LONG, frozenset(), PlainTheme).render(80)
 
     assert rows[:2] == [" Todo Q · 6/12", "   ✔ p4"]
 
@@ -76,6 +76,7 @@ async def test_the_command_shows_one_task_per_line(tmp_path: Path) -> None:
 
 
 def test_control_characters_of_a_task_do_not_reach_the_terminal() -> None:
-    rows = panel((Phase(name="P", tasks=(Task(content="a\x1b[31m\nb"),)),), PlainTheme())
+    phases = (Phase(name="P", tasks=(Task(content="a\x1b[31m\nb"),)),)
+    rows = panel(phases, frozenset(), PlainTheme())
 
     assert all("\x1b" not in row and "\n" not in row for row in rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pi.batteries.todo.state import (
@@ -21,6 +21,7 @@ from pi.batteries.todo.state import (
 )
 from pi.extension import (
     AgentBeforeSettleEvent,
+    AssistantMessage,
     BeforeAgentStartAnswer,
     BeforeAgentStartEvent,
     BoundaryAnswer,
@@ -37,17 +38,20 @@ from pi.extension import (
     Registration,
     SessionStartEvent,
     SessionTreeEvent,
+    Text,
+    ToolCall,
     ToolContext,
     ToolResult,
     ToolResultEvent,
     ToolResultMessage,
     make_tool,
-    replace,
 )
 
 NAME = "todo"
 USER_EDIT = "user_todo_edit"
 """Custom type of the entries that store the user's changes."""
+OPEN_TASKS = "todo-reminder"
+"""Custom type of the reminders of open tasks; the user sees one line of them."""
 DESCRIPTION = """\
 Keep the task list of this session. The user sees it while you work.
 Use it for work of three or more steps; skip it for a single step or a question.
@@ -91,6 +95,7 @@ def extension(pi: ExtensionAPI) -> None:
     pi.settings.declare_all(SETTINGS)
     todo = SessionTodo(pi)
     pi.add_view("tool", NAME, "pi.batteries.todo.views:todo")
+    pi.add_view("message", OPEN_TASKS, "pi.batteries.todo.views:reminder")
     pi.register_command(
         NAME,
         todo.command,
@@ -115,6 +120,10 @@ class SessionTodo:
         """Whether the last call of the tool failed."""
         self._reminded = 0
         """Reminders since the last prompt of the user."""
+        self._reminded_of: Phases = ()
+        """The list of the last reminder."""
+        self._is_reminder_due = False
+        """Whether the last run ended with an answer although tasks were open."""
         self._hidden: frozenset[str] = frozenset()
         """Closed tasks that the panel no longer shows."""
         self._clearing: Registration | None = None
@@ -176,7 +185,7 @@ class SessionTodo:
     def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
         """Read the list of the branch that the session moved to."""
         self._phases = None
-        self._failed = False
+        self._failed = self._is_reminder_due = False
         self._show()
 
     def tool_result(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
@@ -186,48 +195,79 @@ class SessionTodo:
             if event.is_error:
                 ctx.ui.notify("Todo update failed; the list may be out of date.", "warning")
 
-    def before_agent_start(
+    async def before_agent_start(
         self, event: BeforeAgentStartEvent, ctx: ExtensionContext
     ) -> BeforeAgentStartAnswer | None:
-        """Inform the model about a failed update with the next prompt, unless it has retried."""
+        """Remind the model of a failed update that it has not retried, or of open tasks."""
         self._reminded = 0
-        if not self._failed:
+        if self._failed:
+            self._failed = False
+            text = "The last update of the todo list failed and changed nothing. Retry it, or the"
+            return BeforeAgentStartAnswer(
+                message={
+                    "custom_type": "todo-error-reminder",
+                    "content": REMINDER.format(text=f"{text} user does not see your progress."),
+                    "display": False,
+                }
+            )
+        if not self._is_reminder_due:
             return None
-        self._failed = False
-        text = "The last update of the todo list failed and changed nothing. Retry it, or the user"
-        return BeforeAgentStartAnswer(
-            message={
-                "custom_type": "todo-error-reminder",
-                "content": REMINDER.format(text=f"{text} does not see your progress."),
-                "display": False,
-            }
+        self._is_reminder_due = False
+        if not self._may_remind() or self.phases == self._reminded_of:
+            return None
+        reminder = await self._remind(
+            "Your last answer left tasks of the todo list open", "If the prompt continues this work"
         )
+        return BeforeAgentStartAnswer(message=reminder)
 
     async def before_settle(
         self, event: AgentBeforeSettleEvent, ctx: ExtensionContext
     ) -> BoundaryAnswer | None:
-        """Remind a model that stops although tasks are open; at most ``todo.reminders`` times."""
-        remaining, limit = open_tasks(self.phases), self._pi.settings.get("todo.reminders")
-        usable = NAME in self._pi.get_active_tools()
-        if event.outcome != "completed" or event.continue_ or not remaining or not usable:
+        """Continue a run that ends without an answer although tasks are open.
+
+        After an answer a further request would only repeat it, so the reminder waits for the next
+        prompt.
+        """
+        if event.outcome != "completed" or event.continue_ or ctx.has_pending_messages():
             return None
-        if self._reminded >= limit or ctx.has_pending_messages():
+        if not self._may_remind():
             return None
+        if _has_answered(event.context.context_messages):
+            self._is_reminder_due = True
+            return None
+        reminder = await self._remind(
+            "You stopped, but the todo list has open tasks", "If they are needed"
+        )
+        return BoundaryAnswer(entries=(CustomMessageEntry(**reminder),), continue_=True)
+
+    def _may_remind(self) -> bool:
+        return (
+            self._reminded < self._pi.settings.get("todo.reminders")
+            and NAME in self._pi.get_active_tools()
+            and bool(open_tasks(self.phases))
+        )
+
+    async def _remind(self, reason: str, condition: str) -> dict[str, Any]:
+        """Count and publish a reminder of the open tasks; return its message."""
         self._reminded += 1
+        self._reminded_of = self.phases
+        remaining, limit = open_tasks(self.phases), self._pi.settings.get("todo.reminders")
         todos = [{"content": task.content, "status": task.status} for _, task in remaining]
         await self._pi.publish(
             "todo_reminder", {"todos": todos, "attempt": self._reminded, "maxAttempts": limit}
         )
         tasks = "\n".join(f"- {task.content} [{task.status}]" for _, task in remaining)
         text = (
-            f"You stopped, but the todo list has open tasks:\n{tasks}\n"
-            "Continue with them. If they are finished, mark them done; if they are not needed,"
-            " drop them. If you wait for the user, say so in one sentence and stop."
+            f"{reason}:\n{tasks}\n"
+            f"{condition}, continue with them. If they are finished, mark them done; if they are"
+            " not needed, drop them. If you wait for the user, say so in one sentence and stop."
         )
-        entry = CustomMessageEntry(
-            custom_type="todo-reminder", content=REMINDER.format(text=text), display=False
-        )
-        return BoundaryAnswer(entries=(entry,), continue_=True)
+        return {
+            "custom_type": OPEN_TASKS,
+            "content": REMINDER.format(text=text),
+            "display": True,
+            "details": {"open": len(remaining)},
+        }
 
     # Session log ----------------------------------------------------------------------------------
 
@@ -260,17 +300,19 @@ class SessionTodo:
         ctx = self._pi.context
         if not ctx.has_ui:
             return
-        shown = _without(self.phases, self._hidden)
-        if not any(phase.tasks for phase in shown):
+        if not any(task.content not in self._hidden for _, task in tasks_of(self.phases)):
             ctx.ui.set_widget(NAME, None)
             return
         # Deferred: modes without a screen never draw the list.
         from pi.batteries.todo.views import TodoPanel, panel
 
+        phases, hidden = self.phases, self._hidden
         if ctx.mode == "tui":
-            ctx.ui.set_widget(NAME, lambda tui, theme: TodoPanel(shown, lambda: ctx.ui.theme))
+            ctx.ui.set_widget(
+                NAME, lambda tui, theme: TodoPanel(phases, hidden, lambda: ctx.ui.theme)
+            )
         else:
-            ctx.ui.set_widget(NAME, panel(shown, ctx.ui.theme))
+            ctx.ui.set_widget(NAME, panel(phases, hidden, ctx.ui.theme))
 
     # Command --------------------------------------------------------------------------------------
 
@@ -378,29 +420,44 @@ class SessionTodo:
 
 
 def stored_phases(branch: Iterable[Entry]) -> Phases:
-    """The last list in the entries of a branch."""
-    for entry in reversed([*branch]):
+    """The last list in the entries of a branch.
+
+    Results of calls that only look are no source: after a resume they lack the closed tasks.
+    """
+    phases: Phases = ()
+    looks: dict[str, bool] = {}
+    """Whether the last call of an id only looked; some providers use ids again."""
+    for entry in branch:
+        stored = None
         match entry:
             case Custom(custom_type="user_todo_edit", data=data):
-                found = phases_of(data)
+                stored = phases_of(data)
+            case MessageEntry(message=AssistantMessage(content=content)):
+                calls = (p for p in content if isinstance(p, ToolCall) and p.name == NAME)
+                looks.update((call.id, _only_looks(call.arguments)) for call in calls)
             case MessageEntry(
-                message=ToolResultMessage(tool_name="todo", is_error=False, details=details)
-            ):
-                found = phases_of(details)
+                message=ToolResultMessage(
+                    tool_name="todo", is_error=False, tool_call_id=id, details=details
+                )
+            ) if not looks.get(id):
+                stored = phases_of(details)
             case _:
-                continue
-        if found is not None:
-            return found
-    return ()
+                pass
+        phases = phases if stored is None else stored
+    return phases
 
 
-def _without(phases: Phases, hidden: frozenset[str]) -> Phases:
-    return tuple(
-        replace(
-            phase,
-            tasks=tuple(
-                t for t in phase.tasks if t.status not in CLOSED or t.content not in hidden
-            ),
-        )
-        for phase in phases
+def _only_looks(arguments: Mapping[str, Any]) -> bool:
+    ops = arguments.get("ops")
+    return isinstance(ops, list | tuple) and all(
+        isinstance(op, Mapping) and op.get("op") == "view" for op in ops
     )
+
+
+def _has_answered(messages: Sequence[object]) -> bool:
+    """Whether the last message of the model has text."""
+    answers = (message for message in reversed(messages) if isinstance(message, AssistantMessage))
+    answer = next(answers, None)
+    if answer is None:
+        return False
+    return any(part.text.strip() for part in answer.content if isinstance(part, Text))

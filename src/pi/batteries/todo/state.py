@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pi.extension import Record, replace
+from pi.extension import Meta, Record, replace
 
 Status: TypeAlias = Literal["pending", "in_progress", "completed", "abandoned"]
 Operation: TypeAlias = Literal["init", "start", "done", "rm", "drop", "append", "view"]
@@ -44,11 +44,14 @@ class Phase(Record):
     tasks: tuple[Task, ...] = ()
 
 
+Items: TypeAlias = Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
 class PhaseItems(Record):
     """A phase of ``init``."""
 
     phase: str
-    items: tuple[str, ...]
+    items: Items
 
 
 class TodoOp(Record):
@@ -58,7 +61,7 @@ class TodoOp(Record):
     list: tuple[PhaseItems, ...] | None = None
     task: str | None = None
     phase: str | None = None
-    items: tuple[str, ...] | None = None
+    items: Items | None = None
 
 
 class Batch(Record):

@@ -13,7 +13,14 @@ from pi.batteries.todo.state import (
     phases_of,
     tasks_of,
 )
-from pi.extension import Theme, ToolView, ViewOptions, one_line
+from pi.extension import (
+    CustomMessage,
+    Theme,
+    ToolView,
+    ViewOptions,
+    one_line,
+    sanitise_keeping_style,
+)
 
 COLLAPSED = 8
 """Tasks that a collapsed tool call shows."""
@@ -31,30 +38,32 @@ ELLIPSIS = "…"
 class TodoPanel:
     """The rows above the editor, in the colours of the current theme."""
 
-    def __init__(self, phases: Phases, theme: Callable[[], Theme]) -> None:
+    def __init__(self, phases: Phases, hidden: frozenset[str], theme: Callable[[], Theme]) -> None:
         self._phases = phases
+        self._hidden = hidden
         self._theme = theme
 
     def render(self, width: int) -> list[str]:
         """Return a title and the tasks around the current one; the screen truncates them."""
-        return [f" {row}" for row in panel(self._phases, self._theme())]
+        return [f" {row}" for row in panel(self._phases, self._hidden, self._theme())]
 
 
-def panel(phases: Phases, theme: Theme) -> list[str]:
-    """The rows of the panel; also sent to RPC clients."""
+def panel(phases: Phases, hidden: frozenset[str], theme: Theme) -> list[str]:
+    """The rows of the panel; also sent to RPC clients. ``hidden`` tasks are only counted."""
     tasks = [*tasks_of(phases)]
-    if not tasks:
+    visible = [task for _, task in tasks if task.content not in hidden]
+    if not visible:
         return []
     closed = sum(task.status in CLOSED for _, task in tasks)
     remaining = open_tasks(phases)
     name = remaining[0][0].name if remaining else phases[-1].name
     progress = theme.fg("muted", f"{one_line(name)} · {closed}/{len(tasks)}")
     rows = [f"{theme.bold('Todo')} {progress}"]
-    first = _first_shown([task for _, task in tasks])
-    shown = tasks[first : first + PANEL]
-    rows += [f"  {_row(task, theme)}" for _, task in shown]
-    if hidden := len(tasks) - len(shown):
-        rows.append(theme.fg("dim", f"  {ELLIPSIS} {hidden} more; /todo shows all"))
+    first = _first_shown(visible)
+    window = visible[first : first + PANEL]
+    rows += [f"  {_row(task, theme)}" for task in window]
+    if more := len(visible) - len(window):
+        rows.append(theme.fg("dim", f"  {ELLIPSIS} {more} more; /todo shows all"))
     return rows
 
 
@@ -75,6 +84,18 @@ def _row(task: Task, theme: Theme) -> str:
             return theme.fg("dim", text)
         case _:
             return text
+
+
+def reminder(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
+    """One line; the whole text when expanded."""
+    if options.expanded:
+        rows = sanitise_keeping_style(str(message.content)).strip("\n").split("\n")
+        return [theme.fg("dim", row) for row in rows]
+    details = message.details if isinstance(message.details, dict) else {}
+    count = details.get("open")
+    tasks = "an open task" if not isinstance(count, int) else f"{count} open tasks"
+    tasks = "1 open task" if count == 1 else tasks
+    return [theme.fg("dim", f"The model is reminded of {tasks}.")]
 
 
 def todo(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None:

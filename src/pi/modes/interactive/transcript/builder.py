@@ -53,6 +53,7 @@ from pi.coding.session.entries import (
     CompactionSummaryMessage,
     Custom,
     CustomMessage,
+    CustomMessageEntry,
     SessionMessage,
 )
 from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
@@ -133,6 +134,15 @@ class TranscriptBuilder:
         match event:
             case EntryAppended(entry={"type": "custom"} as entry):
                 self._begin(msgspec.convert(entry, Custom))
+            case EntryAppended(entry={"type": "custom_message", "display": True} as entry):
+                message = msgspec.convert(entry, CustomMessageEntry)
+                self._begin(
+                    CustomMessage(
+                        custom_type=message.custom_type,
+                        content=message.content,
+                        details=message.details,
+                    )
+                )
             case CompactionEnd(handed_off=True):
                 pass  # the next session shows the document
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
