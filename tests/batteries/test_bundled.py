@@ -15,6 +15,7 @@ from pi import batteries
 from pi.coding.extension_host.discovery.entry_points import PARSED, installed
 from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
 from pi.coding.port.ui import Mode
+from pi.coding.settings.table import SETTINGS
 from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
@@ -188,3 +189,15 @@ def test_an_outdated_index_is_rebuilt(cli: Program) -> None:
     cli.run("--help")
 
     assert json.loads(index.read_bytes())["key"] != first["key"]
+
+
+def test_exactly_the_settings_that_load_batteries_take_effect_at_once() -> None:
+    """``switches.change`` loads and unloads by these triggers; the table tells users."""
+    manifests = [read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")]
+    triggers = {name for manifest in manifests for name in manifest.triggers("setting")}
+    rows = {setting.name: setting for setting in SETTINGS}
+
+    assert triggers <= rows.keys()
+    assert [name for name in triggers if rows[name].applies != "at once"] == []
+    marked = {name for name, setting in rows.items() if setting.loads_extensions}
+    assert marked <= {*triggers, "batteries"}

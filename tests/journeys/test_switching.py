@@ -109,6 +109,25 @@ def test_permissions_count_at_once_in_a_session_that_runs(journey: Journey, keep
     assert stored == ({"mode": "off"} if keep else None)
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_switch_wins_over_an_option_of_the_command_line(journey: Journey, keep: bool) -> None:
+    delete = calls("bash", command="rm -rf gone")
+    journey.model.script(delete, delete, says("Done."))
+    with journey.rpc("--permission-mode", "off") as client:
+        journey.home.write_work("gone/file", "")
+        answer = client.request("set_extension", name="permissions", enabled=True, keep=keep)
+        assert answer["message"].startswith("permissions is on")
+        client.prompts("delete it")
+        assert (journey.home.cwd / "gone").exists()
+    with journey.rpc("--permission-mode", "ask") as client:
+        row = _row(client, "permissions")
+        assert (row["state"], row["value"]) == ("on" if keep else "session", "ask")
+        answer = client.request("set_extension", name="permissions", enabled=False, keep=keep)
+        assert answer["message"] == "permissions is off."
+        client.prompts("delete it")
+        assert not (journey.home.cwd / "gone").exists()
+
+
 def test_a_battery_comes_and_goes_in_a_session_that_runs(journey: Journey) -> None:
     with journey.rpc() as client:
         client.prompts("hi")
@@ -141,6 +160,19 @@ def test_switching_needs_a_value_that_is_valid(journey: Journey) -> None:
         client.request("set_extension", name="edit-variants", enabled=True, value="apply_patch")
         client.prompts("hi")
         assert "*** Begin Patch" in str(journey.model.last["tools"])
+
+
+def test_the_mode_that_a_command_chose_is_listed_and_yields_to_a_switch(journey: Journey) -> None:
+    with journey.rpc() as client:
+        client.request("prompt", message="/permissions ask")
+        assert _row(client, "permissions")["state"] == "session"
+        client.request("prompt", message="/permissions off")
+        assert _row(client, "permissions")["state"] == "off"
+        client.request("set_extension", name="permissions", enabled=True)
+        journey.home.write_work("gone/file", "")
+        journey.model.script(calls("bash", command="rm -rf gone"))
+        client.prompts("delete it")
+        assert (journey.home.cwd / "gone").exists()
 
 
 COMMANDS = ("/plan", "/todo", "/agents", "/rewind", "/rules", "/jobs", "/memory", "/lsp")

@@ -155,6 +155,9 @@ class Guard:
         """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
             self._complain(problem, ctx)
+        elif ctx.depth == 0 and self._written_mode != self._pi.settings.get("permissions.mode"):
+            # The option counts as a choice for this session, so that lists and switches see it.
+            self._pi.settings.set("permissions.mode", self.mode, place="session")
         self._show_mode(ctx)
         await self._load(ctx)
 

@@ -20,8 +20,8 @@ from pi.coding.extension_host.switches import (
     changes_to_switch_off,
     changes_to_switch_on,
     check_switchable,
-    counts_as_on,
     find_row,
+    outcome,
     row_of,
     sentence,
     switch_of,
@@ -123,13 +123,10 @@ class _Catalog:
             changes = changes_to_switch_off(setting, self._settings.raw)
         self._settings.set(changes)
         row = find_row(self.rows(), row.name)
-        if counts_as_on(row) != on:
-            stored, true = ("on", "off") if on else ("off", "on")
-            return (
-                f"{row.name} is stored as {stored}, but stays {true} here: the project's settings"
-                " or a file decide otherwise."
-            )
-        return f"{sentence(row)} A session that is open follows with /reload."
+        others = "the project's settings or a file"
+        return (
+            f"{outcome(row, on=on, decided_by=others)} A session that is open follows with /reload."
+        )
 
 
 def _report(catalog: _Catalog, name: str, message: str, *, as_json: bool) -> None:

@@ -150,6 +150,17 @@ def row_of(
     )
 
 
+def outcome(row: ExtensionRow, *, on: bool, keep: str = "", decided_by: str) -> str:
+    """Return what is true of an extension after it was switched.
+
+    ``decided_by`` names what can overrule a stored switch.
+    """
+    if row.state in ("failed", "needs") or counts_as_on(row) == on:
+        return sentence(row, keep=keep)
+    stored, actual = ("on", "off") if on else ("off", "on")
+    return f"{row.name} is stored as {stored}, but stays {actual}: {decided_by} decide otherwise."
+
+
 def sentence(row: ExtensionRow, *, keep: str = "") -> str:
     """Return what is true of an extension now; ``keep`` is how a switch for a session is kept."""
     match row.state:

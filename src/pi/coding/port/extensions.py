@@ -283,6 +283,7 @@ class SwitchesPort(Protocol):
     async def change(self, changes: Mapping[str, object], *, keep: bool = True) -> str:
         """Store settings by dotted name, and load or unload the extensions that they switch.
 
-        Returns a sentence if an extension could not follow at once. Raises ``PiError``.
+        Returns what is true now of the extensions whose switches were among them. Raises
+        ``PiError``.
         """
         ...

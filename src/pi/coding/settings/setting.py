@@ -52,6 +52,8 @@ class Setting(Record):
     """What it gets when its extension is switched on, if that is not clear from its choices."""
     off: object = None
     """What it gets when its extension is switched off; ``None`` removes it."""
+    loads_extensions: bool = False
+    """Whether a change loads or unloads extensions, so that it takes effect at once."""
 
     @property
     def is_global(self) -> bool:
@@ -85,8 +87,16 @@ def needing(names: tuple[str, ...], *settings: Setting) -> tuple[Setting, ...]:
 
 
 def applied(when: Applies, *settings: Setting) -> tuple[Setting, ...]:
-    """Settings whose changes do not take effect at once."""
-    return tuple(replace(setting, applies=when) for setting in settings)
+    """Settings whose changes do not take effect at once, except those that load extensions."""
+    return tuple(
+        setting if setting.loads_extensions else replace(setting, applies=when)
+        for setting in settings
+    )
+
+
+def loading(setting: Setting) -> Setting:
+    """A setting that loads and unloads extensions."""
+    return replace(setting, loads_extensions=True)
 
 
 def switch(name: str, label: str, description: str, *, on: bool) -> Setting:

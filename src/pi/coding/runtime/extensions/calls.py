@@ -24,7 +24,10 @@ from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.bus import NamedRegistry, Owner
-    from pi.coding.extension_host.contributions.commands import RegisteredInputMode
+    from pi.coding.extension_host.contributions.commands import (
+        DeclaredCommand,
+        RegisteredInputMode,
+    )
     from pi.coding.extension_host.contributions.flags import ExtensionFlag
     from pi.coding.extension_host.contributions.views import View, Views
     from pi.coding.port.extensions import CheckResult, ExtensionInfo, InputMode, NameConflict
@@ -84,13 +87,23 @@ class SessionExtensions:
         async def work() -> None:
             if declared.needs_run_here:
                 self._core.require_local(f"run /{declared.name}")
-            note = await self.switches.use_command(declared)
-            if note and self.hosting.ui is not None:
-                self.hosting.ui.notify(note, "info")
+            if note := await self.switches.use_command(declared):
+                self._show_note(note, declared)
             command = await host.loading.load_command(declared)
             await maybe_await(command.handler(arguments, command.context))
 
         await self._guarded(work, f"command:{declared.name}", "command")
+
+    def _show_note(self, note: str, command: DeclaredCommand) -> None:
+        """Show a note of pi itself about a command; on stderr where there is no screen."""
+        ui, mode = self.hosting.ui, self.hosting.mode
+        if mode in ("print", "json"):
+            manifest = self.hosting.manifests_by_path().get(command.owner.path)
+            # `pi rewind` and the like are sessions of one command: there is nothing to keep.
+            if manifest is None or command.name not in manifest.subcommands:
+                self._core.machine.report(note)
+        elif ui is not None:
+            ui.notify(note, "info")
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""

@@ -14,7 +14,7 @@ from pi.ai.messages import Json
 from pi.base.errors import PiError
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
-from pi.coding.settings.layers import value_at
+from pi.coding.settings.layers import nested, value_at
 
 if TYPE_CHECKING:  # lazy: imported when extensions are listed or switched
     from pi.coding.extension_host.contributions.commands import DeclaredCommand
@@ -58,7 +58,6 @@ class ExtensionSwitches:
             changes_to_switch_off,
             changes_to_switch_on,
             check_switchable,
-            counts_as_on,
             find_row,
             sentence,
             switch_of,
@@ -76,25 +75,46 @@ class ExtensionSwitches:
             if on
             else changes_to_switch_off(setting, raw)
         )
-        note = await self.change(changes, keep=keep)
+        _, note = await self._change(changes, keep=keep)
         row = find_row(self.rows(), row.name)
         if row.state == "failed":
             raise PiError(sentence(row))
-        is_on = counts_as_on(row)
-        if is_on != on:
-            stored = "on" if on else "off"
-            return (
-                f"{row.name} is stored as {stored}, but stays {'on' if is_on else 'off'}: the"
-                " project's settings, an option or a file decide otherwise."
-            )
-        return f"{sentence(row, keep=self._way_to_keep(row.name))}{note and f' {note}'}"
+        return _joined(self._outcome(row, on=on), note)
 
     async def change(self, changes: Mapping[str, object], *, keep: bool = True) -> str:
         """Store settings by dotted name, and load or unload the extensions that they switch.
 
-        Returns a sentence if an extension could not follow at once. If the values cannot be
-        stored, they count for this session, and the error is raised after extensions followed.
+        Returns what is true now of the extensions whose switches were among them. If the values
+        cannot be stored, they count for this session, and the error is raised after extensions
+        followed.
         """
+        changed, note = await self._change(changes, keep=keep)
+        if not changed:
+            return note
+        from pi.coding.extension_host.switches import counts_as_on, is_on, switch_of
+
+        outcomes = []
+        for row in self.rows():
+            if row.path not in changed or row.setting not in changes:
+                continue
+            setting = switch_of(self._hosting.host.loading.manifest_at(row.path))
+            assert setting is not None, "a row with a setting has a switch"
+            value = changes[row.setting]
+            # A removed value leaves the decision to other files and to the recommended set.
+            on = (
+                counts_as_on(row) if value is None else is_on(setting, nested({row.setting: value}))
+            )
+            outcomes.append(self._outcome(row, on=on))
+        return _joined(*outcomes, note)
+
+    def _outcome(self, row: ExtensionRow, *, on: bool) -> str:
+        from pi.coding.extension_host.switches import outcome
+
+        others = "the project's settings, an option or a file"
+        return outcome(row, on=on, keep=self._way_to_keep(row.name), decided_by=others)
+
+    async def _change(self, changes: Mapping[str, object], *, keep: bool) -> tuple[list[str], str]:
+        """Store settings; returns the paths of extensions that followed, and a note about when."""
         self._core.require_open()
         error: PiError | None = None
         async with self._changing:
@@ -106,21 +126,23 @@ class ExtensionSwitches:
                 except PiError as failure:
                     error = failure
                 else:
-                    # A choice for this session only would hide what was stored.
-                    paths = {name: name.split(".") for name in changes}
-                    hidden = [
-                        name
-                        for name, path in paths.items()
-                        if value_at(settings.overrides, path) is not None
-                    ]
-                    if hidden:
-                        settings.override(dict.fromkeys(hidden))
+                    named = self._named_by_options()
+                    # A choice for this session only would hide what was stored, and an option of
+                    # the command line yields to such a choice only.
+                    settings.override(
+                        {
+                            name: changes[name] if name in named else None
+                            for name in changes
+                            if value_at(settings.overrides, name.split(".")) is not None
+                            or name in named
+                        }
+                    )
             else:
                 settings.override(changes)
-            note = await self._follow(before)
+            result = await self._follow(before)
         if error is not None:
             raise error
-        return note
+        return result
 
     async def use_command(self, command: DeclaredCommand) -> str:
         """Switch the extension of a typed command on for this session, as its manifest declares.
@@ -139,22 +161,27 @@ class ExtensionSwitches:
 
     # Following ------------------------------------------------------------------------------------
 
-    async def _follow(self, before: Json) -> str:
-        """Load and unload extensions for settings that differ from ``before``."""
+    async def _follow(self, before: Json) -> tuple[list[str], str]:
+        """Load and unload extensions for settings that differ from ``before``.
+
+        Returns the paths of these extensions, and a note if some follow later.
+        """
         manifests = self._hosting.manifests_by_path()
         after = self._core.workspace.settings.raw
         changed = [path for path in manifests if _differs(manifests[path], before, after)]
         if not changed:
-            return ""
+            return [], ""
         if any(self._needs_trust_decision(manifests[path]) for path in changed):
-            return await self._now_or_later(self._reload)  # it asks whether to read the project
+            return changed, await self._now_or_later(
+                self._reload
+            )  # it asks whether to read the project
         loading = self._hosting.host.loading
         loaded = [path for path in changed if loading.is_loaded(path)]
         # Loading is safe at any time. What is unloaded may be at work in the current run.
         await self._hosting.follow(path for path in changed if path not in loaded)
         if not loaded:
-            return ""
-        return await self._now_or_later(lambda: self._hosting.follow(loaded))
+            return changed, ""
+        return changed, await self._now_or_later(lambda: self._hosting.follow(loaded))
 
     async def _now_or_later(self, act: Callable[[], Awaitable[None]]) -> str:
         if not self._core.busy:
@@ -162,6 +189,15 @@ class ExtensionSwitches:
             return ""
         self._when_idle(act)
         return "It takes full effect when the current run ends."
+
+    def _named_by_options(self) -> frozenset[str]:
+        """The switches of extensions that have got an option of the command line."""
+        from pi.coding.extension_host.switches import switch_of
+
+        given = self._hosting.sources.flags.keys()
+        manifests = self._hosting.manifests_by_path().values()
+        switches = (switch_of(m) for m in manifests if not given.isdisjoint(m.flags))
+        return frozenset(setting.name for setting in switches if setting is not None)
 
     def _needs_trust_decision(self, manifest: Manifest) -> bool:
         """Whether an extension that is on now reads files of a project that was never decided."""
@@ -188,3 +224,7 @@ def _differs(manifest: Manifest, before: Json, after: Json) -> bool:
 
     paths = (name.split(".") for name in settings_of(manifest))
     return any(value_at(before, path) != value_at(after, path) for path in paths)
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))

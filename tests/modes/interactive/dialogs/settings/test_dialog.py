@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -26,8 +27,20 @@ def opened(tmp_path: Path, **values: Any) -> FakeScreen:
     (folder / "settings.json").write_text(json.dumps(values))
     settings = Settings.of(folder, tmp_path)
     models = SimpleNamespace(registry=SimpleNamespace(get_available=lambda: [NEAR, FAR]))
-    port = SimpleNamespace(settings=settings, models=models)
+    extensions = SimpleNamespace(switches=NoExtensions(settings))
+    port = SimpleNamespace(settings=settings, models=models, extensions=extensions)
     return FakeScreen(tmp_path, cast("SessionPort", port))
+
+
+class NoExtensions:
+    """Stores settings, which switch no extension."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def change(self, changes: Mapping[str, object]) -> str:
+        self._settings.set(changes)
+        return ""
 
 
 def stored(tmp_path: Path) -> dict[str, Any]:

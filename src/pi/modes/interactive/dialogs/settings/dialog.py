@@ -228,23 +228,29 @@ class _Editing:
         self._store(setting, find_choice(setting, words))
 
     def _store(self, setting: Setting, value: object) -> None:
-        settings = self._ui.port.settings
-        if value == value_at(settings.raw, setting.name.split(".")):
-            return
+        # Loading an extension takes time, and the list must stay usable meanwhile.
+        if value != self._value(setting.name):
+            self._ui.tasks.start(self._apply(setting, value), name=f"setting {setting.name}")
+
+    async def _apply(self, setting: Setting, value: object) -> None:
+        """Store a value; extensions that it switches follow at once, and their state is shown."""
         try:
-            settings.set({setting.name: value})
+            outcome = await self._ui.port.extensions.switches.change({setting.name: value})
         except PiError as error:
-            holds = value_at(settings.raw, setting.name.split(".")) == value
-            text = f"{error.explain()}{_FOR_NOW if holds else ''}"
-            self._ui.notify(text, "error")
+            holds = self._value(setting.name) == value
+            self._ui.notify(f"{error.explain()}{_FOR_NOW if holds else ''}", "error")
         else:
-            self._check(setting.name, value)
+            if outcome:
+                self._ui.notify(outcome)
+            else:
+                self._check(setting.name, value)
             if setting.name == "batteries" and value == RECOMMENDED:
                 for line in self._ui.port.extensions.missing_extra_notes():
                     self._ui.notify(f"Left out: {line}", "warning")
         self._list.set_value(setting.name, self._shown(setting))
         if setting.group in _SEEN:
             self._ui.refresh()
+        self._ui.request_render()
 
     def _check(self, name: str, value: object) -> None:
         """Warn if a project or an option overrides the saved value."""
