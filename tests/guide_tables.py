@@ -36,9 +36,11 @@ of the project.
 
 A file that cannot be read is never replaced, and no session starts with it: `pi -p`, JSON, RPC, ACP
 and batches end with exit code 1 and the path, line and column. In a terminal pi asks whether to
-edit the file, to start with all guards at their strictest, or to quit. A value of the wrong type is
-ignored with a warning, except for guards (`permissions`, `sandbox`, `secrets`,
-`defaultProjectTrust`): there it means the strictest choice.
+edit the file, to start with all guards at their strictest, or to quit. An empty file, YAML with
+several documents, tags or merge keys, and a file that sets a guard twice cannot be read, either. A
+value of the wrong type is ignored with a warning, except for guards (`permissions`, `sandbox`,
+`secrets`, `files.sensitive`, `defaultProjectTrust`, `batteries`): there it means the strictest
+choice, and a misspelt name in such a section (`secrets.enable`, `Permissions`) does, too.
 
 `pi doctor` reports keys that do not exist (with the nearest name), values of the wrong type, names
 of models, themes, tools and strategies that are not known, and settings that have no effect. Types,

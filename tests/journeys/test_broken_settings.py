@@ -19,6 +19,14 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "YAML": ("config.yml", b"theme: dark\npermissions: {mode: ask\n", "line 3, column 1"),
     "not UTF-8": ("settings.json", b'{\n"theme": "\xff"}', "line 2, column 11"),
     "a list": ("settings.json", b"[]", "line 1, column 1"),
+    "empty": ("settings.json", b"", "line 1, column 1"),
+    "a section twice": (
+        "settings.json",
+        f'{READ_ONLY},\n"permissions": {{}}}}'.encode(),
+        "line 2, column 1",
+    ),
+    "a tag": ("config.yml", b"permissions: !!set {mode: ask}\n", "the tag"),
+    "two documents": ("config.yml", b"theme: dark\n---\npermissions: {mode: ask}\n", "2 documents"),
 }
 
 
@@ -91,6 +99,12 @@ def test_a_named_file_that_cannot_be_read_stops_a_prompt(
     assert is_one_line(ended, f"Invalid settings file {path}: "), ended
 
 
+def test_an_empty_name_of_a_file_stops_a_prompt(journey: Journey) -> None:
+    ended = journey.pi("--config", "", "-p", "hello")
+
+    assert is_one_line(ended, "Invalid settings file "), ended
+
+
 def test_a_broken_file_of_a_trusted_project_stops_a_prompt(journey: Journey) -> None:
     path = journey.home.write_work(".pi/settings.json", '{"permissions": {"deny": ["Bash"')
 
@@ -101,18 +115,25 @@ def test_a_broken_file_of_a_trusted_project_stops_a_prompt(journey: Journey) -> 
 # Values -------------------------------------------------------------------------------------------
 
 SECRET = "sk-of-a-journey-0123456789abcdef"
+LISTED = "an-ordinary-word-in-a-list"
+
+
+def assert_reported(guard: str, ended: Ended) -> None:
+    first = next(line for line in ended.err.splitlines() if f'setting "{guard}' in line)
+    assert first.startswith(("Warning: Invalid setting", "Warning: Unknown setting")), ended.err
+    assert "The strictest choice applies until you correct it" in first
 
 
 def writes_are_refused(journey: Journey) -> bool:
     journey.model.calls("write", path="new.txt", content="x")
     ended = journey.pi("-p", "go")
-    assert 'Invalid setting "permissions' in ended.err
+    assert_reported("permissions", ended)
     return not (journey.home.cwd / "new.txt").exists()
 
 
 def secrets_are_hidden(journey: Journey) -> bool:
     ended = journey.pi("-p", f"use {SECRET}", JOURNEY_API_KEY=SECRET)
-    assert 'Invalid setting "secrets' in ended.err
+    assert_reported("secrets", ended)
     return SECRET not in json.dumps(journey.model.requests)
 
 
@@ -120,7 +141,7 @@ def commands_stay_inside(journey: Journey) -> bool:
     outside = journey.folder / "outside.txt"
     journey.model.calls("bash", command=f"echo x > {outside}")
     ended = journey.pi("-p", "go", TMPDIR=str(journey.home.cwd))
-    assert 'Invalid setting "sandbox' in ended.err
+    assert_reported("sandbox", ended)
     return not outside.exists()
 
 
@@ -136,6 +157,7 @@ WRONG: dict[str, Callable[[str], Any]] = {
     "name: 1": lambda name: {name: 1},
     "name: []": lambda name: {name: []},
     "name: null": lambda name: {name: None},
+    "Name: on": lambda name: {name.title(): "on"},
 }
 
 
@@ -181,6 +203,29 @@ def test_a_wrong_type_outside_of_guards_is_a_warning(journey: Journey) -> None:
     assert 'Warning: Ignored setting "theme"' in ended.err
 
 
+@pytest.mark.parametrize("value", ["recomended", True, ["recommended"], None], ids=repr)
+def test_an_invalid_value_of_batteries_switches_the_recommended_ones_on(
+    journey: Journey, value: object
+) -> None:
+    journey.home.use_settings(batteries=value)
+
+    ended = journey.pi("-p", f"use {SECRET}", JOURNEY_API_KEY=SECRET)
+
+    assert 'Invalid setting "batteries"' in ended.err
+    assert SECRET not in json.dumps(journey.model.requests)
+
+
+@pytest.mark.parametrize("value", ["none", None, 7])
+def test_a_project_cannot_switch_the_recommended_batteries_off(
+    journey: Journey, value: object
+) -> None:
+    journey.home.use_recommended()
+    journey.home.write_work(".pi/settings.json", json.dumps({"batteries": value}))
+
+    assert journey.pi("--approve", "-p", f"use {SECRET}", JOURNEY_API_KEY=SECRET).code == 0
+    assert SECRET not in json.dumps(journey.model.requests)
+
+
 def test_deny_rules_count_without_a_mode(journey: Journey) -> None:
     journey.home.use_settings(permissions={"deny": ["Read(.env)", "Write"]})
     journey.home.write_work(".env", "A=private-value")
@@ -193,6 +238,65 @@ def test_deny_rules_count_without_a_mode(journey: Journey) -> None:
     assert "The deny rule Read(.env)" in first
     assert "The deny rule Write" in second
     assert third.strip() == "still here"
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("Read(.env", "'Read(.env' is not a rule"),
+        ("Read(.env))", "the parentheses do not match"),
+        ("Read\uff08.env\uff09", "is not a rule"),
+        ("Write,Read(.env)", "is not a rule"),
+        ("", "'' is not a rule"),
+    ],
+)
+def test_a_deny_rule_that_is_not_understood_denies_more_and_says_so(
+    journey: Journey, rule: str, message: str
+) -> None:
+    journey.home.use_settings(permissions={"deny": [rule]})
+    journey.home.write_work(".env", "A=private-value")
+    journey.model.calls("read", path=".env")
+
+    ended = journey.pi("-p", "go")
+
+    assert message in ended.err
+    assert "private-value" not in json.dumps(journey.model.requests)
+
+
+def test_a_deny_rule_for_a_misspelt_tool_is_reported(journey: Journey) -> None:
+    journey.home.use_settings(permissions={"deny": ["Raed(.env)"]})
+
+    ended = journey.pi("-p", "go")
+    with journey.rpc() as client:
+        client.prompts("go")
+        client.close()
+
+    for output in (ended.err, "\n".join(client.lines)):
+        assert "no tool is named Raed. Did you mean read?" in output
+
+
+def test_an_unknown_mode_on_the_command_line_is_read_only_and_says_so(journey: Journey) -> None:
+    journey.model.calls("write", path="new.txt", content="x")
+
+    ended = journey.pi("--permission-mode", "readonly", "-p", "go")
+
+    assert "Unknown permission mode 'readonly'" in ended.err
+    assert not (journey.home.cwd / "new.txt").exists()
+
+
+def test_a_file_for_one_run_counts_for_commands_without_a_session(journey: Journey) -> None:
+    guards = journey.home.write_work("guards.yml", "secrets: {enabled: true}\n")
+    journey.home.write("secrets.yml", f"- {{type: plain, content: {LISTED}}}\n")
+    journey.model.says(f"It is {LISTED}.")
+    journey.pi("-p", "go")
+    (session,) = journey.home.agent_dir.glob("sessions/*/*.jsonl")
+
+    plain = journey.pi("--export", str(session), "plain.html")
+    hidden = journey.pi("--export", str(session), "hidden.html", PI_CONFIG_FILES=str(guards))
+
+    assert (plain.code, hidden.code) == (0, 0), hidden.err
+    assert LISTED in (journey.home.cwd / "plain.html").read_text()
+    assert LISTED not in (journey.home.cwd / "hidden.html").read_text()
 
 
 def test_deny_rules_of_a_trusted_project_count_without_a_mode(journey: Journey) -> None:

@@ -136,14 +136,40 @@ def split_front_matter(text: str) -> tuple[str | None, str]:
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML 1.2. Rejects texts that would take gigabytes or overflow the stack first."""
+    """Parse YAML 1.2: one document without tags.
+
+    Rejects texts that would take gigabytes or overflow the stack first.
+    """
     _check_yaml_bounds(text)
     from yaml12 import parse_yaml as parse  # lazy: most starts read no YAML
 
     try:
-        return parse(text)
+        documents = parse(text, multi=True)
     except ValueError as error:
         raise BadFormat("YAML", str(error)) from error
+    if len(documents) > 1:
+        # Reading the first one alone would leave out what the others say, e.g. about secrets.
+        raise BadFormat("YAML", f"{len(documents)} documents in one file; write one, without ---")
+    value = documents[0] if documents else None
+    _check_plain(value)
+    return value
+
+
+def _check_plain(value: Any) -> None:
+    """Raise ``BadFormat`` for a tag or a key that is no scalar, which the parser wraps."""
+    values = [value]
+    while values:
+        match values.pop():
+            case dict() as mapping:
+                values += (*mapping.keys(), *mapping.values())
+            case list() as items:
+                values += items
+            case None | str() | bool() | int() | float():
+                pass
+            case wrapped:
+                tag = getattr(wrapped, "tag", None)
+                reason = f"the tag {tag} is not supported" if tag else "a key is no text"
+                raise BadFormat("YAML", reason)
 
 
 def _check_yaml_bounds(text: str) -> None:

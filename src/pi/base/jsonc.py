@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pi.base.formats import parse_jsonc
@@ -50,6 +51,22 @@ def edited_jsonc(text: str, values: dict[str, Any]) -> str:
     while (edit := _next_edit(text, _read_object(text, _skip(text, 0)), values)) is not None:
         text = text[: edit.start] + edit.new + text[edit.end :]
     return text
+
+
+def repeated_member(text: str, path: Sequence[str]) -> int | None:
+    """Return the position of the second member with the name at ``path``, if there are two.
+
+    ``text`` must be a valid object.
+    """
+    start = _skip(text, 0)
+    for depth, name in enumerate(path, 1):
+        if text[start] != "{":
+            return None
+        members = [m for m in _read_object(text, start).members if m.name == name]
+        if depth == len(path) or len(members) != 1:
+            return members[1].start if len(members) > 1 else None
+        start = members[0].value_start
+    return None
 
 
 def _next_edit(text: str, target: _Object, values: dict[str, Any]) -> _Edit | None:

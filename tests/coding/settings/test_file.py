@@ -64,12 +64,80 @@ def test_a_broken_file_is_named_and_never_replaced(tmp_path: Path, broken: str) 
     assert path.read_bytes() == broken.encode("latin-1")
 
 
-def test_a_byte_order_mark_and_an_empty_file_are_accepted(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_bytes(b'\xef\xbb\xbf{"a": 1}')
     assert settings_file(path).read() == {"a": 1}
-    path.write_bytes(b"\n")
-    assert settings_file(path).read() == {}
+
+
+@pytest.mark.parametrize("name", ["settings.json", "config.yml"])
+@pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf"], ids=repr)
+def test_an_empty_file_is_broken(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadSettings, match="line 1, column 1: the file is empty"):
+        file = settings_file(tmp_path / "settings.json")
+        (file.config if name == "config.yml" else file).read()
+
+
+REPEATED = {
+    "section": (
+        '{"permissions": {"mode": "ask"},\n "a": 1, "permissions": {}}',
+        "line 2, column 10",
+    ),
+    "switch": ('{"secrets": {"enabled": true,\n"enabled": false}}', "line 2, column 1"),
+    "in comments": (
+        '{"é": 1, // x\n"sandbox": {"enabled": true, "enabled": 1,},}',
+        "line 2, column 30",
+    ),
+    "trust": ('{"defaultProjectTrust": "never", "defaultProjectTrust": "ask"}', "column 34"),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_a_guard_that_is_set_twice_is_an_error(tmp_path: Path, kind: str) -> None:
+    text, position = REPEATED[kind]
+    path = tmp_path / "settings.json"
+    path.write_text(text)
+    with pytest.raises(BadSettings, match=f'{position}: "[a-zA-Z]+" is set a second time'):
+        settings_file(path).read()
+
+
+def test_equal_names_elsewhere_are_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    guards = '"secrets": {"enabled": true}, "sandbox": {"enabled": false}'
+    text = f'{{{guards}, "x": {{"a": 1, "a": 2}}, "x": 1}}'
+    path.write_text(text)
+    assert settings_file(path).read()["secrets"] == {"enabled": True}
+    path.write_text('{"permissions": {"deny": ["mode", "mode"]}, "x": {"permissions": 1}} // ok')
+    assert settings_file(path).read()["permissions"] == {"deny": ["mode", "mode"]}
+
+
+YAML = {
+    "permissions: {mode: ask}\ntheme: dark\n'permissions': {}\n": "line 3, column 1: .*second time",
+    "permissions:\n  mode: read-only\n  allow: []\n  mode: off\n": "line 4, column 1: .*second",
+    "sandbox: {enabled: true, enabled: false}\n": "column 24: .*second time",
+    "theme: dark\n---\npermissions: {mode: ask}\n": "2 documents",
+    "permissions: !!python/object:os.system {}\n": "the tag .* is not supported",
+    "a: &a {mode: read-only}\npermissions:\n  <<: *a\n": "merge keys",
+    "base: &b {permissions: {mode: ask}}\n<<: *b\n": "merge keys",
+    "? [permissions]\n: {mode: ask}\n": "a key is no text",
+}
+
+
+@pytest.mark.parametrize("text", YAML)
+def test_yaml_that_would_be_read_in_part_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yml").write_text(text)
+    with pytest.raises(BadSettings, match=YAML[text]):
+        settings_file(tmp_path / "settings.json").config.read()
+
+
+def test_yaml_with_equal_names_in_different_sections_is_read(tmp_path: Path) -> None:
+    text = (
+        "secrets:\n  enabled: true\n# enabled: x\nsandbox:\n  enabled: true\neditor: {mode: vim}\n"
+    )
+    (tmp_path / "config.yml").write_text(text)
+    values = settings_file(tmp_path / "settings.json").config.read()
+    assert values["secrets"] == values["sandbox"] == {"enabled": True}
 
 
 def test_a_link_to_a_missing_file_is_broken_and_not_replaced(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ ROWS = {row.name: row for row in GUARDS}
 
 def test_the_list_of_guards_is_that_of_the_table() -> None:
     in_table = {row.name: row for row in SETTINGS if row.name.partition(".")[0] in SECTIONS}
-    assert {*in_table, "defaultProjectTrust"} == ROWS.keys()
+    assert {*in_table, "defaultProjectTrust", "batteries"} == ROWS.keys()
     for name, row in in_table.items():
         default = () if row.default is None else row.default
         assert (set(row.choices), default) == (set(ROWS[name].choices), ROWS[name].default)
@@ -70,18 +72,62 @@ def test_a_section_that_is_no_object_makes_its_guard_strict(section: str, value:
 
 def test_an_unknown_name_below_a_guard_is_reported() -> None:
     warnings: list[str] = []
-    checked_guards({"sandbox": {"enable": True}}, "f", warnings.append)
+    raw = {"sandbox": {"program": "x"}}
+    assert checked_guards(raw, "f", warnings.append) == raw
 
-    assert warnings[0].startswith('Unknown setting "sandbox.enable" in f has no effect.')
+    assert warnings[0].startswith('Unknown setting "sandbox.program" in f has no effect. Known: ')
 
 
-@pytest.mark.parametrize("name", ["permission", "Permissions", "permissions.mode", "Secret"])
-def test_a_misspelt_guard_is_reported(name: str) -> None:
+@pytest.mark.parametrize(
+    ("raw", "setting"),
+    [
+        ({"sandbox": {"enable": False}}, "sandbox.enabled"),
+        ({"permissions": {"Mode": "ask"}}, "permissions.mode"),
+        ({"permissions": {"defaultMode": "plan"}}, "permissions.mode"),
+        ({"permissions": {"denny": []}}, "permissions.deny"),
+        ({"Permissions": {"mode": "ask"}}, "permissions.mode"),
+        ({"permissions ": {"mode": "ask"}}, "permissions.mode"),
+        ({"\u200bpermissions": {"mode": "ask"}}, "permissions.mode"),
+        ({"\uff50ermissions": 1}, "permissions.mode"),
+        ({"permissions:\u00a0{mode": "ask"}, "permissions.mode"),
+        ({"permissions.mode": "ask"}, "permissions.mode"),
+        ({"SECRETS": {}}, "secrets.enabled"),
+        ({"DefaultProjectTrust": "ask"}, "defaultProjectTrust"),
+        ({"Batteries": "recommended"}, "batteries"),
+    ],
+    ids=str,
+)
+def test_a_misspelt_guard_is_at_its_strictest(raw: dict[str, Any], setting: str) -> None:
+    warnings: list[str] = []
+    checked = checked_guards(raw, "f", warnings.append)
+
+    strictest = ROWS[setting].strictest
+    expected = list(strictest) if isinstance(strictest, tuple) else strictest
+    assert value_at(checked, setting.split(".")) == expected
+    assert [text.partition('"')[0] for text in warnings] == ["Unknown setting "]
+    assert f"The strictest choice applies until you correct it: {setting} " in warnings[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["permission", "permisions", "perm\u0456ssions", "Secret", "sandbx"]
+)
+def test_a_name_like_that_of_a_guard_is_reported(name: str) -> None:
     warnings: list[str] = []
     raw = {name: {"mode": "ask"}, "theme": "light", "packages": []}
     assert checked_guards(raw, "f", warnings.append) == raw
 
     assert [text.partition(" has ")[0] for text in warnings] == [f'Unknown setting "{name}" in f']
+
+
+def test_no_known_setting_is_taken_for_a_misspelt_guard() -> None:
+    warnings: list[str] = []
+    names = {row.name.partition(".")[0] for row in SETTINGS}
+    others: dict[str, Any] = {
+        name: {} for name in names if name not in SECTIONS and name not in ROWS
+    }
+    checked_guards({**others, "file": 1, "files.exclude": {}}, "f", warnings.append)
+
+    assert warnings == []
 
 
 LOOSE: dict[str, Any] = {
@@ -117,6 +163,21 @@ def test_a_nested_session_cannot_loosen_what_is_not_set() -> None:
     assert inner.raw["permissions"] == {"allow": []}
     assert inner.raw["sandbox"] == {"network": False}
     assert inner.values.theme == "light"
+
+
+@pytest.mark.parametrize("value", ["none", None, 7, "recommended"])
+def test_a_project_switches_the_recommended_batteries_on_and_not_off(
+    tmp_path: Path, value: object
+) -> None:
+    def settings_of(user: Any) -> Settings:
+        (tmp_path / "settings.json").write_text(json.dumps(user))
+        (tmp_path / ".pi").mkdir(exist_ok=True)
+        (tmp_path / ".pi/settings.json").write_text(json.dumps({"batteries": value}))
+        return Settings.of(tmp_path, tmp_path, trusted=True)
+
+    assert settings_of({"batteries": "recommended"}).raw["batteries"] == "recommended"
+    switches_on = settings_of({}).raw.get("batteries") == "recommended"
+    assert switches_on == (value != "none")  # what is invalid is the strictest
 
 
 def test_a_nested_session_follows_later_changes_of_its_parent_and_stores_nothing() -> None:

@@ -34,6 +34,7 @@ from pi.batteries.permissions.rules import (
     Mode,
     Rule,
     RuleSet,
+    misspelt_tools,
     parse_claude_settings,
     parse_rules,
 )
@@ -154,16 +155,16 @@ class Guard:
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
         """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
         if problem := self._mode_problem:
-            self._complain(problem, ctx)
+            self._complain(problem)
         elif ctx.depth == 0 and self._written_mode != self._pi.settings.get("permissions.mode"):
             # The option counts as a choice for this session, so that lists and switches see it.
             self._pi.settings.set("permissions.mode", self.mode, place="session")
         self._show_mode(ctx)
         await self._load(ctx)
 
-    def _complain(self, text: str, ctx: ExtensionContext) -> None:
+    def _complain(self, text: str) -> None:
         self._pi.log.error("%s", text)
-        ctx.ui.notify(text, "error")
+        self._pi.warn(text)
 
     def _show_mode(self, ctx: ExtensionContext) -> None:
         # Guards of single tools rely on ``approval`` as long as it is there.
@@ -185,9 +186,13 @@ class Guard:
         # Rules of a project can only restrict, never allow.
         project = self._pi.settings.get_project("permissions")
         found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
-        self._file_rules, self._problems = (*rules, *found), (*problems, *invalid)
-        for problem in (*self._problems, *self._own()[1]):
-            self._complain(f"A permission rule is invalid. {problem}", ctx)
+        file_rules = (*rules, *found)
+        own_rules, own_problems = self._own()
+        tools = (tool.name for tool in self._pi.get_all_tools())
+        misspelt = misspelt_tools((*own_rules, *file_rules), tools)
+        self._file_rules, self._problems = file_rules, (*problems, *invalid, *misspelt)
+        for problem in (*self._problems, *own_problems):
+            self._complain(f"A permission rule is invalid. {problem}")
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext

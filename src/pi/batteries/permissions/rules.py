@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -18,7 +18,9 @@ EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 RESTRICTING: tuple[Effect, ...] = ("deny", "ask")
 Subject: TypeAlias = Literal["command", "edit", "read", "url", "tool"]
 
-_RULE = re.compile(r"\s*(?P<tool>[^\s()]+)\s*(?:\((?P<specifier>.*)\))?\s*", re.DOTALL)
+_NO_NAME = r"\s(){}<>\"'`,;\uff08\uff09"
+"""No tool has these in its name; a rule with them is a typing error."""
+_RULE = re.compile(rf"\s*(?P<tool>[^{_NO_NAME}]+)\s*(?:\((?P<specifier>.*)\))?\s*", re.DOTALL)
 _SUBJECTS: dict[str, Subject] = {
     "bash": "command",
     "edit": "edit",
@@ -94,6 +96,8 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
         raise BadRule(f"{text!r} is not a rule. Write Tool or Tool(specifier).")
     tool, specifier = found["tool"], (found["specifier"] or "").strip()
     subject = _SUBJECTS.get(tool.lower(), "tool")
+    if subject in ("edit", "read") and specifier.count("(") != specifier.count(")"):
+        raise BadRule(f"{text!r}: the parentheses do not match.")
     if subject == "url" and specifier and not specifier.startswith("domain:"):
         raise BadRule(f"{text!r}: write WebFetch(domain:example.com).")
     if subject == "tool" and specifier and effect == "allow":
@@ -113,7 +117,7 @@ def _wider_rule(text: str, effect: Effect, source: str) -> Rule:
 
     A restriction that is not understood must not become a permission.
     """
-    match = re.match(r"\s*([\w*?-]+)\s*\(", text)
+    match = re.fullmatch(r"\s*([\w*?-]+)\s*\([^,]*", text)
     return parse_rule(match[1] if match else "*", effect, source)
 
 
@@ -145,6 +149,24 @@ def parse_rules(
                     rules.append(_wider_rule(str(text), effect, source))
                     problems[-1] += f" It applies as {rules[-1].text}."
     return tuple(rules), tuple(problems)
+
+
+def misspelt_tools(rules: Iterable[Rule], tools: Iterable[str]) -> Iterator[str]:
+    """Yield the problems of restrictions whose tool is not known, but similar to a known one.
+
+    Rules about tools that are not there now are valid: a server or an extension may add them.
+    """
+    known = {name.casefold(): name for name in tools} | {name: name for name in _SUBJECTS | _TOOLS}
+    for rule in rules:
+        name = rule.tool.casefold()
+        is_name = rule.subject == "tool" and not (set("*?[") & set(name) or name.startswith(MCP))
+        if rule.effect == "allow" or not is_name or name in known:
+            continue
+        from difflib import get_close_matches  # lazy: for errors only
+
+        if similar := get_close_matches(name, known, n=1, cutoff=0.7):
+            suggestion = known[similar[0]]
+            yield f"{rule.source}: no tool is named {rule.tool}. Did you mean {suggestion}?"
 
 
 class ClaudeSettings(Record):

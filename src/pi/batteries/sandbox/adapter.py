@@ -83,7 +83,7 @@ class Sandbox:
         problem = self._problem(support)
         if problem:
             ctx.ui.set_fact("sandbox", "unavailable")
-            ctx.ui.notify(f"Commands are refused: {problem}", "error")
+            self._pi.warn(f"Commands are refused: {problem}")
         else:
             network = "network" if self._pi.settings.get("sandbox.network") else "no network"
             ctx.ui.set_fact("sandbox", f"{support.mechanism}, {network}")

@@ -107,7 +107,7 @@ class SessionSecrets:
         self._read_files(ctx)
         self._update(self._vault)
         if self._problem:
-            ctx.ui.notify(self._problem, "error")
+            self._pi.warn(self._problem)
         return self._vault
 
     def _read_files(self, ctx: ExtensionContext) -> None:

@@ -18,10 +18,11 @@ from pi.coding.extension_host.discovery.manifest import (
     is_triggered,
 )
 from pi.coding.port.extensions import ExtensionInfo, ExtensionRow, RowGroup, RowState
+from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
 from pi.coding.settings.parsing import InvalidValue, check_value
 from pi.coding.settings.setting import Setting
-from pi.coding.settings.settings import RECOMMENDED, Settings
+from pi.coding.settings.settings import Settings
 
 STRATEGY = "compaction.strategy"
 

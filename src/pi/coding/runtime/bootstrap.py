@@ -35,7 +35,8 @@ from pi.coding.session.context import chosen_model, chosen_thinking_level
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, opened_in_thread
 from pi.coding.settings.files import SettingsFile
-from pi.coding.settings.settings import RECOMMENDED, Settings
+from pi.coding.settings.guards import RECOMMENDED
+from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
 
 if TYPE_CHECKING:  # deferred: imported with the first extension

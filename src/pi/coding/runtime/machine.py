@@ -19,10 +19,13 @@ from pi.base.clock import Clock, RandomBytes, SystemClock
 from pi.base.files import FileAccessError, agent_directory, config_root, expand_home, read_if_exists
 from pi.base.installation import use_library_folder
 from pi.base.records import Record
+from pi.coding.settings.files import ConfigFile
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, nearest
 
 NAME = ".env"
+CONFIG_FILES = "PI_CONFIG_FILES"
+"""Variable with settings files, separated like folders in ``PATH``."""
 
 Warn: TypeAlias = Callable[[str], None]
 
@@ -199,7 +202,13 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
     """Return the stored trust decision for a project, without asking the user."""
     decisions = TrustStore(machine.agent_dir / "trust.json", clock=machine.clock).decisions()
     # A file that cannot be read trusts nothing; the caller reports it when it reads settings.
-    settings = Settings.of(machine.agent_dir, cwd, clock=machine.clock, unreadable="strictest")
+    settings = Settings.of(
+        machine.agent_dir,
+        cwd,
+        clock=machine.clock,
+        overlays=config_files(machine),
+        unreadable="strictest",
+    )
     own = settings.values
     always, known = own.default_project_trust == "always", nearest(decisions, cwd)
     trusted = always if known is None else known
@@ -211,4 +220,18 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
 def settings_here(machine: Machine, cwd: Path, trust: Trust | None = None) -> Settings:
     """Return the settings of the user and of a trusted project. Raises ``BadSettings``."""
     trust = trust or stored_trust(machine, cwd)
-    return Settings.of(machine.agent_dir, cwd, trusted=trust.trusted, clock=machine.clock)
+    return Settings.of(
+        machine.agent_dir,
+        cwd,
+        trusted=trust.trusted,
+        clock=machine.clock,
+        overlays=config_files(machine),
+    )
+
+
+def config_files(machine: Machine, named: Sequence[str] = ()) -> tuple[ConfigFile, ...]:
+    """Return the files of ``PI_CONFIG_FILES``, then those of ``--config``: later ones win."""
+    listed = filter(None, machine.environ.get(CONFIG_FILES, "").split(os.pathsep))
+    # An empty name of ``--config`` is an error: a variable of a script may be unset.
+    paths = (expand_home(name, strict=False) for name in (*listed, *named))
+    return tuple(ConfigFile(path, must_exist=True) for path in paths)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.ai.messages import Json
-from pi.base.files import expand_home
 from pi.base.records import Record, replace
 from pi.base.tasks import TaskScope
 from pi.coding.blobs.store import BlobStore
@@ -25,10 +23,10 @@ from pi.coding.resources.sources import Place
 from pi.coding.runtime.agent_offer import agent_use, switched_off
 from pi.coding.runtime.local_tools import LocalTools
 from pi.coding.runtime.machine import NAME as DOTENV
-from pi.coding.runtime.machine import Environment, Machine, read_dotenv
+from pi.coding.runtime.machine import Environment, Machine, config_files, read_dotenv
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.tool_support import BashValues, ToolSupport
-from pi.coding.settings.files import BadSettings, ConfigFile, SettingsFile
+from pi.coding.settings.files import BadSettings, SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.shell.environment import command_environment, program_environment
 from pi.coding.shell.jobs import SessionJobs
@@ -44,8 +42,6 @@ if TYPE_CHECKING:  # lazy: most sessions do not need them
     from pi.coding.shell.local import ShellSetup
 
 
-CONFIG_FILES = "PI_CONFIG_FILES"
-"""Variable with settings files, separated like folders in ``PATH``."""
 MAX_REPORTED = 20
 """Most warnings that one start shows; a folder may hold thousands of files that are not skills."""
 
@@ -218,13 +214,6 @@ def own_settings(
     )
     settings.load()
     return settings
-
-
-def config_files(machine: Machine, named: Sequence[str] = ()) -> tuple[ConfigFile, ...]:
-    """Return the files of ``PI_CONFIG_FILES``, then those of ``--config``: later ones win."""
-    listed = machine.environ.get(CONFIG_FILES, "").split(os.pathsep)
-    paths = (expand_home(name, strict=False) for name in (*listed, *named) if name)
-    return tuple(ConfigFile(path, must_exist=True) for path in paths)
 
 
 def _tools(local: LocalTools, settings: Settings) -> Mapping[str, BuiltIn]:

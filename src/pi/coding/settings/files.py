@@ -18,6 +18,7 @@ from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
 from pi.coding.settings.layers import merge_layers, migrated, with_value
+from pi.coding.settings.repeated import repeated_in_json, repeated_in_yaml
 
 CONFIG = "config.yml"
 """Settings in YAML beside ``settings.json``, which has precedence."""
@@ -61,7 +62,7 @@ class ConfigFile:
         data = _content(self.path)
         if data is None and self._must_exist:
             raise BadSettings(self.path, "the file does not exist")
-        if data is None or not data.strip():
+        if data is None:
             return {}
         return migrated(_config_values(self.path, data))
 
@@ -94,11 +95,13 @@ class SettingsFile:
 
     def read(self) -> Json:
         """Return the content with current setting names; raises ``BadSettings``."""
-        return migrated(_json_object(self.path, _content(self.path) or b""))
+        data = _content(self.path)
+        return {} if data is None else migrated(_json_object(self.path, data))
 
     def is_plain_json(self) -> bool:
         """Whether the original pi can read the file: without comments and trailing commas."""
-        return _is_plain(_content(self.path) or b"")
+        data = _content(self.path)
+        return data is None or _is_plain(data)
 
     def change(self, changes: Mapping[tuple[str, ...], object]) -> Json:
         """Set single values by path and keep everything else; ``None`` removes one.
@@ -108,7 +111,7 @@ class SettingsFile:
         """
         private_directory(self.path.parent)
         with DirectoryLock(self.path, wait=self._wait, clock=self._clock):
-            data = _content(self.path) or b""
+            data = _content(self.path) or b"{}"
             raw = migrated(_json_object(self.path, data))
             for path, value in changes.items():
                 raw = with_value(raw, path, value)
@@ -134,13 +137,14 @@ def _content(path: Path) -> bytes | None:
         raise BadSettings(path, error.message.rstrip(".")) from error
     if content is None and path.is_symlink():  # such as dotfiles that are not mounted
         raise BadSettings(path, "it is a link to a file that does not exist")
+    if content is not None and not content.removeprefix(_BOM).strip():
+        # What a full disk or a crash leaves of a file; what it said is not known.
+        raise BadSettings(path, "line 1, column 1: the file is empty; {} means no settings")
     return content
 
 
 def _is_plain(data: bytes) -> bool:
     data = data.removeprefix(_BOM)
-    if not data.strip():
-        return True
     try:
         msgspec.json.decode(data)
     except UNREADABLE:
@@ -150,23 +154,37 @@ def _is_plain(data: bytes) -> bool:
 
 def _json_object(path: Path, data: bytes) -> Json:
     data = data.removeprefix(_BOM)
-    if not data.strip():
-        return {}
     try:
         raw = msgspec.json.decode(data)
     except UNREADABLE:
         raw = _parsed(path, data, is_json=True)
     if not isinstance(raw, dict):
         raise BadSettings(path, "line 1, column 1: expected an object, {…}")
+    if repeated := repeated_in_json(data):
+        raise _repeated_setting(path, data, *repeated)
     return raw
 
 
+def _repeated_setting(path: Path, data: bytes, name: str, position: int) -> BadSettings:
+    from pi.base.formats import position_in  # lazy: for errors only
+
+    offset = len(data.decode()[:position].encode())
+    return BadSettings(path, f'{position_in(data, offset)}: "{name}" is set a second time')
+
+
 def _config_values(path: Path, data: bytes) -> Json:
-    raw = _parsed(path, data.removeprefix(_BOM), is_json=path.suffix in (".json", ".jsonc"))
+    data, is_json = data.removeprefix(_BOM), path.suffix in (".json", ".jsonc")
+    raw = _parsed(path, data, is_json=is_json)
     if raw is None:  # only comments
         return {}
     if not isinstance(raw, dict) or not all(isinstance(name, str) for name in raw):
         raise BadSettings(path, "line 1, column 1: expected names with values")
+    repeated = repeated_in_json(data) if is_json else repeated_in_yaml(data.decode())
+    if repeated:
+        raise _repeated_setting(path, data, *repeated)
+    if any("<<" in values for values in (raw, *raw.values()) if isinstance(values, dict)):
+        reason = "merge keys (<<) are not part of YAML 1.2; write the values out"
+        raise BadSettings(path, reason)
     return raw
 
 

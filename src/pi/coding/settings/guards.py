@@ -69,6 +69,9 @@ def _switch(name: str, *, strictest: bool, default: bool) -> GuardSetting:
     return GuardSetting(name=name, default=default, choices=(not strictest, strictest))
 
 
+BATTERIES = "batteries"
+RECOMMENDED = "recommended"
+"""The value of ``batteries`` that switches the recommended batteries on."""
 _OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 
 GUARDS: tuple[GuardSetting, ...] = (
@@ -91,13 +94,17 @@ GUARDS: tuple[GuardSetting, ...] = (
     _switch("secrets.shapes", strictest=True, default=True),
     GuardSetting(name="secrets.restoreInto", default=()),
     GuardSetting(name="defaultProjectTrust", default="ask", choices=("always", "ask", "never")),
+    # Many users have secrets and rewind only because of this one.
+    GuardSetting(name=BATTERIES, default="none", choices=("none", RECOMMENDED)),
 )
 """All settings of guards; a test compares them with the table of settings and the batteries."""
 
 SECTIONS = tuple(dict.fromkeys(row.path[0] for row in GUARDS if len(row.path) > 1))
 """Objects that contain settings of guards."""
 
-_SECTION_STEMS = {section.lower().rstrip("s"): section for section in SECTIONS}
+_TOP = frozenset(row.path[0] for row in GUARDS)
+_BEGINNINGS = ("perm", "sand", "secr", "file", "defaultp", "batt")
+"""Of names that are checked for errors: others are settings of something else."""
 
 RESTRICTING = ("permissions.ask", "permissions.deny")
 """Lists of the user's guards to which a trusted project may add."""
@@ -106,10 +113,11 @@ RESTRICTING = ("permissions.ask", "permissions.deny")
 def checked_guards(raw: Json, source: str, warn: Callable[[str], None]) -> Json:
     """Return a layer with valid settings of guards; every correction is reported.
 
-    ``null`` is invalid, too: it is what remains of a YAML file that was cut after a name.
+    ``null`` is invalid, too: it is what remains of a YAML file that was cut after a name. A name
+    that is misspelt, but certainly means a guard, is an invalid value of that guard.
     """
-    _report_misspelt(raw, source, warn)
-    if raw.keys().isdisjoint((*SECTIONS, "defaultProjectTrust")):
+    misspelt = _misspelt(raw, source, warn)
+    if not misspelt and raw.keys().isdisjoint(_TOP):
         return raw
     checked = dict(raw)
     for section in SECTIONS:
@@ -118,8 +126,8 @@ def checked_guards(raw: Json, source: str, warn: Callable[[str], None]) -> Json:
             warn(_invalid(section, source, "an object", raw[section], strictest))
             checked[section] = strictest
         elif section in raw:
+            misspelt += _misspelt_in(raw[section], section, source, warn)
             checked[section] = dict(raw[section])
-            _report_unknown(raw[section], section, source, warn)
     for row in GUARDS:
         *above, name = row.path
         owner = checked.get(above[0]) if above else checked
@@ -127,6 +135,10 @@ def checked_guards(raw: Json, source: str, warn: Callable[[str], None]) -> Json:
             strictest_value = _plain(row.strictest)
             warn(_invalid(row.name, source, row.expected, owner[name], strictest_value))
             owner[name] = strictest_value
+    for row in misspelt:
+        *above, name = row.path
+        owner = checked.setdefault(above[0], {}) if above else checked
+        owner[name] = _plain(row.strictest)
     return checked
 
 
@@ -153,11 +165,11 @@ def strictest_guards() -> Json:
     """Return the values for a session whose settings cannot be read.
 
     Deny rules would refuse everything, so that every call asks instead; ``read-only`` refuses all
-    changes anyway.
+    changes anyway. The guards of the recommended batteries are listed themselves.
     """
     values: Json = {}
     for row in GUARDS:
-        if row.name != "permissions.deny":
+        if row.name not in ("permissions.deny", BATTERIES):
             *above, name = row.path
             (values.setdefault(above[0], {}) if above else values)[name] = _plain(row.strictest)
     return values
@@ -184,25 +196,55 @@ def _strictest(section: str) -> Json:
     return {row.path[1]: row.strictest for row in rows}
 
 
-def _report_misspelt(raw: Json, source: str, warn: Callable[[str], None]) -> None:
-    """Report names such as ``permission`` and ``"permissions.mode"``, which have no effect."""
+def _misspelt(raw: Json, source: str, warn: Callable[[str], None]) -> list[GuardSetting]:
+    """Report misspelt names at the top of a file; return the settings that they mean."""
+    rows: list[GuardSetting] = []
     for name in raw:
-        section = _SECTION_STEMS.get(name.partition(".")[0].lower().rstrip("s"))
-        if section is not None and name != section:
-            warn(
-                f'Unknown setting "{name}" in {source} has no effect. Write'
-                f' "{section}": {{…}} with its settings inside.'
-            )
+        if name in _TOP or (name.isascii() and not name.casefold().startswith(_BEGINNINGS)):
+            continue
+        from pi.coding.settings.misspelt import misspelt_section  # lazy: for errors only
+
+        if (misspelling := misspelt_section(name, (row.name for row in GUARDS))) is None:
+            continue
+        setting = misspelling.setting
+        section = setting.partition(".")[0]
+        meant: list[GuardSetting] = []
+        if misspelling.is_certain:
+            below = [row for row in GUARDS if row.path[0] == setting and row.choices]
+            meant = [row for row in GUARDS if row.name == setting] or below
+        hint = f'"{section}": {{…}} with its settings inside' if section in SECTIONS else section
+        warn(_unknown(name, source, f"Write {hint}.", meant))
+        rows += meant
+    return rows
 
 
-def _report_unknown(values: Json, section: str, source: str, warn: Callable[[str], None]) -> None:
-    names = [row.path[1] for row in GUARDS if row.path[0] == section]
+def _misspelt_in(
+    values: Json, section: str, source: str, warn: Callable[[str], None]
+) -> list[GuardSetting]:
+    """Report unknown names in a section; return the settings that they mean."""
+    names = {row.path[1]: row for row in GUARDS if row.path[0] == section}
+    rows: list[GuardSetting] = []
     for name in values:
-        if name not in names:
-            from pi.base.fuzzy import did_you_mean  # lazy: for errors only
+        if name in names:
+            continue
+        from pi.coding.settings.misspelt import misspelt_setting  # lazy: for errors only
 
-            hint = did_you_mean(name, names) or f"Known: {', '.join(names)}."
-            warn(f'Unknown setting "{section}.{name}" in {source} has no effect. {hint}')
+        meant = misspelt_setting(name, names)
+        hint = f"Did you mean {meant}?" if meant else f"Known: {', '.join(names)}."
+        applied = [names[meant]] if meant else []
+        warn(_unknown(f"{section}.{name}", source, hint, applied))
+        rows += applied
+    return rows
+
+
+def _unknown(name: str, source: str, hint: str, meant: Sequence[GuardSetting]) -> str:
+    if not meant:
+        return f'Unknown setting "{name}" in {source} has no effect. {hint}'
+    strictest = ", ".join(f"{row.name} {_as_json(row.strictest)}" for row in meant)
+    return (
+        f'Unknown setting "{name}" in {source}. {hint}'
+        f" The strictest choice applies until you correct it: {strictest}"
+    )
 
 
 def _invalid(name: str, source: str, expected: str, value: object, strictest: object) -> str:

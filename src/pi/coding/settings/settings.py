@@ -18,6 +18,8 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.coding.settings.files import BadSettings, ConfigFile, SettingsFile
 from pi.coding.settings.guards import (
+    BATTERIES,
+    RECOMMENDED,
     checked_guards,
     restrictions,
     strictest_guards,
@@ -26,9 +28,6 @@ from pi.coding.settings.guards import (
 from pi.coding.settings.layers import merge_layers, migrated, nested, value_at, with_value
 from pi.coding.settings.reading import R, read_record
 from pi.coding.settings.values import GLOBAL_ONLY, Values
-
-RECOMMENDED = "recommended"
-"""The value of ``batteries`` that switches the recommended batteries on."""
 
 Unreadable: TypeAlias = Literal["refuse", "strictest"]
 """What a file that cannot be read does: ``load`` raises ``BadSettings``, or the file counts as
@@ -81,6 +80,7 @@ class Settings:
         *,
         trusted: bool = False,
         clock: Clock | None = None,
+        overlays: Sequence[ConfigFile] = (),
         unreadable: Unreadable = "refuse",
     ) -> Settings:
         """Read the settings of the user and, if trusted, of the project.
@@ -89,7 +89,7 @@ class Settings:
         """
         clock = clock or SystemClock()
         user = SettingsFile(agent_dir / "settings.json", clock=clock)
-        settings = cls(user, unreadable=unreadable)
+        settings = cls(user, overlays=overlays, unreadable=unreadable)
         settings.load()
         if trusted:
             settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=clock))
@@ -262,7 +262,7 @@ class Settings:
         ``recommended`` is called only then, because it reads the index of extensions.
         """
         self._recommended = recommended
-        if self.raw.get("batteries") == RECOMMENDED:
+        if self.raw.get(BATTERIES) == RECOMMENDED:
             self._merge()
 
     def override(self, changes: Mapping[str, object]) -> None:
@@ -311,11 +311,14 @@ class Settings:
     def _merge(self) -> None:
         if self._parent is None:
             project = {k: value for k, value in self._project.items() if k not in GLOBAL_ONLY}
+            if project.get(BATTERIES) != RECOMMENDED:
+                # They hide secrets and record changes: a project can switch them on, not off.
+                project.pop(BATTERIES, None)
             files = merge_layers(merge_layers(self._user, project), self._overlay)
         else:
             files = self._parent.raw
         raw = merge_layers(files, self._checked_overrides())
-        if raw.get("batteries") == RECOMMENDED:
+        if raw.get(BATTERIES) == RECOMMENDED:
             raw = merge_layers(self._recommended(), raw)
         if restricted := restrictions(self._project):
             raw = tightened(raw, restricted)

@@ -408,7 +408,7 @@ _RESOURCES = group(
     choice("defaultProjectTrust", "Project trust", "What happens in folders without a decision about trust.", ("ask", "always", "never")),
     switch("enableSkillCommands", "Skill commands", "Offer skills as /skill:name.", on=True),
     *applied("reload",
-        loading(choice("batteries", "Batteries", "Switch the recommended batteries on in one step; /extensions lists all batteries.", ("none", "recommended"))),
+        loading(choice("batteries", "Batteries", "Switch the recommended batteries on in one step; /extensions lists all batteries. A project can switch them on, not off.", ("none", "recommended"))),
         json("packages", "Packages", "Sources of packages, or objects with source and filters."),
         loading(switching(json("hooks", "Hooks", 'Hooks by event, as in Claude Code: {"PreToolUse": [{"matcher": "Bash", "hooks": [...]}]}; false runs none.'), off=False)),
         words("extensions", "Extensions", _PATHS),

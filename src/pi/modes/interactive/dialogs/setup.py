@@ -12,8 +12,8 @@ from typing import Any
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.port.extensions import ExtensionInfo
+from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
-from pi.coding.settings.settings import RECOMMENDED
 from pi.modes.interactive.dialogs.panel import framed
 from pi.modes.interactive.dialogs.questions import Option, choose_several
 from pi.modes.interactive.dialogs.settings.dialog import theme_names, theme_sample

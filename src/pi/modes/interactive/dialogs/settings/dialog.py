@@ -9,10 +9,10 @@ from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
+from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
 from pi.coding.settings.parsing import InvalidValue
 from pi.coding.settings.setting import Setting
-from pi.coding.settings.settings import RECOMMENDED
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, list_rows
 from pi.modes.interactive.dialogs.picker import Picker

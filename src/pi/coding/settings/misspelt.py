@@ -1,0 +1,64 @@
+"""Recognises misspelt names of guards, such as ``Permissions`` and ``secrets.enable``. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from pi.base.records import Record
+
+_TOO_COMMON = "files"
+"""Extensions of the original may have settings with a similar name."""
+_NO_LETTER = re.compile(r"[^a-z]+")
+
+
+class Misspelling(Record):
+    """What a name at the top of a settings file probably means."""
+
+    setting: str
+    """The setting or the section."""
+    is_certain: bool
+    """Whether it can mean nothing else, such as another case or a space behind it."""
+
+
+def misspelt_section(name: str, settings: Iterable[str]) -> Misspelling | None:
+    """Return what an unknown name at the top of a file means; ``None`` if it is no guard's.
+
+    ``settings`` are the names of all settings of guards.
+    """
+    settings = tuple(settings)
+    sections = {setting.partition(".")[0] for setting in settings}
+    by_letters = {_plain(name): name for name in (*settings, *sections)}
+    plain = _plain(name)
+    if setting := by_letters.get(plain):
+        return Misspelling(setting=setting, is_certain=True)
+    from pi.base.fuzzy import nearest  # lazy: for errors only
+
+    distinct = {_plain(section): section for section in sections - {_TOO_COMMON}}
+    longer = (folded for folded in distinct if plain.startswith(folded))
+    match = next(longer, None) or nearest(plain, distinct)
+    return None if match is None else Misspelling(setting=distinct[match], is_certain=False)
+
+
+def misspelt_setting(name: str, names: Iterable[str]) -> str | None:
+    """Return the setting of a section that an unknown name in it means.
+
+    ``defaultMode``, the name in Claude Code, means ``mode``.
+    """
+    from pi.base.fuzzy import nearest  # lazy: for errors only
+
+    names = tuple(names)
+    plain = _plain(name)
+    by_letters = {_plain(known): known for known in names}
+    if plain in by_letters:
+        return by_letters[plain]
+    ends = (known for known in names if plain.endswith(_plain(known)))
+    return nearest(plain, names) or next(ends, None)
+
+
+def _plain(name: str) -> str:
+    """Return the letters of a name, folded, without invisible and other characters."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
+    return _NO_LETTER.sub("", name.casefold())
