@@ -219,7 +219,7 @@ from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileRead, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
 from pi.coding.models.registry import ResolvedModel
-from pi.coding.port.drawing import Drawable, Rows, Theme
+from pi.coding.port.drawing import Drawable, FooterPart, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
 from pi.coding.port.remote import FeedItem, Remote, Replica
@@ -565,6 +565,7 @@ __all__ = [
     "FileStamp",
     "FileWrite",
     "FileWritten",
+    "FooterPart",
     "GuardRefusal",
     "HandOff",
     "HttpError",

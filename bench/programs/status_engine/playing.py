@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
 from pi.base.clock import SystemClock
 from pi.batteries.status_engine.adapter import extension
@@ -28,9 +28,7 @@ class Rows(ExtensionUI):
     def __init__(self) -> None:
         self.shown: list[Drawable] = []
 
-    def set_rows(
-        self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
-    ) -> Rows:
+    def set_rows(self, key: str, rows: Drawable, **options: Any) -> Rows:
         """Keep the rows."""
         self.shown.append(rows)
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from pi.batteries.status_engine.items import DEFAULT_ITEMS
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.runtime.session.agent_session import AgentSession
-from pi.extension import Drawable, ExtensionAPI
+from pi.extension import Drawable, ExtensionAPI, FooterPart
 from tests.coding.runtime.session_fixture import SessionFixture
 
 SECONDS = 60.0
@@ -35,7 +35,13 @@ class Panel(ExtensionUI):
         self.painted = 0
 
     def set_rows(
-        self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
+        self,
+        key: str,
+        rows: Drawable,
+        *,
+        where: Literal["footer"] = "footer",
+        order: int = 0,
+        replaces: Sequence[FooterPart] = (),
     ) -> PanelRows:
         """Show these rows."""
         self.rows[key] = rows

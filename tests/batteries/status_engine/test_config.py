@@ -62,7 +62,6 @@ def test_all_settings_are_parsed() -> None:
         StatusEngineConfig(
             enabled=True,
             items=("git_branch", "duration"),
-            has_chosen_items=True,
             provider="command",
             command="~/.claude/statusline.sh",
             command_timeout_ms=500,

@@ -10,7 +10,6 @@ from pi.batteries.status_engine.items import (
     GitState,
     StatusEngineState,
     StatusItem,
-    below_footer,
 )
 from tests.batteries.status_engine.samples import FULL
 
@@ -51,7 +50,3 @@ def test_a_count_of_zero_lines_is_shown() -> None:
 )
 def test_a_duration_has_the_two_largest_units(ms: int, text: str) -> None:
     assert CATALOGUE["duration"](StatusEngineState(since_session_ms=ms)) == text
-
-
-def test_items_of_the_footer_are_omitted_below_it() -> None:
-    assert below_footer(DEFAULT_ITEMS) == ("git_counts", "sandbox", "approval")

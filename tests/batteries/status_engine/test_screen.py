@@ -52,7 +52,7 @@ async def test_the_lines_are_shown_below_the_footer(tmp_path: Path) -> None:
         await app_fixture.ends_with(f"{LINE_2} | main +0 -0", "network ok")
 
         line1 = app_fixture.screen.splitlines()[-3]
-        assert line1.endswith("(faux) faux • medium")
+        assert line1 == "context 0% of 128k"  # nothing is shown twice
 
 
 async def test_on_a_very_low_screen_only_the_footer_is_shown(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from pi.batteries.status_engine.config import StatusEngineConfig, declare, read_config
 from pi.batteries.status_engine.engine import StatusEngine, StatusOutput
 from pi.batteries.status_engine.items import (
+    FOOTER_PARTS,
     ContextWindow,
     GitState,
     StatusEngineState,
+    StatusItem,
     TextMetrics,
-    below_footer,
     styled_line,
 )
 from pi.batteries.status_engine.sources import (
@@ -28,12 +29,12 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     ModelSelectEvent,
+    Rows,
     SessionCompactEvent,
     SessionStartEvent,
     SessionTreeEvent,
     TurnEndEvent,
     one_line,
-    replace,
 )
 
 _COST_EVENTS = (TurnEndEvent, SessionCompactEvent, SessionTreeEvent, ModelSelectEvent)
@@ -159,16 +160,23 @@ class StatusDisplay:
         # Deferred: imports ``pi.tui``, which other modes do not load.
         from pi.batteries.status_engine.views import TYPESETTING, StatusRows
 
-        if not config.has_chosen_items:
-            config = replace(config, items=below_footer(config.items))
+        self._ctx = ctx
         self.live = LiveEngine(pi, ctx, config, state, text=TYPESETTING, on_line=self.refresh)
         self._rows = StatusRows(self.live.output, lambda: ctx.ui.theme)
-        self._shown = ctx.ui.add_footer_line(NAME, self._rows)
+        self._shown = self._add()
 
     def refresh(self) -> None:
         """Repaint the rows if they have changed, and refresh line 3 if it is due."""
-        if self._rows.is_stale():
+        if self.live.engine.line2_selection != self._selection:
+            self._shown = self._add()
+        elif self._rows.is_stale():
             self._shown.invalidate()
+
+    def _add(self) -> Rows:
+        """Add the rows. The footer leaves out what they show."""
+        self._selection: tuple[StatusItem, ...] = self.live.engine.line2_selection
+        parts = [FOOTER_PARTS[item] for item in self._selection if item in FOOTER_PARTS]
+        return self._ctx.ui.add_footer_line(NAME, self._rows, replaces=parts)
 
     def remove(self) -> None:
         """Remove the rows."""
@@ -275,6 +283,7 @@ class StatusLines:
             cwd=lambda: ctx.cwd,
             may_run=ctx.is_project_trusted,
             start=lambda work: pi.scope.spawn(work, name="git"),
+            watch=pi.scope.watch_folder,
             on_change=self._refresh,
         )
         self._config = StatusEngineConfig()
@@ -291,6 +300,7 @@ class StatusLines:
         if self._display is not None:
             self._display.remove()
             self._display = None
+            self._git.remove()
         if config.enabled:
             is_shown = self._ctx.mode == "tui"
             self._display = (StatusDisplay if is_shown else Publication)(

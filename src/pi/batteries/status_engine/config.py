@@ -21,8 +21,6 @@ class StatusEngineConfig(Record):
     enabled: bool = False
     items: tuple[StatusItem, ...] = DEFAULT_ITEMS
     """The items of line 2, in order."""
-    has_chosen_items: bool = False
-    """Whether the user selected the items; otherwise the TUI omits those that the footer shows."""
     provider: Provider | None = None
     """The source of line 3. Unset: the file, if one is configured."""
     command: str = ""
@@ -85,7 +83,6 @@ def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]
     config = StatusEngineConfig(
         enabled=_is_on(settings.get(SETTING)),
         items=tuple(item for item in items if item in CATALOGUE),
-        has_chosen_items=isinstance(chosen := settings.get(SETTING), Mapping) and "items" in chosen,
         provider=provider if provider in get_args(Provider) else None,
         command=value("command"),
         command_timeout_ms=timeout,

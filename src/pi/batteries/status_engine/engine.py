@@ -100,6 +100,11 @@ class StatusEngine:
         return self._state
 
     @property
+    def line2_selection(self) -> tuple[StatusItem, ...]:
+        """The items of line 2, in order."""
+        return self._items
+
+    @property
     def total_duration_ms(self) -> int:
         """The greatest ``since_session_ms`` of this session."""
         return self._total_duration_ms

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
-from pi.extension import Record, sanitise_keeping_style
+from pi.extension import FooterPart, Record, sanitise_keeping_style
 
 
 class GitState(Record):
@@ -74,13 +74,14 @@ DEFAULT_ITEMS: tuple[StatusItem, ...] = (
 )
 
 
-IN_FOOTER: frozenset[StatusItem] = frozenset({"model", "effort", "workspace_name", "git_branch"})
-"""Items that the footer of the terminal application shows."""
-
-
-def below_footer(items: Sequence[StatusItem]) -> tuple[StatusItem, ...]:
-    """The items that do not repeat the footer."""
-    return tuple(item for item in items if item not in IN_FOOTER)
+FOOTER_PARTS: Mapping[StatusItem, FooterPart] = {
+    "model": "model",
+    "effort": "thinking",
+    "workspace_name": "folder",
+    "git_branch": "branch",
+    "approval": "permissions",
+}
+"""The parts of the footer that show the same as an item; they are left out there."""
 
 
 def _counts(state: StatusEngineState) -> str:

@@ -319,8 +319,22 @@ BUSY = 2.0
 """Seconds between two polls while the agent is active."""
 IDLE = 15.0
 """Seconds between two polls while it is idle."""
+UNWATCHED = 0.9
+"""Seconds between two polls if the system does not notify about changes."""
 TIMEOUT_PAUSE = 300.0
 """Seconds for which changed lines are not counted again after a timeout."""
+
+
+class Watching(Protocol):
+    """A registration for changes of a folder."""
+
+    def remove(self) -> None:
+        """End it."""
+        ...
+
+
+WatchFolder: TypeAlias = Callable[[Path, Callable[[], None]], Watching | None]
+"""Calls a function after changes of a folder's entries; ``None`` without notifications."""
 
 
 class GitPoller:
@@ -338,6 +352,7 @@ class GitPoller:
         cwd: Callable[[], Path],
         may_run: Callable[[], bool],
         start: Start,
+        watch: WatchFolder,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self.state = GitState()
@@ -346,11 +361,16 @@ class GitPoller:
         self._cwd = cwd
         self._may_run = may_run
         self._start = start
+        self._watch = watch
         self._on_change = on_change
         self._is_stale = False
+        self._has_changed = False
+        """Whether the system has notified about a change since the last poll."""
         self._is_looking = False
         self._looked: float | None = None
+        self._counted: float | None = None
         self._timed_out_at: float | None = None
+        self._watched: tuple[Path, Watching | None] | None = None
 
     def mark_stale(self) -> None:
         """Poll again soon, after an event."""
@@ -360,25 +380,58 @@ class GitPoller:
         """Start a poll if one is due; ``now`` is in seconds of a monotonic clock."""
         if self._is_looking or not self._is_due(now):
             return
-        self._is_looking, self._is_stale, self._looked = True, False, now
-        self._start(self._look(now))
+        self._is_stale = self._is_stale or self._has_changed
+        interval = BUSY if self._is_stale else IDLE
+        is_counting = self._counted is None or now - self._counted >= interval
+        if is_counting:
+            self._is_stale = False
+        self._is_looking, self._has_changed, self._looked = True, False, now
+        self._start(self._look(now, is_counting=is_counting))
+
+    def remove(self) -> None:
+        """End the notifications."""
+        if self._watched is not None and self._watched[1] is not None:
+            self._watched[1].remove()
+        self._watched = None
 
     def _is_due(self, now: float) -> bool:
         if self._looked is None:
             return True
-        return now - self._looked >= (BUSY if self._is_stale else IDLE)
+        passed = now - self._looked
+        if self._has_changed:
+            return passed >= THROTTLE
+        is_watched = self._watched is not None and self._watched[1] is not None
+        interval = BUSY if self._is_stale else IDLE
+        return passed >= (interval if is_watched else min(interval, UNWATCHED))
 
-    async def _look(self, now: float) -> None:
+    async def _look(self, now: float, *, is_counting: bool) -> None:
         try:
             head = await find_head(self._files, self._cwd())
             if head is None:
+                self.remove()
                 self._set_state(GitState())
                 return
-            self._set_state(replace(self.state, branch=head.branch or self.state.branch))
+            self._follow(head)
+            branch = head.branch or self.state.branch
+            is_counting = is_counting or branch != self.state.branch
+            self._set_state(replace(self.state, branch=branch))
+            if not is_counting and head.branch:
+                return
             if self._may_run() and await is_safe_repository(self._files, head.git_dir):
+                self._counted = now
                 await self._ask_git(head, now)
         finally:
             self._is_looking = False
+
+    def _follow(self, head: Head) -> None:
+        """Watch the folder in which git replaces the file that names the branch."""
+        folder = head.git_dir if head.branch else head.git_dir / "reftable"
+        if self._watched is None or self._watched[0] != folder:
+            self.remove()
+            self._watched = folder, self._watch(folder, self._notice)
+
+    def _notice(self) -> None:
+        self._has_changed = True
 
     async def _ask_git(self, head: Head, now: float) -> None:
         if self._timed_out_at is not None and now - self._timed_out_at < TIMEOUT_PAUSE:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.agent.events import AgentEnd
 from pi.base.clock import Clock
+from pi.base.folder_changes import watch_folder
 from pi.base.tasks import TaskScope, dropped
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.errors import ExtensionError, StaleSession
@@ -93,6 +94,14 @@ class Scope:
         task = self.spawn(go_on(), name="timer")
         timer = self.register(stop)
         return timer
+
+    def watch_folder(self, folder: Path, on_change: Callable[[], None]) -> Registration | None:
+        """Call ``on_change`` after changes of the entries of a folder.
+
+        Returns ``None`` if the system has no notifications for it; then poll.
+        """
+        close = watch_folder(folder, on_change)
+        return None if close is None else self.register(close)
 
     def inner(self, name: str) -> Scope:
         """A scope with the same clock and report function; the caller closes it."""

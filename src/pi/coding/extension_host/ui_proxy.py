@@ -21,7 +21,15 @@ from pi.coding.extension_host.open_dialogs import (
 )
 from pi.coding.extension_host.scope import HostConnection, SessionLink
 from pi.coding.extension_host.watchdog import Watchdog
-from pi.coding.port.drawing import Drawable, GuardedDrawable, Lines, Make, Rows, make_drawable
+from pi.coding.port.drawing import (
+    Drawable,
+    FooterPart,
+    GuardedDrawable,
+    Lines,
+    Make,
+    Rows,
+    make_drawable,
+)
 from pi.coding.port.ui import (
     PLACEMENTS,
     EditorStyle,
@@ -227,12 +235,20 @@ class ExtensionUIProxy:
         self._track("widget", key, lines, lambda: self._connection.ui.set_widget(key, None))
 
     def set_rows(
-        self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
+        self,
+        key: str,
+        rows: Drawable,
+        *,
+        where: Literal["footer"] = "footer",
+        order: int = 0,
+        replaces: Sequence[FooterPart] = (),
     ) -> Rows:
         """Show rows below the footer."""
         check_value("a place for rows", where, ("footer",))
+        for part in replaces:
+            check_value("a part of the footer", part, get_args(FooterPart))
         drawn = self._guarded(f"rows {key}", rows)
-        shown = self._screen.set_rows(key, drawn, where=where, order=order)
+        shown = self._screen.set_rows(key, drawn, where=where, order=order, replaces=replaces)
         self._track("rows", key, rows, self._facts.show_in((self._owner.path, key), shown))
         return shown
 

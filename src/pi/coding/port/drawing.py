@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from pi.base.tasks import propagated_exceptions
 
@@ -36,6 +36,10 @@ def make_drawable(make: Make, *arguments: object) -> Drawable:
         each for each in parameters if each.kind in _PLACES and each.default is Parameter.empty
     ]
     return make(*arguments[: len(required)])
+
+
+FooterPart: TypeAlias = Literal["folder", "branch", "model", "thinking", "permissions"]
+"""A part of the footer that rows below it can replace."""
 
 
 class Rows(Protocol):

@@ -13,7 +13,16 @@ from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from pi.ai.models.model import Model
 from pi.base.records import Record
-from pi.coding.port.drawing import Drawable, Lines, Make, NoRows, PlainTheme, Rows, Theme
+from pi.coding.port.drawing import (
+    Drawable,
+    FooterPart,
+    Lines,
+    Make,
+    NoRows,
+    PlainTheme,
+    Rows,
+    Theme,
+)
 
 Mode: TypeAlias = Literal["tui", "rpc", "json", "print"]
 NotifyKind: TypeAlias = Literal["info", "warning", "error"]
@@ -236,17 +245,29 @@ class ExtensionUI:
         """Show lines at the editor, or what ``make(tui, theme)`` draws; ``None`` removes them."""
 
     def set_rows(
-        self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
+        self,
+        key: str,
+        rows: Drawable,
+        *,
+        where: Literal["footer"] = "footer",
+        order: int = 0,
+        replaces: Sequence[FooterPart] = (),
     ) -> Rows:
-        """Show rows below the footer, sorted by ``order``; they replace rows with the same key."""
+        """Show rows below the footer, sorted by ``order``; they replace rows with the same key.
+
+        The footer leaves out the parts that they replace.
+        """
         return NoRows()
 
-    def add_footer_line(self, key: str, component: Drawable) -> Rows:
+    def add_footer_line(
+        self, key: str, component: Drawable, *, replaces: Sequence[FooterPart] = ()
+    ) -> Rows:
         """Show rows below the footer that can be redrawn alone.
 
-        They are left out when the screen has less than two free rows.
+        They are left out when the screen has less than two free rows. The footer leaves out the
+        parts that they replace: ``folder``, ``branch``, ``model``, ``thinking``, ``permissions``.
         """
-        return self.set_rows(key, component)
+        return self.set_rows(key, component, replaces=replaces)
 
     def set_footer(self, make: Make | None) -> None:
         """Replace the footer by what ``make(tui, theme, facts)`` draws; ``None`` restores it."""

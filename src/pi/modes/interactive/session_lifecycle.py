@@ -72,6 +72,8 @@ _WARNING = "Warning: "
 """Prefix of reported warnings; not shown, because warnings have their own colour."""
 POLL_SECONDS = 4.0
 """Interval for checking the branch and the theme file."""
+UNWATCHED_SECONDS = 0.8
+"""Interval for checking the branch if the system does not notify about changes."""
 
 
 class SessionLifecycle:
@@ -244,7 +246,10 @@ class SessionLifecycle:
     async def _watch(self) -> None:
         """Check regularly whether the branch or the theme file changed."""
         while True:
-            await self._start.clock.sleep(POLL_SECONDS)
+            for _ in range(round(POLL_SECONDS / UNWATCHED_SECONDS)):
+                await self._start.clock.sleep(UNWATCHED_SECONDS)
+                if not self._regions.status.is_following:
+                    await self._regions.status.look_for_branch()
             await self._regions.status.look_for_branch()
             self._frame.themes.reload_if_changed()
 

@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pi.batteries.status_engine.items import GitState
-from pi.batteries.status_engine.sources import BUSY, IDLE, TIMEOUT_PAUSE, GitPoller
+from pi.batteries.status_engine.sources import (
+    BUSY,
+    IDLE,
+    THROTTLE,
+    TIMEOUT_PAUSE,
+    UNWATCHED,
+    GitPoller,
+    Watching,
+)
 from pi.coding.files.local import LocalFiles
-from pi.extension import ExecResult
+from pi.extension import ExecResult, Registration
 
 
 class WatchedRepository:
@@ -20,6 +28,7 @@ class WatchedRepository:
         self.folder = folder
         self.trusted = True
         self.killed = False
+        self.notifies = True
         self.stdout = " 1 file changed, 2 insertions(+), 1 deletion(-)\n"
         self.asked: list[str] = []
         self.states: list[GitState] = []
@@ -33,6 +42,7 @@ class WatchedRepository:
             cwd=lambda: folder,
             may_run=lambda: self.trusted,
             start=self._start,
+            watch=self._watch_folder,
             on_change=lambda: self.states.append(self.watch.state),
         )
 
@@ -49,6 +59,10 @@ class WatchedRepository:
     @property
     def looks(self) -> int:
         return len(self._tasks)
+
+    def _watch_folder(self, folder: Path, on_change: Callable[[], None]) -> Watching | None:
+        self.notify = on_change
+        return Registration(lambda: None) if self.notifies else None
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._tasks.append(asyncio.ensure_future(work))
@@ -153,4 +167,28 @@ async def test_after_a_timeout_the_counts_are_dropped_and_not_requested_for_a_wh
 
     assert given_up == left_alone == GitState(branch="main")
     assert counted == GitState(branch="main", added=2, removed=1)
+    assert yard.asked == ["diff", "diff"]
+
+
+async def test_a_notification_shows_the_branch_at_the_next_tick(tmp_path: Path) -> None:
+    yard = WatchedRepository(tmp_path)
+    await yard.look(0.0)
+
+    yard.check_out("ref: refs/heads/other")
+    assert (await yard.look(THROTTLE)).branch == "main"
+    yard.notify()
+    assert (await yard.look(THROTTLE)).branch == "other"
+
+
+async def test_without_notifications_the_branch_is_polled_and_lines_are_counted_seldom(
+    tmp_path: Path,
+) -> None:
+    yard = WatchedRepository(tmp_path)
+    yard.notifies = False
+    await yard.look(0.0)
+    await yard.look(UNWATCHED)
+    assert yard.asked == ["diff"]
+
+    yard.check_out("ref: refs/heads/other")
+    assert (await yard.look(2 * UNWATCHED)).branch == "other"
     assert yard.asked == ["diff", "diff"]

@@ -32,7 +32,7 @@ class Rows(FakeUI):
         super().__init__()
         self.rows: dict[str, Row] = {}
 
-    def set_rows(self, key: str, rows: Drawable, *, where: Any = "footer", order: int = 0) -> Row:
+    def set_rows(self, key: str, rows: Drawable, **options: Any) -> Row:
         return self.rows.setdefault(key, Row(rows))
 
 

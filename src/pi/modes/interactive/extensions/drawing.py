@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.base.terminal_text import sanitise_keeping_style
-from pi.coding.port.drawing import Drawable, Lines, Make, make_drawable
+from pi.coding.port.drawing import Drawable, FooterPart, Lines, Make, make_drawable
 from pi.coding.port.ui import PLACEMENTS, Placement
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.theme import Theme
@@ -232,7 +232,7 @@ class FooterLines:
         self._screen_rows = screen_rows
         self._repaint = repaint
         """Paints one component, or everything if the number of rows changed."""
-        self._lines: dict[str, tuple[int, SafeComponent]] = {}
+        self._lines: dict[str, tuple[int, SafeComponent, frozenset[FooterPart]]] = {}
         self._rows = Container()
         self.invalidate = self._rows.invalidate
         """Invalidates the cached rows."""
@@ -242,29 +242,37 @@ class FooterLines:
         """The lines, from top to bottom."""
         return self._rows.children
 
-    def set(self, key: str, drawable: Drawable, *, order: int) -> Line:
+    @property
+    def replaced(self) -> frozenset[FooterPart]:
+        """The parts of the footer that visible lines replace."""
+        if not self._lines or not self._fit():
+            return frozenset()
+        return frozenset().union(*(parts for _, _, parts in self._lines.values()))
+
+    def set(
+        self, key: str, drawable: Drawable, *, order: int, replaces: Sequence[FooterPart] = ()
+    ) -> Line:
         """Add a line; one with the same key is replaced."""
         line = SafeComponent(drawable)
-        self._lines[key] = (order, line)
+        self._lines[key] = (order, line, frozenset(replaces))
         self._arrange()
         return Line(invalidate=lambda: self._repaint(line), remove=lambda: self._remove(key, line))
 
     def render(self, width: int) -> list[str]:
         """The lines, if there are any and they fit."""
-        if not self._lines:
-            return NO_ROWS
-        if self._screen_rows() - RESERVED_ROWS < MIN_FREE:
-            return NO_ROWS
-        return self._rows.render(width)
+        return self._rows.render(width) if self._lines and self._fit() else NO_ROWS
+
+    def _fit(self) -> bool:
+        return self._screen_rows() - RESERVED_ROWS >= MIN_FREE
 
     def _remove(self, key: str, line: SafeComponent) -> None:
-        if self._lines.get(key, (0, None))[1] is line:
+        if key in self._lines and self._lines[key][1] is line:
             del self._lines[key]
             self._arrange()
 
     def _arrange(self) -> None:
         self._rows.clear()
-        for _, line in sorted(self._lines.values(), key=lambda row: row[0]):
+        for _, line, _ in sorted(self._lines.values(), key=lambda row: row[0]):
             self._rows.add_child(line)
         self._repaint(None)
 
@@ -311,6 +319,7 @@ class ExtensionRegions:
         """The status texts of extensions."""
         self.lines = FooterLines(lambda: frame.tui.terminal.size.rows, repaint=self._repaint)
         """Lines below the footer."""
+        frame.footer.replaced = lambda: self.lines.replaced
         frame.bottom.add_child(self.statuses)
         frame.bottom.add_child(self.lines)
 

@@ -11,7 +11,7 @@ from pi.agent.tool_calls import current_call
 from pi.ai.models.model import Model
 from pi.coding.extension_host.events.answers import record_from_fields
 from pi.coding.extension_host.open_dialogs import as_options
-from pi.coding.port.drawing import Drawable, Lines, Make, Rows, Theme, make_drawable
+from pi.coding.port.drawing import Drawable, FooterPart, Lines, Make, Rows, Theme, make_drawable
 from pi.coding.port.ui import (
     EditorStyle,
     ExtensionUI,
@@ -342,10 +342,16 @@ class ScreenUI(ExtensionUI):
         self.regions.set_widget(key, lines, placement)
 
     def set_rows(
-        self, key: str, rows: Drawable, *, where: Literal["footer"] = "footer", order: int = 0
+        self,
+        key: str,
+        rows: Drawable,
+        *,
+        where: Literal["footer"] = "footer",
+        order: int = 0,
+        replaces: Sequence[FooterPart] = (),
     ) -> Rows:
         """Show rows below the footer."""
-        return self.regions.lines.set(key, rows, order=order)
+        return self.regions.lines.set(key, rows, order=order, replaces=replaces)
 
     def set_footer(self, make: Make | None) -> None:
         """Set the footer."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
+from pi.coding.port.drawing import FooterPart
 from pi.modes.interactive.theme import Theme
 from pi.tui.containers import CachedWidget
 from pi.tui.text.width import slice_columns, truncate_to_width, visible_width
@@ -61,6 +62,8 @@ class FooterFacts(Record):
     """Shown while there is no model."""
     permissions: str = ""
     """The permission mode, or ``plan``; empty if permissions were never used."""
+    approval: str = ""
+    """What rows of extensions show as the permission mode."""
 
 
 class Footer(CachedWidget):
@@ -71,6 +74,8 @@ class Footer(CachedWidget):
         self._mode_key = mode_key
         """The key that changes the permission mode."""
         self._facts = FooterFacts()
+        self.replaced: Callable[[], frozenset[FooterPart]] = frozenset
+        """Returns the parts that rows below the footer show instead."""
 
     @property
     def facts(self) -> FooterFacts:
@@ -83,27 +88,34 @@ class Footer(CachedWidget):
             self._facts = facts
             self.invalidate()
 
-    def _draw(self, width: int) -> list[str]:
-        return [self._first(width), self._second(width)]
+    def _cache_key(self) -> object:
+        return self.replaced()
 
-    def _first(self, width: int) -> str:
+    def _draw(self, width: int) -> list[str]:
+        replaced = self.replaced()
+        facts = _without(self._facts, replaced)
+        rows = [self._first(facts, width), self._second(facts, width)]
+        return [row for row in rows if row] if replaced else rows
+
+    def _first(self, facts: FooterFacts, width: int) -> str:
         """The folder on the left, the permission mode on the right, with its key if it fits."""
-        dim, facts = self._theme.paint("dim"), self._facts
+        dim = self._theme.paint("dim")
         mode = one_line(facts.permissions)
         key = f" ({self._mode_key()})" if mode and self._mode_key() else ""
         if len(key) + len(mode) > width // _MODE_SHARE:
             key = ""
         room = max(width - visible_width(mode + key) - 2, 1) if mode else width
-        folder = dim(truncate_to_width(_place(facts, room), room, "…"))
+        place = truncate_to_width(_place(facts, room), room, "…")
+        folder = dim(place) if place else ""
         if not mode:
             return folder
         right = self._theme.paint(_MODE_COLOURS.get(mode, "warning"))(mode) + dim(key)
         return _spread(folder, right, width)
 
-    def _second(self, width: int) -> str:
+    def _second(self, facts: FooterFacts, width: int) -> str:
         """Numbers on the left, the model on the right; as much as fits."""
         numbers = self._numbers()
-        names = _model(self._facts), _model(self._facts, with_provider=False)
+        names = _model(facts), _model(facts, with_provider=False)
         left = right = ""
         for name in ("", *_EXPENDABLE):
             numbers.pop(name, None)
@@ -115,7 +127,7 @@ class Footer(CachedWidget):
             right = next((each for each in names if visible_width(each) <= room), names[1])
             if visible_width(right) <= room:
                 break
-        return _spread(left, self._theme.paint("dim")(right), width)
+        return _spread(left, self._theme.paint("dim")(right) if right else "", width)
 
     def _numbers(self) -> dict[str, str]:
         """Return the facts about tokens and cost by name, each with the word that explains it."""
@@ -169,11 +181,28 @@ def _urgency(percent: float) -> str:
     return "warning" if percent > NEARLY_FULL else "dim"
 
 
+def _without(facts: FooterFacts, parts: frozenset[FooterPart]) -> FooterFacts:
+    """The facts that no row below the footer shows."""
+    if "folder" in parts:
+        facts = replace(facts, cwd="")
+    if "branch" in parts:
+        facts = replace(facts, branch="")
+    if "thinking" in parts:
+        facts = replace(facts, level="")
+    if "model" in parts and facts.model:
+        facts = replace(facts, model="", provider="")
+    if "permissions" in parts and facts.permissions == facts.approval:
+        facts = replace(facts, permissions="")
+    return facts
+
+
 def _place(facts: FooterFacts, width: int) -> str:
     """The folder, the branch and the name; a long folder is truncated at its start."""
-    rest = f" ({one_line(facts.branch)})" if facts.branch else ""
+    parts = [f"({one_line(facts.branch)})"] if facts.branch else []
     if facts.session_name:
-        rest += f" • {one_line(facts.session_name)}"
+        bullet = "• " if facts.cwd or parts else ""
+        parts.append(f"{bullet}{one_line(facts.session_name)}")
+    rest = (" " if facts.cwd and parts else "") + " ".join(parts)
     room = max(width - visible_width(rest), width // 3, 2)
     folder = one_line(facts.cwd)
     left_out = visible_width(folder) - room
@@ -184,7 +213,7 @@ def _place(facts: FooterFacts, width: int) -> str:
 
 def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:
     if not facts.model:
-        return one_line(facts.note)
+        return one_line(facts.note or facts.level)
     level = f" • {facts.level}" if facts.level else ""
     provider = f"({facts.provider}) " if with_provider else ""
     return one_line(f"{provider}{facts.model}{level}")  # a server can use any names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from pi.agent.events import AgentEnd, AgentSettled, AgentStart, MessageEnd, Mess
 from pi.ai.messages import AssistantMessage
 from pi.base.clock import Clock
 from pi.base.files import open_regular
+from pi.base.folder_changes import watch_folder
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.events import CompactionEnd
@@ -53,6 +55,7 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
         level=port.models.thinking_level if model and model.reasoning else "",
         note="no model: /login" if model is None else "",
         permissions="plan" if "plan" in facts else facts.get("permissions", ""),
+        approval=facts.get("approval", ""),
     )
 
 
@@ -98,6 +101,16 @@ async def branch_of(cwd: Path) -> str | None:
         return await asyncio.to_thread(_branch, cwd)
     except (OSError, ValueError):
         return None
+
+
+def folder_of_head(cwd: Path) -> Path | None:
+    """Return the folder in which git replaces the file that names the branch, if there is one."""
+    with suppress(OSError, ValueError):
+        git_dir = _git_dir(cwd)
+        if git_dir is not None:
+            tables = git_dir / "reftable"
+            return tables if tables.is_dir() else git_dir
+    return None
 
 
 def _branch(cwd: Path) -> str:
@@ -305,6 +318,8 @@ class StatusRegion:
         self._request_render = request_render
         self._port: SessionPort | None = None
         self._branch = ""
+        self._watched: tuple[Path, Callable[[], None] | None] | None = None
+        """The folder in which git replaces HEAD, and what ends its notifications."""
         self._is_ticking = False
         activity.on_work = self._show_activity
 
@@ -340,9 +355,25 @@ class StatusRegion:
         """Check whether the branch changed. A remote session has no folder on this disk."""
         is_here = self._port is not None and self._port.info.runs_here
         branch = await branch_of(self._cwd) if is_here else ""
+        self._follow(await asyncio.to_thread(folder_of_head, self._cwd) if is_here else None)
         if branch is not None and branch != self._branch:
             self._branch = branch
             self.refresh()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the system notifies about changes of the branch."""
+        return self._watched is not None and self._watched[1] is not None
+
+    def _follow(self, folder: Path | None) -> None:
+        if self._watched is not None and self._watched[0] == folder:
+            return
+        if self._watched is not None and self._watched[1] is not None:
+            self._watched[1]()
+        self._watched = None if folder is None else (folder, watch_folder(folder, self._notice))
+
+    def _notice(self) -> None:
+        self._tasks.start(self.look_for_branch(), name="looking for the branch")
 
     def _show_activity(self) -> None:
         """Update the border and the task bar; repeats while work is in progress."""
