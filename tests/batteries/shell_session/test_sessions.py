@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pi.agent.tools.tool import ToolContext
 from pi.base.records import replace
-from pi.batteries.shell_session.session import ShellSession
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.shell.spawns import SpawnRefused, SpawnRequest
 from tests.base.processes.children import needs_posix_shell
@@ -72,11 +71,81 @@ async def test_an_abort_keeps_the_output_and_the_state(tmp_path: Path) -> None:
 
 async def test_a_shell_that_ends_is_started_again_with_a_notice(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
-        [_, ended, after] = await bash.run("x=1; cd /", "exit 3", "echo [$x]; pwd")
+        [_, ended, after] = await bash.run("x=1; cd /", "exec sh -c 'exit 3'", "echo [$x]; pwd")
 
         assert "[The shell session ended (exit code 3)." in text(ended)
         assert text(ended).endswith("Command exited with code 3")
         assert text(after) == f"[]\n{bash.cwd}\n"
+
+
+SETUP = """x=1; list=(a 'b c'); declare -A map=([k]=v); export Y=2; umask 027; cd /
+f() { local x=inner IFS=: PATH=; "$@"; }
+alias up='echo UP'; shopt -s nullglob; trap 'echo usr' USR1; IFS=,"""
+STATE = (
+    'echo "$x ${list[1]} ${map[k]} $Y $(umask) $PWD [$IFS] $-"; declare -f f | wc -l; up;'
+    " trap -p USR1; shopt nullglob; sh -c 'echo $Y $A'; jobs"
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "exit 3",
+        "cd /nowhere 2>/dev/null || exit 1; echo never",
+        "f exit 4",
+        "{ exit 5; } >/dev/null",
+        "f eval 'kill -INT $$; echo never'",
+        "(set -u; echo ${nope?})2>/dev/null; set -e; false; echo never",
+        "set -u; : $nope; echo never",
+        ": ${nope:?}; echo never",
+        "break; echo never",
+    ],
+)
+async def test_a_command_that_would_end_a_shell_keeps_its_state(
+    tmp_path: Path, command: str
+) -> None:
+    async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
+        _, before, ended, _, after = await bash.texts(
+            SETUP, STATE, {"command": command, "env": {"A": "1"}}, "set +eu", STATE
+        )
+
+        assert "never" not in ended
+        assert "shell session" not in ended
+        assert after == before
+
+
+async def test_env_of_a_command_that_exits_is_gone_afterwards(tmp_path: Path) -> None:
+    async with shell(tmp_path) as bash:
+        call = {"command": "echo $A $B; exit 1", "env": {"A": "new", "B": "new"}}
+
+        assert (await bash.texts("export A=old; cd /", call, "echo $A [$B]"))[-1] == "old []\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("yes | head -2", "y\ny\n"),
+        ("sleep 0.05 & echo now; wait", "now\n"),
+        (
+            "sh -c 'kill -KILL $$'; echo $?",
+            "{bash}: line 1: PID Killed   sh -c 'kill -KILL $$'\n137\n",
+        ),
+        (
+            "echo one\nno-such-program; true",
+            "one\n{bash}: line 2: no-such-program: command not found\n",
+        ),
+        ("(exit 3); echo $?", "3\n"),
+        ("echo $-", "hBc\n"),
+    ],
+)
+async def test_the_output_is_that_of_a_bash_without_a_terminal(
+    tmp_path: Path, command: str, output: str
+) -> None:
+    async with shell(tmp_path) as bash:
+        _, found = await bash.texts("exit 0", command)
+
+        found = re.sub(r" +\d+ Killed +", " PID Killed   ", re.sub(r"\S+bash: ", "{bash}: ", found))
+        assert found == output
 
 
 async def test_a_shell_that_is_killed_between_calls_is_started_again_with_a_notice(
@@ -280,45 +349,6 @@ async def test_aliases_and_functions_of_the_rc_file_are_there_but_not_its_variab
         assert outputs[0] == "hello\ngreet you\n[]\nglobstar       \ton\n"
         assert outputs[2] == "hello\n"
         assert (home / "rc-runs").read_text() == "x\n"
-
-
-class SlowShell:
-    """A shell that answers an interrupt late: with the markers of two requests in one piece."""
-
-    is_gone = False
-
-    def __init__(self) -> None:
-        self.output = asyncio.StreamReader()
-        self.interrupts = 0
-
-    async def write(self, data: bytes) -> None:
-        name = data.partition(b"\\036' ")[2].partition(b" ")[0]
-        marker = b"\x1e%s 0 /project %s\x1e" % (name, name)
-        if not self.interrupts:
-            self.output.feed_data(b"part\n")
-        elif self.interrupts == 2:
-            self.output.feed_data(marker * 2)
-
-    def interrupt(self) -> None:
-        self.interrupts += 1
-
-
-async def test_late_responses_to_interrupts_are_not_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pi.batteries.shell_session.session.INTERRUPT_SECONDS", 0.01)
-    tasks: list[asyncio.Task[None]] = []
-    scope: Any = SimpleNamespace(
-        spawn=lambda work, name: tasks.append(asyncio.create_task(work)), on_close=lambda call: None
-    )
-    child: Any = SlowShell()
-    session = ShellSession(child, scope, cwd="/project")
-    written = bytearray()
-    for command in ("loop", "again"):
-        end = await session.run(command, write=written.extend, timeout=0.01)
-        assert end.timed_out
-        child.interrupts = 0
-
-    assert written == b"part\npart\n"
-    tasks[0].cancel()
 
 
 async def test_an_rc_file_that_ends_the_shell_is_ignored(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ DESCRIPTION = (
 )
 IN_SESSION = (
     " All commands run in one shell: the working folder, variables and functions stay for the next"
-    " command. cwd and env are for one command only. exit ends the shell."
+    " command. cwd and env are for one command only."
 )
 IN_OWN_SHELL = " Every command has a new shell: use cwd instead of cd."
 

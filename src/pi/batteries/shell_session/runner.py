@@ -11,14 +11,13 @@ from typing import TypeAlias
 
 from pi.batteries.shell_session.command_lines import BashCall
 from pi.batteries.shell_session.session import (
-    ARGUMENTS,
-    LOGIN_ARGUMENTS,
     ShellEnd,
     ShellGone,
     ShellSession,
     automation_environment,
     take_snapshot,
 )
+from pi.batteries.shell_session.shell_code import ARGUMENTS, LOGIN_ARGUMENTS
 from pi.extension import (
     ExtensionAPI,
     Json,
@@ -145,7 +144,7 @@ class SessionRunner:
 
     async def _request(self, setup: ShellSetup, command: str) -> SpawnRequest:
         arguments = LOGIN_ARGUMENTS if setup.options.login else ARGUMENTS
-        words = [setup.path, *arguments]
+        words = [setup.path, *arguments, setup.path]  # the last word is $0
         if setup.options.wrapper:
             words = [setup.path, "-c", f"exec {setup.options.wrapper} {shlex.join(words)}"]
         env = {**setup.env, **automation_environment(self._pi.context.environ), "HISTFILE": ""}

@@ -1,12 +1,10 @@
 """A bash process that runs one command after the other, so that its state survives.
 
-The shell reads its commands from a pipe:
+The shell reads its commands from a pipe (``shell_code``):
 
-- It is interactive (``-i``), although it has no terminal. Only an interactive shell abandons the
-  whole command line on SIGINT and then reads the next one; others exit, or continue the line.
 - Every command is one ``eval`` in a group with redirections. ``cd``, variables and functions take
   effect in the shell itself; its input and output are restored afterwards. A syntax error ends the
-  ``eval`` only.
+  ``eval`` only, and ``exit`` the command.
 - A marker with a random name on the output pipe, after the output of the command, marks its end.
   Background processes may write after it: that output is kept for the next call.
 
@@ -18,10 +16,15 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from pi.batteries.shell_session.shell_code import (
+    command_code,
+    folder_code,
+    marker_code,
+    start_code,
+)
 from pi.extension import Child, ExtensionAPI, PiError, Record, Scope, ShellSetup
 
 READ_SIZE = 65536
@@ -30,17 +33,6 @@ GRACE_SECONDS = 1.0
 MAX_LATE_BYTES = 8192
 """Output of background processes that is kept between two commands."""
 LATE_TITLE = b"[output of background processes since the last command]\n"
-
-CONTROL = 250
-"""Descriptor of the output pipe in the shell; scripts use small numbers, bash those from 10."""
-START = (
-    "set +m +H +o history; unset HISTFILE MAILCHECK; PS1= PS2=; shopt -s expand_aliases;"
-    f" exec {CONTROL}>&1 2>/dev/null\n"
-)
-"""Disables history, prompts and job control; without the latter SIGINT reaches the commands."""
-ARGUMENTS = ("--norc", "--noprofile", "--noediting", "-i")
-LOGIN_ARGUMENTS = ("--noediting", "-l", "-i")
-
 
 INTERRUPTS, INTERRUPT_SECONDS = 4, 0.5
 """Number of interrupts before the shell is ended, and the seconds after each."""
@@ -82,7 +74,7 @@ class ShellEnd(Record):
     exit_code: int
     timed_out: bool = False
     ended_shell: bool = False
-    """Whether the shell ended with the command, as after ``exit``."""
+    """Whether the shell ended with the command, as after ``exec``."""
 
 
 class ShellGone(PiError):
@@ -97,15 +89,6 @@ class _Call:
         self.name = secrets.token_hex(8)
         self.ended: asyncio.Future[tuple[int, str]] = asyncio.get_running_loop().create_future()
         self._buffer = b""
-
-    @property
-    def epilogue(self) -> str:
-        """The shell code that writes the marker."""
-        return (
-            f'\\builtin printf \'\\036%s %s %s %s\\036\' {self.name} "$?" "${{PWD-}}"'
-            # After a syntax error in an eval, bash ignores the next line of its input.
-            f" {self.name} >&{CONTROL} 2>/dev/null\n\n"
-        )
 
     def consume(self, data: bytes) -> bytes:
         """Handle output; returns the output after the marker, which is not of this command."""
@@ -145,10 +128,6 @@ def _may_begin(text: bytes, name: bytes) -> bool:
     return text.startswith(head) or head.startswith(text)
 
 
-def _discard(_rest: bytes) -> None:
-    """Ignore output after the marker."""
-
-
 class ShellSession:
     """One shell. Only one command runs at a time; see ``is_busy``."""
 
@@ -159,8 +138,6 @@ class ShellSession:
         self._status = 0
         self._call: _Call | None = None
         self._late = b""
-        self._stale = b""
-        """Name of the marker of the last interrupt, which may arrive several times."""
         self._is_open = True
         scope.spawn(self._pump(), name="output of the shell session")
         scope.on_close(self.close)
@@ -177,10 +154,7 @@ class ShellSession:
 
     async def start(self, setup: str) -> None:
         """Prepare the shell; ``setup`` is shell code without output. Raises ``ShellGone``."""
-        code = (
-            f"{{ \\builtin eval {shlex.quote(setup)}; }} </dev/null >/dev/null\n" if setup else ""
-        )
-        await self._send(START + code)
+        await self._send(start_code(setup))
 
     async def run(
         self,
@@ -202,9 +176,9 @@ class ShellSession:
             if self._late:
                 write(LATE_TITLE + self._late.removesuffix(b"\n") + b"\n")
                 self._late = b""
-            await self._send(self._line(command, env or {}, cwd) + call.epilogue)
-            if cwd is not None:
-                await self._send(f"\\builtin cd -- {shlex.quote(self.cwd)} >/dev/null\n")
+            code = command_code(command, status=self._status, env=env or {}, cwd=cwd)
+            back = () if cwd is None else (folder_code(self.cwd),)
+            await self._send(code, marker_code(call.name), *back)
             return await self._wait(call, timeout, keeps_cwd=cwd is not None)
         finally:
             self._call = None
@@ -212,7 +186,7 @@ class ShellSession:
     async def close(self) -> None:
         """End the shell and the processes that it has started."""
         self._is_open = False
-        # An interactive shell ignores SIGTERM; without input it ends at once if it is idle.
+        # Without input it ends by itself if it is idle, and runs a trap on EXIT.
         self._child.close_stdin()
         if self._call is None:
             with suppress(TimeoutError):
@@ -221,16 +195,6 @@ class ShellSession:
         if not self._child.is_gone:
             await self._child.terminate(grace=GRACE_SECONDS)
         await self._child.__aexit__(None)
-
-    def _line(self, command: str, env: Mapping[str, str], cwd: str | None) -> str:
-        move = f"\\builtin cd -- {shlex.quote(cwd)} >/dev/null; " if cwd is not None else ""
-        # Restores ``$?``. With || it neither ends a shell with ``set -e`` nor runs a trap on ERR.
-        status = f"(exit {self._status}) || " if self._status else ""
-        assigned = "".join(f"{name}={shlex.quote(value)} " for name, value in env.items())
-        return (
-            f"{move}{{ {status}{assigned}\\builtin eval {shlex.quote(command)}; }}"
-            f" </dev/null >&{CONTROL} 2>&1 {CONTROL}>&-; "
-        )
 
     async def _wait(self, call: _Call, timeout: float | None, *, keeps_cwd: bool) -> ShellEnd:
         timed_out = False
@@ -241,36 +205,31 @@ class ShellSession:
             timed_out = True
             code, cwd = await self._stop(call)
         except asyncio.CancelledError:
-            await self._stop(call)
+            code, cwd = await self._stop(call)
+            self._remember(code, None if keeps_cwd else cwd)
             raise
-        self._status = code
-        if not keeps_cwd and self._is_open:
-            self.cwd = cwd
+        self._remember(code, None if keeps_cwd else cwd)
         return ShellEnd(exit_code=code, timed_out=timed_out, ended_shell=not self._is_open)
+
+    def _remember(self, code: int, cwd: str | None) -> None:
+        self._status = code
+        if cwd and self._is_open:
+            self.cwd = cwd
 
     async def _stop(self, call: _Call) -> tuple[int, str]:
         """Interrupt the command; if it does not end in time, end the shell."""
-        # The interrupt drops the rest of the line with its marker: send another one. The first may
-        # still arrive if the command has just ended, so its parser stays in between.
-        stop = _Call(lambda data: _discard(call.consume(data)))
-        self._call = stop
-        self._stale = stop.name.encode()
         for _ in range(INTERRUPTS):
             # Several: bash ignores an interrupt that arrives while a program exits by itself.
             self._child.interrupt()
-            with suppress(TimeoutError, ShellGone):
-                await self._send(stop.epilogue)
+            with suppress(TimeoutError):
                 async with asyncio.timeout(INTERRUPT_SECONDS):
-                    code, cwd = await asyncio.shield(stop.ended)
-                call.flush()
-                self._status, self.cwd = code, cwd or self.cwd
-                return code, self.cwd
+                    return await asyncio.shield(call.ended)
         await self.close()
-        stop.flush()
         call.flush()
         return INTERRUPTED, self.cwd
 
-    async def _send(self, text: str) -> None:
+    async def _send(self, *inputs: str) -> None:
+        text = "".join(f"{code}\0" for code in inputs)
         try:
             await self._child.write(text.encode("utf-8", "surrogateescape"))
         except ConnectionError as error:
@@ -279,8 +238,6 @@ class ShellSession:
     async def _pump(self) -> None:
         """Read the output until the shell has ended; an unread pipe would block its programs."""
         while data := await self._child.output.read(READ_SIZE):
-            if self._stale and (self._call is None or self._call.name.encode() != self._stale):
-                data = re.sub(_marker(self._stale), b"", data)
             if (call := self._call) is not None:
                 try:
                     data = call.consume(data)
@@ -288,10 +245,7 @@ class ShellSession:
                     # Passed to the caller of ``run``: raised here, it would end this reader.
                     if not call.ended.done():
                         call.ended.set_exception(error)
-            late = self._late + data
-            if self._stale:  # a duplicate right after the marker that ended the interrupt
-                late = re.sub(_marker(self._stale), b"", late)
-            self._late = late[-MAX_LATE_BYTES:]
+            self._late = (self._late + data)[-MAX_LATE_BYTES:]
         end = await self._child.wait()
         self._is_open = False
         if (call := self._call) is not None and not call.ended.done():
