@@ -115,10 +115,10 @@ class RpcClient(JsonLines):
         assert response["success"], response
         return response.get("data")
 
-    def prompts(self, text: str) -> list[Json]:
+    def prompts(self, text: str, **fields: Any) -> list[Json]:
         """Send a prompt, wait until the agent is settled, and return the events since."""
         count = len(self.records)
-        self.request("prompt", message=text)
+        self.request("prompt", message=text, **fields)
         if not any(record["type"] == "agent_settled" for record in self.records[count:]):
             self.until(lambda record: record["type"] == "agent_settled")
         return self.records[count:]

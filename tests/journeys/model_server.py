@@ -89,6 +89,10 @@ class ModelServer:
         """The number of scripted answers that no request has taken."""
         return len(self._script)
 
+    def forget_script(self) -> None:
+        """Drop the scripted answers that no request has taken."""
+        self._script.clear()
+
     @property
     def last(self) -> Json:
         """The body of the last request."""
@@ -99,6 +103,11 @@ class ModelServer:
         with self._changed:
             arrived = self._changed.wait_for(lambda: len(self.requests) >= count, seconds)
         assert arrived, f"{len(self.requests)} requests, expected {count}"
+
+    def receives(self, text: str, seconds: float) -> bool:
+        """Return whether a request with ``text`` has arrived, or does so in this time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: text in json.dumps(self.requests), seconds)
 
     def wait_until_held(self, seconds: float = 60.0) -> None:
         """Wait until an answer of ``hold`` has sent its first half."""

@@ -112,7 +112,9 @@ class Collab:
         if sharing.is_guest or sharing.opening:
             await self._continue_as_guest(sharing, event)
         elif sharing.host is not None and sharing.is_hosting:
-            if sharing.host.follow or event.reason == "reload":
+            if sharing.is_automatic and automatic == "off":
+                await self._stop(sharing, "stopped")
+            elif sharing.host.follow or event.reason == "reload":
                 self._attach(sharing.host)
                 await self._shared.add(sharing.host)
             else:
@@ -122,6 +124,7 @@ class Collab:
         elif automatic in ("view", "control"):
             try:
                 await self._start(sharing, "", view=automatic == "view")
+                sharing.is_automatic = True
             except PiError as error:
                 self._pi.warn(f"Sharing was not started. {error.explain()}")
 
@@ -255,6 +258,7 @@ class Collab:
         if sharing.host is not None:
             await self._shared.remove(sharing.host)
         await sharing.stop(reason)
+        sharing.is_automatic = False
         self._pi.context.ui.set_status("collab", None)
 
     def _links_text(self, host: Host, *, view: bool, is_new: bool) -> str:

@@ -218,11 +218,14 @@ def _state_while_off(
 
 
 def _is_idle(manifest: Manifest, state: ActivationState) -> bool:
-    """Whether nothing but the settings, which are off, could have loaded a battery."""
+    """Whether nothing but the settings, which are off, could have loaded a battery.
+
+    What is used for now does not switch it on: its commands, and what they share with others.
+    """
     others = tuple(
         trigger
         for trigger in manifest.activate
-        if trigger.partition(":")[0] not in ("setting", "command")
+        if trigger.partition(":")[0] not in ("setting", "command", "shared")
     )
     return not is_triggered(replace(manifest, activate=others), state)
 
