@@ -135,7 +135,7 @@ class TerminalDoor(Door):
         """Type a command; return the rows that it adds or changes."""
         before = self.user.tape.splitlines()
         self.user.submits(command)
-        self.user.settles()
+        self.settles()
         after = self.user.tape.splitlines()
         self._close_dialogs()
         pairs = zip(before, after, strict=False)
@@ -153,15 +153,24 @@ class TerminalDoor(Door):
             self.user.pastes(str(self.journey.home.cwd / picture))
             self.user.types(" ")
         self.user.submits(text)
-        self.user.settles()
+        self.settles()
         self._close_dialogs()
+
+    def settles(self) -> str:
+        """Wait until neither pi nor the model is at work; return the screen."""
+        model = self.journey.model
+        while True:
+            count = len(model.requests)
+            screen = self.user.settles()
+            if not model.is_answering and len(model.requests) == count:
+                return screen
 
     def _close_dialogs(self) -> None:
         for _ in range(5):
             if "────" in self.user.screen and "esc" not in self.user.screen.lower():
                 return
             self.user.types(ESCAPE)
-            self.user.settles()
+            self.settles()
 
 
 @contextmanager

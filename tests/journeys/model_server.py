@@ -61,6 +61,7 @@ class ModelServer:
         self._rules: list[tuple[str, Answer]] = []
         self._changed = threading.Condition()
         self._waiting = 0
+        self._answering = 0
 
     def script(self, *answers: Answer) -> None:
         """Append answers; each request that no rule matches takes the next one."""
@@ -83,6 +84,22 @@ class ModelServer:
         released = threading.Event()
         self.script(Answer(text=text, released=released))
         return released
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer has begun and not ended."""
+        return self._answering > 0
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count an answer while it is sent."""
+        with self._changed:
+            self._answering += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._answering -= 1
 
     @property
     def unused(self) -> int:
@@ -185,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.model.take(body, headers)
-        with suppress(ConnectionError):  # pi may have cancelled the request
+        with self.model.answering(), suppress(ConnectionError):  # pi may have cancelled it
             if answer.status != 200:
                 self._send_json(answer.status, {"error": {"message": answer.error}})
             else:

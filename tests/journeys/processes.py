@@ -60,6 +60,18 @@ def _has_group(pid: int) -> bool:
     return True
 
 
+def is_busy(pid: int) -> bool:
+    """Whether a process or one of its children computes, or waits for a processor to do so."""
+    try:
+        tasks = [*Path(f"/proc/{pid}/task").iterdir()]
+        if any((task / "stat").read_text().rpartition(")")[2].split()[0] in "RD" for task in tasks):
+            return True
+        children = " ".join((task / "children").read_text() for task in tasks)
+    except OSError:  # it has ended, or this is not Linux
+        return False
+    return any(is_busy(int(child)) for child in children.split())
+
+
 def wait_for_end(process: Running) -> bool:
     """Wait until a process has ended; False if it has not after ``GRACE_SECONDS``."""
     if sys.platform != "linux":

@@ -16,7 +16,7 @@ from select import select
 from pyghostty import Terminal as Emulator
 from pyghostty import ffi, lib
 
-from tests.journeys.processes import SECONDS
+from tests.journeys.processes import SECONDS, is_busy
 
 ENTER, ESCAPE, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
 UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
@@ -112,8 +112,12 @@ class Terminal:
             assert self._show(end - time.monotonic()), f"{what} did not happen:\n{self.tape}"
 
     def settles(self) -> str:
-        """Show output until the program pauses; return the screen."""
-        while self._show(QUIET_SECONDS):
+        """Show output until the program pauses; return the screen.
+
+        A program that is only kept from running, on a busy machine, has not paused.
+        """
+        end = time.monotonic() + SECONDS
+        while self._show(QUIET_SECONDS) or (is_busy(self.process.pid) and time.monotonic() < end):
             pass
         return self.screen
 

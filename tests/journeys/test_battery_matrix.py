@@ -14,7 +14,6 @@ from tests.journeys.home import Home
 from tests.journeys.program import Journey
 from tests.journeys.switches import (
     Switch,
-    by_command,
     by_file,
     by_rpc,
     by_rpc_for_the_session,
@@ -29,7 +28,6 @@ FULL = pytest.mark.full
 RUNNING: tuple[tuple[Switch, str], ...] = (
     (by_rpc, "rpc"),
     (by_rpc_for_the_session, "rpc"),
-#    (by_command, "terminal"),
     (by_file, "terminal"),
     (by_shell, "terminal"),
 )

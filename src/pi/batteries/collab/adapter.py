@@ -112,13 +112,7 @@ class Collab:
         if sharing.is_guest or sharing.opening:
             await self._continue_as_guest(sharing, event)
         elif sharing.host is not None and sharing.is_hosting:
-            if sharing.is_automatic and automatic == "off":
-                await self._stop(sharing, "stopped")
-            elif sharing.host.follow or event.reason == "reload":
-                self._attach(sharing.host)
-                await self._shared.add(sharing.host)
-            else:
-                await self._stop(sharing, "session")
+            await self._continue_as_host(sharing, sharing.host, event)
         elif sharing.opens_page:
             await show_page(self, ctx)
         elif automatic in ("view", "control"):
@@ -127,6 +121,18 @@ class Collab:
                 sharing.is_automatic = True
             except PiError as error:
                 self._pi.warn(f"Sharing was not started. {error.explain()}")
+
+    async def _continue_as_host(
+        self, sharing: Sharing, host: Host, event: SessionStartEvent
+    ) -> None:
+        is_off = self._pi.settings.get("collab.autoStart") == "off"
+        if sharing.is_automatic and is_off:
+            await self._stop(sharing, "stopped")
+        elif host.follow or event.reason == "reload":
+            self._attach(host)
+            await self._shared.add(host)
+        else:
+            await self._stop(sharing, "session")
 
     async def _continue_as_guest(self, sharing: Sharing, event: SessionStartEvent) -> None:
         guest = sharing.guest

@@ -16,7 +16,7 @@ class ExtensionFailed(Record, tag="extension_error"):
     event: str
     error: str
     hint: str | UnsetType = UNSET
-    """What to do next; empty if unknown."""
+    """What to do next; empty if unknown, unset if the error is a bug."""
 
     def explain(self) -> str:
         """The error and its hint as sentences, for the user."""

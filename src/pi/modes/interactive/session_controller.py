@@ -183,7 +183,7 @@ class SessionController:
                 self._frame.passing.end_progress()
             case ThinkingLevelChanged(level=level):
                 self._frame.composer.show_level(level)
-            case ExtensionFailed(event="command", hint=str()):  # the hint says what to do next
+            case ExtensionFailed(hint=str()):  # an error for the user, not a bug
                 self.screen.notify(event.explain(), "error")
             case ExtensionFailed(extension_path=path, error=error):
                 more = more_in_log(self._start.agent_dir)

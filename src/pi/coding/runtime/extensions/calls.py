@@ -9,10 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
-from pi.base.records import UNSET, replace
+from pi.base.records import UNSET, UnsetType, replace
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.containment import contained
-from pi.coding.extension_host.errors import CommandExit, ExtensionFailed, check_value, error_text
+from pi.coding.extension_host.errors import (
+    CommandExit,
+    ExtensionError,
+    ExtensionFailed,
+    check_value,
+    error_text,
+)
 from pi.coding.extension_host.events.session import (
     SessionStartEvent,
     SessionSwitchEvent,
@@ -253,11 +259,14 @@ class SessionExtensions:
             self.exit_code = exit.code
             self.shutdown_requested.set()
         except Exception as error:
-            log.warning("%s failed", path, exc_info=error)
+            # An error for the user says all that there is to say; the log is for bugs.
+            if isinstance(error, PiError) and not isinstance(error, ExtensionError):
+                log.info("%s failed: %s", path, error)
+                hint: str | UnsetType = error.hint
+            else:
+                log.warning("%s failed", path, exc_info=error)
+                hint = (error.hint or UNSET) if isinstance(error, PiError) else UNSET
             failed = ExtensionFailed(
-                extension_path=path,
-                event=event,
-                error=error_text(error),
-                hint=(error.hint or UNSET) if isinstance(error, PiError) else UNSET,
+                extension_path=path, event=event, error=error_text(error), hint=hint
             )
             await self._core.agent.emit(failed)
