@@ -51,12 +51,29 @@ async def test_a_placeholder_that_arrives_in_pieces_is_held_back(vault: Vault, s
     assert end.tool_call.arguments == expected
 
 
-async def test_arguments_that_leave_the_machine_keep_the_placeholder(vault: Vault) -> None:
+@pytest.mark.parametrize("tool", ["web_search", "mcp__s__t", "gh", "browser", "generate_image"])
+async def test_arguments_that_leave_the_machine_keep_the_placeholder(
+    vault: Vault, tool: str
+) -> None:
     written = json.dumps({"query": vault.mask(SECRET)})
 
-    events = await restored("web_search", [written], vault)
+    events = await restored(tool, [written], vault)
 
     assert [event.delta for event in events if isinstance(event, ToolCallDelta)] == [written]
+    end = events[-1]
+    assert isinstance(end, ToolCallEnd)
+    assert end.tool_call.arguments == json.loads(written)
+
+
+@pytest.mark.parametrize("before", ["", " ", "@", "\u200b", "<", '"'])
+async def test_an_address_keeps_the_placeholder(vault: Vault, before: str) -> None:
+    path = f"{before}https://a.example/?key={vault.mask(SECRET)}"
+
+    events = await restored("read", [json.dumps({"path": path})], vault)
+
+    end = events[-1]
+    assert isinstance(end, ToolCallEnd)
+    assert end.tool_call.arguments == {"path": path}
 
 
 async def test_text_of_the_model_is_not_restored(vault: Vault) -> None:

@@ -149,6 +149,28 @@ SPLIT = {
     "escaped slashes": SECRET.replace("/", "\\/").replace('"', "\\u0022"),
     "JSON in JSON": SECRET.replace('"', '\\\\\\"'),
     "invisible letters": "\u200b".join(SECRET),
+    "colours of tput": f"{SECRET[:9]}\x1b(B\x1b[m{SECRET[9:]}",
+    "colours of one byte": f"{SECRET[:9]}\x9b31m{SECRET[9:]}",
+    "colours of cat -v": f"{SECRET[:9]}^[[31m{SECRET[9:]}",
+    "letters printed twice": "".join(f"{letter}\b{letter}" for letter in SECRET),
+    "a carriage return": f"{SECRET[:9]}\r{SECRET[9:]}",
+    "a continued line": f"{SECRET[:9]}\\\n{SECRET[9:]}",
+    "separators of lines": f"{SECRET[:9]}\u2028{SECRET[9:15]}\x85{SECRET[15:]}",
+    "zero bytes": "\0".join(SECRET),
+    "a quotation": f"{SECRET[:10]}\n> {SECRET[10:]}",
+    "a comment": f"{SECRET[:10]}\n  // {SECRET[10:]}",
+    "a diff": f"{SECRET[:10]}\n+{SECRET[10:]}",
+    "a table": f"{SECRET[:10]} \u2502\n\u2502 {SECRET[10:]}",
+    "numbered lines": f"   1\t{SECRET[:10]}\n   2\t{SECRET[10:]}",
+    "a text in pieces": f'"{SECRET[:10]}"\n    "{SECRET[10:]}"',
+    "quoted-printable": f"{SECRET[:10]}=\n{SECRET[10:]}",
+    "codes with braces": "".join(f"\\u{{{ord(letter):x}}}" for letter in SECRET),
+    "octal codes": "".join(f"\\{ord(letter):03o}" for letter in SECRET),
+    "an address": "".join(f"%{ord(c):02x}" if not c.isalnum() else c for c in SECRET),
+    "an address in an address": "".join(f"%25{ord(letter):02X}" for letter in SECRET),
+    "entities": SECRET.replace('"', "&quot;").replace("+", "&#43;").replace("/", "&#x2f;"),
+    "marks of direction": f"{SECRET[:9]}\u200e{SECRET[9:15]}\u202e{SECRET[15:]}",
+    "tags": f"{SECRET[:9]}\U000e0041\ufe0f{SECRET[9:]}",
     "a link": f"\x1b]8;;https://a.example/\x07{SECRET[:4]}\x1b]8;;\x07{SECRET[4:]}",
 }
 
@@ -181,6 +203,14 @@ def test_words_in_a_sentence_are_no_split_value() -> None:
     text = "change me now\nand then, change\tme again \\ change me"
 
     assert vault("changeme-now", "changemeagain").mask(text) == text
+
+
+def test_a_sign_at_a_wrap_that_belongs_to_the_value_is_found() -> None:
+    value = "abcdefgh+ijklmnop"
+    hidden = vault(value)
+    for text in ("abcdefgh\n+ijklmnop", "abcdefgh\n12: +ijklmnop", "abcdefgh\n++ijklmnop"):
+        masked = hidden.mask(f"x {text} y")
+        assert PLACEHOLDER.sub("V", masked) == "x V y", text
 
 
 def test_many_almost_matching_wraps_take_linear_time() -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.secrets.requests import Masking, RestoreRules, Restoring
+from pi.batteries.secrets.requests import NOT_RESTORED, Masking, RestoreRules, Restoring
 from pi.batteries.secrets.sources import (
     Entry,
     SecretsFile,
@@ -203,7 +203,7 @@ class SessionSecrets:
         shapes = self._pi.settings.get("secrets.shapes")
         yield f"Texts that look like a key: {'hidden' if shapes else 'sent'}"
         into = ", ".join(self._pi.settings.get("secrets.restoreInto")) or "none"
-        yield "Restored in tool calls, but not in web_search, MCP calls and addresses"
+        yield f"Restored in tool calls, but not in {', '.join(NOT_RESTORED)} and addresses"
         yield f"  except (secrets.restoreInto): {into}"
         yield f"Placeholders sent so far: {vault.issued_count}"
         if not self._pi.context.is_project_trusted():

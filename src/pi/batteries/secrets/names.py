@@ -6,10 +6,14 @@ import re
 
 LONG_WORDS = (
     *("SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "BEARER", "OAUTH"),
-    *("JWT", "APIKEY", "AUTHKEY", "ACCESSKEY", "PRIVATEKEY", "SIGNINGKEY"),
+    *("JWT", "APIKEY", "AUTHKEY", "ACCESSKEY", "PRIVATEKEY", "SIGNINGKEY", "PASSCODE"),
+    *("MNEMONIC", "AUTHORIZATION", "DBPASS", "SMTPPASS", "MAILPASS", "USERPASS", "ROOTPASS"),
 )
 """Words that mean a secret wherever they are in a name, as in ``PGPASSWORD``."""
-SHORT_WORDS = ("KEY", "KEYS", "PASS", "PWD", "AUTH", "COOKIE", "COOKIES", "DSN", "PAT")
+SHORT_WORDS = (
+    *("KEY", "KEYS", "PASS", "PWD", "AUTH", "COOKIE", "COOKIES", "DSN", "PAT", "PW", "CREDS"),
+    *("CRED", "OTP", "TOTP"),
+)
 """Words that mean a secret between separators: ``API_KEY_PROD``, but neither ``MONKEY_ISLAND`` nor
 ``PATH``."""
 NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})

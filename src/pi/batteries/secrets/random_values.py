@@ -25,24 +25,27 @@ def is_random_secret(name: str, value: str) -> bool:
     """Whether ``value`` is long and random, and ``name`` does not say that it is a hash."""
     if not SHORTEST_RANDOM <= len(value) <= LONGEST_RANDOM or names_hash(name):
         return False
-    if _HEX.fullmatch(value):
+    if _HEX.fullmatch(value.removeprefix("0x")):
         has_both = any(letter.isdigit() for letter in value) and not value.isdigit()
         return has_both and len(set(value)) >= 8
     if not _BASE64.fullmatch(value) or _NAMED_HASH.match(value):
         return False
     if is_secret_name(name, value):
         return len(set(value)) >= 12 and any(letter.isdigit() for letter in value)
-    return _is_mixed(max(re.split(r"[-_/+=]", value), key=len))
+    parts = re.split(r"[-_/+=]", value.rstrip("="))
+    # Paths and names have many separators and few changes; of base64 one letter in 32 is one.
+    whole = "".join(parts) if len(parts) - 1 <= len(value) / 6 else ""
+    return _is_mixed(max(parts, key=len), 0.42) or _is_mixed(whole, 0.5)
 
 
-def _is_mixed(text: str) -> bool:
+def _is_mixed(text: str, least: float) -> bool:
     """Whether kinds of letters change as often as by chance; in names and paths they do not."""
     kinds = [_kind(letter) for letter in text]
     if len(kinds) < SHORTEST_RANDOM // 2 or len(set(kinds)) < 3 or kinds.count("digit") < 2:
         return False
     # By chance six of ten, in CamelCase up to four.
     changes = sum(one != other for one, other in pairwise(kinds))
-    return changes >= 0.42 * len(kinds)
+    return changes >= least * len(kinds)
 
 
 def _kind(letter: str) -> str:

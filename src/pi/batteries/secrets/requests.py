@@ -99,11 +99,11 @@ def _decompressed(content: bytes) -> Iterator[bytes]:
             start = content.find(b"\x78", start + 1)
 
 
-NOT_RESTORED = ("web_search", "mcp__*")
+NOT_RESTORED = ("web_search", "mcp__*", "gh", "browser", "generate_image")
 """Tools whose arguments leave the machine."""
 URLS = "urls"
 """In ``secrets.restoreInto``: restore placeholders in addresses, too."""
-_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+_URL = re.compile(r"[\s@\"'<(\u200b-\u200f\ufeff]*[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = re.compile(r"(?i)\s*(file|artifact|agent|skill|rule|local|memory)://")
 
 

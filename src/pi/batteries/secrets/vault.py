@@ -25,12 +25,14 @@ from pi.batteries.secrets.shapes import (
 )
 from pi.batteries.secrets.sources import SHORTEST, Entry, compiled, separate_values, written_forms
 from pi.batteries.secrets.split_values import (
-    LONGEST_SPREAD,
+    Squeezed,
+    blanked_margins,
     changed_lines,
     decode,
     may_be_split,
-    spread_pattern,
     squeeze,
+    without_margins,
+    without_overlaps,
 )
 from pi.extension import Record
 
@@ -41,6 +43,11 @@ PLACEHOLDER = re.compile(r"<<\$env:S[0-9a-f]{12,}>>")
 LONGEST = len(OPENING) + 64 + len(CLOSING)
 """Characters of the longest possible placeholder."""
 REDACTED = "[redacted]"
+LONGEST_SPLIT = 4096
+"""Maximal length of a value that is searched with something between its characters; longer ones
+are found by their lines."""
+BEGINNING = 4
+"""Characters of a value that are in one piece before a margin."""
 CACHED_CHARACTERS = 16_000_000
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -68,6 +75,7 @@ class Vault:
         self._squeezed: dict[bytes, str] = {}
         """Values by their squeezed form, to find those with colours or line wraps inside."""
         self._split: Any = None
+        self._beginnings: Any = None
         self._keys = _Search.of_shapes((PRIVATE_KEY,), None) if shapes else None
         self._shapes = _Search.of_shapes(SHAPES, re2) if shapes else None
         self._cache: OrderedDict[str, str] = OrderedDict()
@@ -93,12 +101,14 @@ class Vault:
             for entry in self.entries
             if not entry.is_pattern
             for value in separate_values(entry.content)
-            if len(value) <= LONGEST_SPREAD
+            if len(value) <= LONGEST_SPLIT
         )
         squeezed = ((squeeze(decode(_encoded(value))), value) for value in values)
         self._squeezed = {form: value for form, value in squeezed if len(form) >= SHORTEST}
         escaped = (_escaped_bytes(each) for each in sorted(self._squeezed, key=len, reverse=True))
         self._split = _compile(self._re2, b"|".join(escaped))
+        beginnings = {form[:BEGINNING] for form in self._squeezed}
+        self._beginnings = _compile(self._re2, b"|".join(map(_escaped_bytes, beginnings)))
         self._cache.clear()
         self._cached = 0
 
@@ -152,28 +162,54 @@ class Vault:
         if not may_be_split(text):
             return text
         data = _encoded(text)
-        for value in self._split_values(decode(data)):
-            text = _outside(text, partial(_replace_spread, value=value, replace=known))
-        if self._shapes is None or not (lines := changed_lines(data)):
+        decoded = decode(data)
+        found: dict[tuple[int, int], tuple[str, Callable[[str], str]]] = {}
+        squeezed = squeeze(decoded)
+        if values := self._split_values(squeezed):
+            found |= _spans(Squeezed(data), values, known)
+        # The part before the first margin is in one piece: usually that of no value occurs.
+        variants = without_margins(data) if self._may_begin(squeezed) else ()
+        for index, variant in enumerate(variants):
+            if values := self._split_values(squeeze(decode(variant))):
+                blanked = [*blanked_margins(data)][index]
+                found |= _spans(Squeezed(blanked, data), values, known)
+        if keys := self._split_keys(changed_lines(data, decoded)):
+            found = _spans(Squeezed(data), keys, shaped) | found
+        if not found:
             return text
-        keys: list[str] = []
+        pieces: list[bytes] = []
+        last = 0
+        for span in without_overlaps(found):
+            value, replace = found[span]
+            pieces += (data[last : span[0]], _encoded(replace(value)))
+            last = span[1]
+        return b"".join((*pieces, data[last:])).decode("utf-8", "surrogatepass")
+
+    def _split_keys(self, lines: bytes) -> list[str]:
+        """The unknown keys of decoded lines."""
+        if self._shapes is None or not lines:
+            return []
+        keys: dict[str, None] = {}
 
         def collect(value: str) -> str:
-            keys.append(value)
+            keys.setdefault(value)
             return value
 
-        self._shapes.sub(lines.decode("utf-8", "surrogatepass"), replace=collect)
-        for key in dict.fromkeys(keys):
-            if len(key) <= LONGEST_SPREAD:
-                text = _outside(text, partial(_replace_spread, value=key, replace=shaped))
-        return text
+        # Percent signs may have been bytes that are no UTF-8.
+        self._shapes.sub(lines.decode("utf-8", "replace"), replace=collect)
+        return [key for key in keys if len(key) <= LONGEST_SPLIT]
 
-    def _split_values(self, decoded: bytes) -> list[str]:
+    def _split_values(self, squeezed: bytes) -> list[str]:
         """The values that a text contains if everything between characters is left out."""
-        squeezed = squeeze(decoded)
         if self._split is not None:
             return [*dict.fromkeys(self._squeezed[m[0]] for m in self._split.finditer(squeezed))]
         return [value for form, value in self._squeezed.items() if form in squeezed]
+
+    def _may_begin(self, squeezed: bytes) -> bool:
+        """Whether the beginning of a value occurs."""
+        if self._beginnings is not None:
+            return self._beginnings.search(squeezed) is not None
+        return any(form[:BEGINNING] in squeezed for form in self._squeezed)
 
     @property
     def _is_fast(self) -> bool:
@@ -268,6 +304,15 @@ def _outside(text: str, change: Callable[[str], str]) -> str:
     return "".join((*pieces, change(text[last:])))
 
 
+def _spans(
+    text: Squeezed, values: Iterable[str], replace: Callable[[str], str]
+) -> dict[tuple[int, int], tuple[str, Callable[[str], str]]]:
+    """Return where values are in a text, with the function that replaces them."""
+    return {
+        span: (value, replace) for value in values for span in text.spans(Squeezed(_encoded(value)))
+    }
+
+
 class _Search:
     """Finds many texts in one pass with RE2 (2 ms for 1 MB), or one after another with ``re``."""
 
@@ -338,11 +383,6 @@ class _Search:
 
 def _replace_value(text: str, *, value: str, replace: Callable[[str], str]) -> str:
     return text.replace(value, replace(value)) if value in text else text
-
-
-def _replace_spread(text: str, *, value: str, replace: Callable[[str], str]) -> str:
-    # A call as the replacement: the value may contain what ``sub`` would expand.
-    return spread_pattern(value).sub(lambda _: replace(value), text)
 
 
 def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
