@@ -68,7 +68,7 @@ async def test_a_view_only_guest_reads_and_cannot_write(tmp_path: Path) -> None:
         await hanna.run(f"/collab view {relay.address}")
         assert hanna.link() not in hanna.ui.texts[-1]
         await vic.join(hanna.link(view=True))
-        with pytest.raises(PiError, match="read-only"):
+        with pytest.raises(PiError, match="view-only"):
             await vic.session.prompts.prompt("Let me.")
         vic.session.runs.abort()
         guest = vic.sharing.guest

@@ -27,6 +27,7 @@ from pi.extension import (
 if TYPE_CHECKING:
     from pi.batteries.collab.guest_services import GuestServices
     from pi.batteries.collab.host import Host
+    from pi.batteries.collab.links import Link
     from pi.batteries.collab.sharing import Sharing
 
 KEY = "collab"
@@ -38,6 +39,7 @@ LOCAL_ONLY = (
     "Only this machine can reach the link: no relay is configured. To share with others, run"
     " `pi relay serve` on a server and set collab.relayUrl (docs/how-to/share-a-session.md)."
 )
+VIEW_ONLY = "This link is view-only: you read the session, and only others can prompt it."
 EQUAL = "All holders of the full link can steer this session, and are equal to pi."
 
 SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
@@ -139,6 +141,8 @@ class Collab:
         if guest is not None and (sharing.opening or event.reason == "reload" or guest.opening):
             guest.attach(self._pi)
             guest.on_ended = self._guest_ended
+            if sharing.opening and not guest.link.keys.can_write:
+                self._pi.context.ui.notify(VIEW_ONLY, "info")
         else:  # the user has opened another session
             await sharing.leave()
 
@@ -229,7 +233,11 @@ class Collab:
         relay = relay or self._pi.settings.get("collab.relayUrl")
         was_shared = sharing.is_hosting
         host = await self.start_host(sharing, relay)
-        self._pi.context.ui.write(self._links_text(host, view=view, is_new=not was_shared))
+        link = self._link(host, view=view)
+        copied = await self._pi.context.ui.copy(self._page(link))
+        self._pi.context.ui.write(
+            self._links_text(host, link, is_new=not was_shared, copied=copied)
+        )
 
     async def start_host(self, sharing: Sharing, relay: str) -> Host:
         """Share this session, unless it is shared; without ``relay``, with this machine only."""
@@ -267,16 +275,24 @@ class Collab:
         sharing.is_automatic = False
         self._pi.context.ui.set_status("collab", None)
 
-    def _links_text(self, host: Host, *, view: bool, is_new: bool) -> str:
+    @staticmethod
+    def _link(host: Host, *, view: bool) -> Link:
+        return host.link.view_only() if view else host.link
+
+    def _page(self, link: Link) -> str:
+        return link.page(self._pi.settings.get("collab.webUrl"))
+
+    def _links_text(self, host: Host, link: Link, *, is_new: bool, copied: bool) -> str:
         from pi.batteries.collab.links import encode_qr, half_blocks
 
-        link = host.link.view_only() if view else host.link
-        page = link.page(self._pi.settings.get("collab.webUrl"))
+        page = self._page(link)
+        ways = "in a browser, with /join, or with `pi join LINK`"
+        # The link has a row of its own: only then can it be copied as a whole.
         lines = [
             "This session is shared." if is_new else "This session is already shared.",
-            f'  From a terminal: pi join "{link.text()}"',
-            f"  From a browser:  {page}",
-            "The link is view-only." if view else EQUAL,
+            f"The link{' (copied to the clipboard)' if copied else ''}, to open {ways}:",
+            page,
+            EQUAL if link.keys.can_write else "The link is view-only.",
         ]
         if host.local:
             lines.append(LOCAL_ONLY)
@@ -294,8 +310,10 @@ class Collab:
         state = "connected" if host.client.is_open else "reconnecting"
         lines = [
             f"Relay: {host.link.relay} ({state})",
-            f"Full link: {host.link.text()}",
-            f"View-only link: {host.link.view_only().text()}",
+            "Full link:",
+            host.link.text(),
+            "View-only link:",
+            host.link.view_only().text(),
             "Participants:",
             role_text(host.room.participants),
         ]

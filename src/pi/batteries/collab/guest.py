@@ -49,7 +49,7 @@ class Pending:
 
     def __init__(self, frame: Json) -> None:
         self.frame = frame
-        self.answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
 
 
 class HostRemote:
@@ -83,6 +83,35 @@ class HostRemote:
         await self._guest.request({"t": "abort"})
 
 
+class HostAgents:
+    """The service ``shared_agents``: the sub-agents of the host."""
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest = guest
+        self.rows: list[Json] = []
+
+    def agents(self) -> list[Json]:
+        """One row for each agent, parents before children."""
+        return self.rows
+
+    def receive(self, rows: object) -> None:
+        """Replace the rows by those of the host."""
+        self.rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+    async def command(self, id: str, action: str, text: str) -> None:
+        """Send a message (``chat``, ``revive``) or stop (``kill``). Raises ``PiError``."""
+        request = {"t": "agent-cmd", "agent": id, "action": action, "text": text}
+        await self._guest.request(request)
+
+    async def transcript(self, id: str, offset: int) -> tuple[str, int | None]:
+        """A part of the transcript, and the offset of the next one; ``None`` at the end."""
+        request = {"t": "fetch-transcript", "agent": id, "offset": offset}
+        answer = await self._guest.request(request)
+        following = answer.get("next")
+        has_more = type(following) is int and following > offset
+        return str(answer.get("text", "")), following if has_more else None
+
+
 class Guest:
     """Connects to a room, and shows the session of its host."""
 
@@ -96,6 +125,7 @@ class Guest:
         """Whether the next session to start is a replica of the host's session."""
         self.on_ended: Callable[[str], None] = lambda reason: None
         self.participants: list[Json] = []
+        self.agents = HostAgents(self)
         clock = scope.clock
         self.room = GuestRoom(link.keys, name=clean_name(name), now=clock.monotonic)
         url = f"{link.relay}/r/{link.room}?role=guest"
@@ -148,7 +178,7 @@ class Guest:
         """Queue the updates in a frame of the host; ``_follow`` applies them in order."""
         try:
             updates = self.room.receive(data)
-        except PiError as error:  # another version
+        except PiError as error:  # another version, or a wrong key
             self._end(error.explain())
             return
         for update in updates:
@@ -236,6 +266,7 @@ class Guest:
         """Use the extension API of the session that is shown now."""
         self._pi = pi
         pi.scope.on_close(self._detach)
+        pi.provide("shared_agents", self.agents)
         self._show()
 
     def _detach(self) -> None:
@@ -287,6 +318,7 @@ class Guest:
         entries = [msgspec.json.decode(line) for line in update.snapshot.entries]
         if self._busy:  # the end of a run may be among the missed events
             await self._settle()
+        self.agents.receive(metadata.get("agents"))
         state = metadata.get("state") or {}
         session_state = state.get("state") or {}
         await replica.receive(
@@ -336,13 +368,14 @@ class Guest:
         if kind == "bus":
             event = {"type": "extension_event", "name": frame.get("name")}
             await self._event({**event, "data": frame.get("data")})
-        elif kind in ("accepted", "error"):
+        elif kind in ("accepted", "error", "transcript"):
             self._answered(frame)
         elif kind == "ui-request":
             self._ask(frame)
         elif kind == "ui-request-end":
             self._close_dialog(str(frame.get("id")))
         elif kind == "agents" and self._pi is not None:
+            self.agents.receive(frame.get("agents"))
             await self._pi.events.emit("collab.agents", frame.get("agents"))
 
     async def _event(self, event: Any) -> None:
@@ -385,8 +418,8 @@ class Guest:
 
     # Requests -------------------------------------------------------------------------------------
 
-    async def request(self, frame: Json) -> None:
-        """Send a request and wait until the host accepts it; raises ``PiError``."""
+    async def request(self, frame: Json) -> Json:
+        """Send a request and wait for the answer of the host; raises ``PiError``."""
         if self.ended:
             raise CannotWrite("You are not in a shared session any more.", hint="Use /leave.")
         id = secrets.token_hex(8)
@@ -399,7 +432,7 @@ class Guest:
         self._pending[id] = pending
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                await pending.answer
+                return await pending.answer
         except TimeoutError:
             raise PiError(
                 "The host did not confirm the request.", hint="Try again when it is back."
@@ -418,8 +451,8 @@ class Guest:
         pending = self._pending.get(str(frame.get("re")))
         if pending is None or pending.answer.done():
             return
-        if frame["t"] == "accepted":
-            pending.answer.set_result(None)
+        if frame["t"] != "error":
+            pending.answer.set_result(frame)
         else:
             pending.answer.set_exception(PiError(one_line(str(frame.get("message"))[:500])))
 

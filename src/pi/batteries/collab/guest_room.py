@@ -21,6 +21,7 @@ from pi.batteries.collab.sealing import (
     Opened,
     Sealer,
     Sequence,
+    WrongKey,
 )
 from pi.batteries.collab.wire import (
     MAX_ENTRY,
@@ -64,6 +65,15 @@ Update: TypeAlias = SnapshotReceived | FrameReceived
 
 class CannotWrite(PiError):
     """The link is read-only, the host is not connected, or the request is too large."""
+
+
+class LinkRefused(PiError):
+    """The key of the link is not that of the room."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of this link is wrong.", hint="Copy the link once more, as a whole."
+        )
 
 
 class GuestRoom:
@@ -179,10 +189,14 @@ class GuestRoom:
     def receive(self, data: bytes) -> list[Update]:
         """Decrypt a frame and return its updates. Invalid frames are counted, not raised.
 
-        Raises ``VersionRefused``.
+        Raises ``VersionRefused`` and ``LinkRefused``.
         """
         try:
             return self._receive(data)
+        except WrongKey:
+            if self.have is None and self.state == "joining":  # nothing was ever readable
+                raise LinkRefused from None
+            self.rejected += 1
         except BadFrame:
             self.rejected += 1
         except BadContent:  # sealed with the key, but by another implementation
@@ -270,6 +284,8 @@ class GuestRoom:
             if len(self._queued) > MAX_QUEUED:
                 self.rejoin()
             return []
+        if kind == "error" and frame.get("code") == "key":
+            raise LinkRefused
         if kind == "resync":
             self.rejoin()
             return []

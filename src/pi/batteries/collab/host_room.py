@@ -20,6 +20,7 @@ from pi.batteries.collab.sealing import (
     Keys,
     Opened,
     Sealer,
+    WrongKey,
 )
 from pi.batteries.collab.sealing import Sequence as Counters
 from pi.batteries.collab.wire import (
@@ -63,6 +64,8 @@ class GuestPeer:
         self.can_write = False
         """Whether its last ``hello`` was proved. Every write is checked separately."""
         self.listed = False
+        self.is_refused = False
+        """Whether it was told that its key is wrong."""
         self.nonce = ""
         self.have: Have | None = None
         self.snapshot: Body | None = None
@@ -194,12 +197,26 @@ class HostRoom:
 
     def receive(self, data: bytes) -> Request | None:
         """Decrypt a frame; returns a request to carry out. Invalid frames are only counted."""
+        peer_id = int.from_bytes(data[:4], "big")
         try:
             return self._receive(data)
+        except WrongKey:
+            self._refuse_key(peer_id)
         except (BadFrame, BadContent):
-            self.rejected += 1
-            self._count_bad(int.from_bytes(data[:4], "big"))
-            return None
+            pass
+        self.rejected += 1
+        self._count_bad(peer_id)
+        return None
+
+    def _refuse_key(self, peer_id: int) -> None:
+        """Answer a guest whose link has another key, once.
+
+        With another key it cannot read the answer either, and knows why.
+        """
+        peer = self.peers.get(peer_id)
+        if peer is not None and not peer.listed and not peer.is_refused:
+            peer.is_refused = True
+            self.send(peer_id, {"t": "error", "code": "key", "message": "The key is wrong."})
 
     def _receive(self, data: bytes) -> Request | None:
         peer_id = int.from_bytes(data[:4], "big")

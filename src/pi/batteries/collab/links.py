@@ -82,11 +82,12 @@ def parse_link(text: str, default_relay: str = "") -> Link:
     """Parse a link; raises ``BadLink``, whose message never contains the secret."""
     link = text.strip().strip("\"'<>")
     if "://" not in link and "/" not in link:
+        keys = _keys(link)  # first: a text that is no link has no relay either
         if not default_relay:
             raise BadLink(
                 "The link names no relay.", hint="Set collab.relayUrl, or use RELAY/r/LINK."
             )
-        return Link(relay=relay_address(default_relay), keys=_keys(link))
+        return Link(relay=relay_address(default_relay), keys=keys)
     for marker in ("/r/", "/#", "/%23"):
         base, found, code = link.partition(marker)
         if found:

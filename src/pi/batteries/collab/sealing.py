@@ -41,6 +41,10 @@ class BadFrame(Exception):
     """A frame that is not accepted. It is dropped; the session continues."""
 
 
+class WrongKey(BadFrame):
+    """A frame that was sealed or proved with another key, or was changed."""
+
+
 class Keys(Record):
     """The secrets of a room."""
 
@@ -137,13 +141,13 @@ class Sealer:
                 body[:_IV], body[_IV:], _BOUND.pack(direction, bound, epoch, counter)
             )
         except InvalidTag:
-            raise BadFrame("it does not decrypt") from None
+            raise WrongKey("it does not decrypt") from None
         proved = False
         if proof:
             if not self._keys.token:
                 raise BadFrame("the proof cannot be verified without the token")
             if not hmac.compare_digest(proof, self._proof(bound, epoch, counter, body)):
-                raise BadFrame("the proof of the write right is wrong")
+                raise WrongKey("the proof of the write right is wrong")
             proved = True
         return Opened(peer=peer, epoch=epoch, counter=counter, plaintext=plaintext, proved=proved)
 

@@ -54,6 +54,7 @@ class AgentHub:
                 "name": f"{node.id} ({node.agent})",
                 "status": node.state,
                 "task": node.title,
+                **_facts(node),
                 **({"parent": node.parent.id} if node.parent is not None else {}),
             }
             for node in self._work.tree.all()
@@ -86,6 +87,12 @@ class AgentHub:
         if node is None:
             raise PiError("This sub-agent does not exist any more.")
         return node
+
+
+def _facts(node: AgentNode) -> Json:
+    row = node.row()
+    names = ("agent", "activity", "model", "requests", "tokens", "cost", "reason")
+    return {name: row[name] for name in names if row[name]}
 
 
 REPORT = "agent_result"

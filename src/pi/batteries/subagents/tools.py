@@ -17,6 +17,8 @@ from pi.batteries.subagents.launching import TASK
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.requests import task_description, task_items, task_schema
 from pi.batteries.subagents.runners import Histories
+from pi.batteries.subagents.shared import SERVICE as SHARED
+from pi.batteries.subagents.shared import SharedAgents
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (
     AgentTool,
@@ -304,10 +306,14 @@ class AgentCommands:
 
     async def agents(self, arguments: str, ctx: CommandContext) -> None:
         """Run ``/agents``: open the screen, or perform one action. Raises ``PiError``."""
+        if (service := self._pi.service(SHARED)) is not None:
+            shared = SharedAgents(service, self._pi.scope)
+            await self._shared_agents(shared, arguments, ctx)
+            return
         action, _, rest = arguments.strip().partition(" ")
         match action:
             case "" if ctx.mode == "tui":
-                await self._screen(ctx)
+                await self._screen(self._work, self._histories, ctx)
             case "" | "list":
                 ctx.write(self.overview() + "\n")
             case "show":
@@ -320,6 +326,33 @@ class AgentCommands:
                 nodes = [self._find(id)] if id else self._work.tree.active()
                 count = await self._work.cancel(nodes)
                 ctx.ui.notify("Cancelled." if count else "Nothing to cancel: it had ended.")
+            case _:
+                raise PiError(f"Unknown action {action}.", hint=USAGE)
+
+    async def _shared_agents(
+        self, shared: SharedAgents, arguments: str, ctx: CommandContext
+    ) -> None:
+        """Run ``/agents`` of a guest: the agents work at the host of the shared session."""
+        action, _, rest = arguments.strip().partition(" ")
+        id, _, text = rest.strip().partition(" ")
+        agents = {agent.id: agent for agent in shared.all()}
+        if id and id not in agents:
+            known = ", ".join(agents) or "none"
+            raise PiError(f"Unknown agent {id}.", hint=f"Agents of the host: {known}.")
+        match action:
+            case "" if ctx.mode == "tui":
+                await self._screen(shared, shared, ctx)
+            case "" | "list":
+                rows = [f"{agent.id} ({agent.state}): {agent.title}" for agent in agents.values()]
+                ctx.write("\n".join(rows or ["No agent has been started."]) + "\n")
+            case "show" if id:
+                await self._show_text(id, await shared.whole_text(id), ctx)
+            case "send" if text:
+                await shared.send(agents[id], text)
+                ctx.ui.notify(f"Sent to {id}.")
+            case "cancel":
+                await shared.cancel([agents[id]] if id else shared.active())
+                ctx.ui.notify("Cancelled.")
             case _:
                 raise PiError(f"Unknown action {action}.", hint=USAGE)
 
@@ -357,7 +390,9 @@ class AgentCommands:
         return node
 
     async def _read(self, reference: str, ctx: CommandContext) -> None:
-        text = await self._text(reference)
+        await self._show_text(reference, await self._text(reference), ctx)
+
+    async def _show_text(self, title: str, text: str, ctx: CommandContext) -> None:
         if ctx.mode != "tui":
             ctx.write(text.rstrip("\n") + "\n")
             return
@@ -365,7 +400,7 @@ class AgentCommands:
         def make(tui: Any, theme: Theme, keys: Any, done: Any) -> TextScreen:
             from pi.batteries.subagents.views import TextScreen  # deferred: only drawn here
 
-            return TextScreen(reference, _as_markdown(text), tui, theme, done)
+            return TextScreen(title, _as_markdown(text), tui, theme, done)
 
         await self._show(make, ctx)
 
@@ -388,11 +423,16 @@ class AgentCommands:
             offset = int(notice.partition("Use offset=")[2].split()[0])
         return "\n".join(parts)
 
-    async def _screen(self, ctx: CommandContext) -> None:
+    async def _screen(
+        self,
+        work: AgentWork | SharedAgents,
+        histories: Histories | SharedAgents,
+        ctx: CommandContext,
+    ) -> None:
         def make(tui: Any, theme: Theme, keys: Any, done: Any) -> AgentsScreen:
             from pi.batteries.subagents.views import AgentsScreen  # deferred: only drawn here
 
-            screen = AgentsScreen(self._work, self._histories, tui, theme, done, run=self._run)
+            screen = AgentsScreen(work, histories, tui, theme, done, run=self._run)
             timer = self._pi.scope.every(REFRESH_SECONDS, tui.request_render)
             screen.on_close(timer.remove)
             return screen

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.runners import Histories
+from pi.batteries.subagents.shared import SharedAgent, SharedAgents
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (
     CustomMessage,
@@ -180,16 +181,16 @@ class AgentsScreen:
 
     def __init__(
         self,
-        work: AgentWork,
-        histories: Histories,
+        work: AgentWork | SharedAgents,
+        histories: Histories | SharedAgents,
         tui: Any,
         theme: Theme,
         done: Callable[[Any], None],
         *,
         run: Callable[[Coroutine[Any, Any, Any]], None],
     ) -> None:
-        self._work = work
-        self._histories = histories
+        self._work: Any = work
+        self._histories: Any = histories
         self._tui = tui
         self._theme = theme
         self._done = done
@@ -213,7 +214,7 @@ class AgentsScreen:
         self._body[1].invalidate()
 
     @property
-    def _node(self) -> AgentNode | None:
+    def _node(self) -> AgentNode | SharedAgent | None:
         nodes = self._work.tree.all()
         found = next((node for node in nodes if node.id == self._selected), None)
         return found or (nodes[-1] if nodes else None)
@@ -234,7 +235,7 @@ class AgentsScreen:
 
     # Tree -----------------------------------------------------------------------------------------
 
-    def _tree(self, selected: AgentNode | None, width: int) -> _Page:
+    def _tree(self, selected: AgentNode | SharedAgent | None, width: int) -> _Page:
         tree, theme = self._work.tree, self._theme
         nodes = tree.all()
         active = len(tree.active())
@@ -252,7 +253,7 @@ class AgentsScreen:
             rows += ["", *self._facts(selected)]
         return _Page("Agents", f"{active} working · {len(nodes)} in all", rows, HINT)
 
-    def _row(self, node: AgentNode, width: int, *, is_selected: bool) -> str:
+    def _row(self, node: AgentNode | SharedAgent, width: int, *, is_selected: bool) -> str:
         theme = self._theme
         sign = theme.fg(COLOURS[node.state], SIGNS[node.state])
         arrow = theme.fg("accent", "→") if is_selected else " "
@@ -265,7 +266,7 @@ class AgentsScreen:
             return left
         return truncate_to_width(left, space, "…", pad=True) + "  " + theme.fg("dim", right)
 
-    def _facts(self, node: AgentNode) -> list[str]:
+    def _facts(self, node: AgentNode | SharedAgent) -> list[str]:
         theme = self._theme
         noun = "request" if node.requests == 1 else "requests"
         facts = [node.agent, node.model, f"{node.requests} {noun}"]
@@ -284,7 +285,7 @@ class AgentsScreen:
 
     # Transcript -----------------------------------------------------------------------------------
 
-    def _transcript(self, node: AgentNode, width: int) -> _Page:
+    def _transcript(self, node: AgentNode | SharedAgent, width: int) -> _Page:
         try:
             text = self._histories.text(node)
         except (ToolFailed, OSError) as error:
@@ -363,7 +364,7 @@ def _room(tui: Any) -> int:
     return max(MIN_ROWS, rows - FRAME_ROWS)
 
 
-def _depth(node: AgentNode) -> int:
+def _depth(node: AgentNode | SharedAgent) -> int:
     return 0 if node.parent is None else 1 + _depth(node.parent)
 
 

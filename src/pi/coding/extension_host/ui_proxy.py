@@ -217,6 +217,10 @@ class ExtensionUIProxy:
         """The facts of all extensions."""
         return self._facts.texts
 
+    async def copy(self, text: str) -> bool:
+        """Copy a text to the user's clipboard."""
+        return await self._screen.copy(text)
+
     def set_title(self, title: str) -> None:
         """Set the title of the terminal window."""
         self._screen.set_title(title)

@@ -234,6 +234,10 @@ class ExtensionUI:
         """All facts set with ``set_fact``, in every mode."""
         return {}
 
+    async def copy(self, text: str) -> bool:
+        """Copy a text to the user's clipboard. Returns whether there is one."""
+        return False
+
     def set_title(self, title: str) -> None:
         """Set the window title until the session ends."""
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class RemoteSessionError(PiError):
-    """The action is not possible in a read-only view of a remote session."""
+    """The action is possible only where the session runs."""
 
 
 class SessionEnded(PiError):
@@ -61,9 +61,14 @@ class RemoteSession:
 
     def refuse(self, action: str) -> RemoteSessionError:
         """Return the error for an action that needs a local session."""
+        reason = (
+            "only the host of this session can"
+            if "prompt" in self._remote.capabilities
+            else "this session runs elsewhere and is view-only here"
+        )
         return RemoteSessionError(
-            f"Cannot {action}: this is a read-only view of a remote session.",
-            hint="Start or resume a local session with /new or /resume.",
+            f"Cannot {action}: {reason}.",
+            hint="Start or resume a session of your own with /new or /resume.",
         )
 
     async def prompt(

@@ -262,9 +262,7 @@ class SessionLog:
         On return the entry is in the file, or ``problem`` has the reason why not.
         """
         if self.replica:
-            raise SessionProblem(
-                "Cannot add to this session: this is a read-only view of a remote session."
-            )
+            raise SessionProblem("Cannot add to this session: only the host of this session can.")
         id, timestamp = self._stamps.entry_stamp(self.tree.ids)
         entry = replace(
             _with_clean_names(draft), id=id, parent_id=self.leaf_id, timestamp=timestamp

@@ -44,12 +44,20 @@ async def fork(ui: Ui, arguments: str) -> None:
     if not points:
         raise PiError("There is no message to fork from yet.")
     point = _named_point(points, arguments) if arguments else await pick_fork_point(ui, points)
-    if point is None:
+    if point is None or not await _may_leave_shared(ui):
         return
     forked = await ui.port.sessions.fork(point.entry_id)
     if not forked.cancelled:
         arrive(ui, forked.text)
         ui.notify("Forked to a new session")
+
+
+async def _may_leave_shared(ui: Ui) -> bool:
+    """Ask before a copy replaces the session of a host on the screen."""
+    if ui.port.info.runs_here:
+        return True
+    title = "Leave the shared session, and go on in a copy of your own?"
+    return await confirm(ui, title, yes="Leave and copy", no="Stay")
 
 
 async def branch(ui: Ui, arguments: str) -> None:
@@ -66,6 +74,8 @@ async def branch(ui: Ui, arguments: str) -> None:
 async def clone(ui: Ui, arguments: str) -> None:
     """Clones the branch into a new session."""
     require_idle(ui)
+    if not await _may_leave_shared(ui):
+        return
     _notify_replaced(ui, await ui.port.sessions.clone(), "Cloned to a new session")
 
 
@@ -265,9 +275,12 @@ async def share(ui: Ui, arguments: str) -> None:
     if shared.warning:
         ui.notify(shared.warning, "warning")
     lines = [shared.message]
-    lines += [f"Share URL: {shared.url}"] if shared.url else []
-    lines += [f"Gist: {shared.gist_url}"] if shared.gist_url else []
-    ui.add_output(Text(sanitise("\n".join(lines)), pad_y=0))
+    # Each address in a row of its own, without a margin: it is copied as a whole.
+    lines += ["Share URL:", shared.url] if shared.url else []
+    lines += ["Gist:", shared.gist_url] if shared.gist_url else []
+    ui.add_output(Text(sanitise("\n".join(lines)), pad_x=0, pad_y=0))
+    if shared.url:
+        await copy_text(ui, shared.url, "the address")
     if shared.url:
         await open_in_browser(shared.url, ui.host)
 

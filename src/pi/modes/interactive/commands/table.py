@@ -253,6 +253,8 @@ class BuiltInCommands:
         row = self._row(name)
         if row is None or row.run is None:
             return None
+        if row.needs_run_here and not self._ui.port.info.runs_here:
+            return self._run(_refuse_elsewhere(row.name), arguments.strip())
         return self._run(row.run, arguments.strip())
 
     def prompt(self, name: str, arguments: str) -> str | None:
@@ -292,6 +294,18 @@ class BuiltInCommands:
 
 def _search_text(suggestion: Suggestion) -> str:
     return f"{suggestion.value} {suggestion.description}".rstrip()
+
+
+def _refuse_elsewhere(name: str) -> Handler:
+    """Return a handler that refuses a command before it offers a choice."""
+
+    async def refuse(ui: Ui, arguments: str) -> None:
+        raise PiError(
+            f"/{name} works only where the session runs: at its host.",
+            hint="Start or resume a session of your own with /new or /resume.",
+        )
+
+    return refuse
 
 
 def require_idle(ui: Ui) -> None:

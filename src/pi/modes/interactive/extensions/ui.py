@@ -329,6 +329,11 @@ class ScreenUI(ExtensionUI):
         """Show the changed fact in the footer."""
         self._facts_changed()
 
+    async def copy(self, text: str) -> bool:
+        """Copy a text to the clipboard; terminals do not confirm it."""
+        await self._screen.clipboard.copy(text)
+        return True
+
     def set_title(self, title: str) -> None:
         """Set the window title."""
         self._window.override(title)

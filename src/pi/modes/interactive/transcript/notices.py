@@ -131,9 +131,21 @@ class NoticeBlock(Block):
         if self.look.has_hyperlinks:
             # A long address is broken into rows: without this a click opens the first of them only.
             text = _ADDRESS.sub(lambda found: link(found[0], found[0]), text)
-        rows = wrap_text(text, max(width - len(sign) - 2, 1))
-        margins = [sign] + [" " * len(sign)] * (len(rows) - 1)
-        return [f" {paint(margin + row)}" for margin, row in zip(margins, rows, strict=True)]
+        rows: list[str] = []
+        for line in text.split("\n"):
+            margin = " " * len(sign) if rows else sign
+            if self._level == "info" and visible_width(line) >= width and _is_one_word(line):
+                # Without a margin: a copied address must not contain blanks.
+                rows += [paint(row) for row in wrap_text(line.strip(), width)]
+                continue
+            for row in wrap_text(line, max(width - len(sign) - 2, 1)):
+                rows.append(f" {paint(margin + row)}")
+                margin = " " * len(sign)
+        return rows
+
+
+def _is_one_word(line: str) -> bool:
+    return len(strip_sequences(line).split()) == 1
 
 
 _NARROW = 60
