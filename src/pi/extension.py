@@ -261,6 +261,7 @@ if TYPE_CHECKING:
     from pi.ai.wire.pi_messages import server as pi_messages_server
     from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
+    from pi.base.credential_files import credential_paths
     from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
     from pi.base.http_server import serve_http
     from pi.base.installation import install_hint
@@ -274,6 +275,7 @@ if TYPE_CHECKING:
     from pi.base.processes.sandbox import (
         SandboxedCommand,
         SandboxPolicy,
+        SandboxProxy,
         SandboxSupport,
         SandboxUnavailable,
         find_sandbox,
@@ -296,6 +298,7 @@ if TYPE_CHECKING:
     from pi.coding.claude_tools import ClaudeCall, claude_call, claude_names, pi_arguments
     from pi.coding.export.share import Shared
     from pi.coding.extension_host.api.workers import WorkerProcess
+    from pi.coding.extension_host.filtering_proxy import FilteringProxy
     from pi.coding.files.copy_steps import WorkingCopyFailed
     from pi.coding.files.documents.convert import (
         ConversionFailed,
@@ -358,6 +361,7 @@ else:
             "pi.ai.wire_support.sse": ("SseReader",),
             "pi.base.processes.sandbox": (
                 "SandboxPolicy",
+                "SandboxProxy",
                 "SandboxSupport",
                 "SandboxUnavailable",
                 "SandboxedCommand",
@@ -371,6 +375,7 @@ else:
                 "git_programs",
                 "remote_programs",
             ),
+            "pi.base.credential_files": ("credential_paths",),
             "pi.base.files": ("FileAccessError", "read_regular", "replace_file", "replace_files"),
             "pi.base.http_server": ("serve_http",),
             "pi.base.installation": ("install_hint",),
@@ -404,6 +409,7 @@ else:
                 "convert_document",
             ),
             "pi.coding.extension_host.api.workers": ("WorkerProcess",),
+            "pi.coding.extension_host.filtering_proxy": ("FilteringProxy",),
             "pi.coding.files.syntax": (
                 "SYNTAX_LANGUAGES",
                 "can_parse_syntax",
@@ -565,6 +571,7 @@ __all__ = [
     "FileStamp",
     "FileWrite",
     "FileWritten",
+    "FilteringProxy",
     "FooterPart",
     "GuardRefusal",
     "HandOff",
@@ -645,6 +652,7 @@ __all__ = [
     "Rows",
     "Rule",
     "SandboxPolicy",
+    "SandboxProxy",
     "SandboxSupport",
     "SandboxUnavailable",
     "SandboxedCommand",
@@ -754,6 +762,7 @@ __all__ = [
     "compile_glob",
     "compute_edit",
     "convert_document",
+    "credential_paths",
     "exchanges",
     "field",
     "find_sandbox",

@@ -14,6 +14,7 @@ import pytest
 from pi.base.processes import Finished, run, spawn
 from pi.base.processes.sandbox import (
     SandboxPolicy,
+    SandboxProxy,
     SandboxSupport,
     SandboxUnavailable,
     find_sandbox,
@@ -235,6 +236,98 @@ async def test_processes_outside_get_no_signals(project: Project) -> None:
 
 
 @pytest.mark.parametrize("support", SUPPORTS)
+async def test_processes_outside_are_neither_seen_nor_changed(
+    support: SandboxSupport, project: Project
+) -> None:
+    """The limits of a process with the same user can be changed without any capability."""
+    assert support.separates_processes
+    async with await spawn(["sleep", "60"], cwd=project.path, env=ENVIRON) as other:
+        limits = Path(f"/proc/{other.pid}/limits").read_text()
+        pid = other.pid
+        script = (
+            f"prlimit --pid {pid} --nofile=3; choom -n 1000 -p {pid}; renice 19 {pid};"
+            f" kill -9 {pid}; kill -9 -{pid}; cat /proc/{pid}/environ; taskset -p 1 {pid};"
+            " ls -d /proc/[0-9]* | wc -l"
+        )
+        done = await project.run(script, support)
+
+        assert Path(f"/proc/{pid}/limits").read_text() == limits
+        assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0)
+        assert not other.is_gone
+        assert int(done.output.split()[-1]) < 6
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_command_ends_with_its_signal_and_takes_its_children_along(
+    support: SandboxSupport, project: Project
+) -> None:
+    killed = await project.run("(setsid sleep 60 &) ; kill -9 $$", support)
+
+    assert killed.exit_code == 128 + 9
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_unreadable_files_are_empty_and_folders_without_files(
+    support: SandboxSupport, project: Project
+) -> None:
+    home = project.outside
+    (home / ".ssh").mkdir()
+    (home / ".ssh/id_rsa").write_text("the-key")
+    (home / ".netrc").write_text("the-password")
+    (home / "dotfiles").mkdir()
+    (home / "dotfiles/credentials").write_text("the-token")
+    (home / ".aws").symlink_to(home / "dotfiles")
+    names = (".ssh", ".netrc", ".aws", ".missing", ".ssh/id_rsa")
+    policy = replace(project.policy(), unreadable=tuple(home / name for name in names))
+    script = (
+        f"cd {home}; cat .ssh/id_rsa .netrc .aws/credentials dotfiles/credentials;"
+        f" umount {home}/.ssh; cat .ssh/id_rsa; cat /proc/1/root{home}/.ssh/id_rsa;"
+        f" echo x > .ssh/id_rsa; cp -r {home} $TMPDIR/copy; grep -r the- $TMPDIR; ls .ssh"
+    )
+    command = sandboxed(["bash", "-c", script], policy, support)
+    env = {**ENVIRON, "TMPDIR": str(project.temporary)}
+
+    done = await run(command.arguments, cwd=project.path, env=env, timeout=60, max_output=10_000)
+
+    assert b"the-" not in done.output
+    assert (home / ".ssh/id_rsa").read_text() == "the-key"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_proxy_is_the_only_way_to_the_network(
+    support: SandboxSupport, project: Project
+) -> None:
+    seen: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readline())
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nthrough the proxy")
+        writer.close()
+
+    place = project.outside / "proxy.sock"
+    policy = replace(project.policy(), proxy=SandboxProxy(socket=place, port=40128))
+    code = (
+        "import urllib.request as r; print(r.urlopen('http://a.example/x', timeout=9).read());"
+        "import socket; socket.create_connection(('127.0.0.1', OUTSIDE), 2)"
+    )
+    env = {**ENVIRON, "http_proxy": "http://127.0.0.1:40128"}
+    async with (
+        await asyncio.start_unix_server(serve, place),
+        await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0) as other,
+    ):
+        port = other.sockets[0].getsockname()[1]
+        script = f'python3 -c "{code.replace("OUTSIDE", str(port))}"; exit 7'
+        command = sandboxed(["bash", "-c", script], policy, support)
+        done = await run(
+            command.arguments, cwd=project.path, env=env, timeout=60, max_output=10_000
+        )
+
+    assert (done.exit_code, done.output) == (7, b"b'through the proxy'\n")
+    assert b"ConnectionRefusedError" in done.errors
+    assert seen == [b"GET http://a.example/x HTTP/1.1\r\n"]
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
 async def test_without_writable_paths_everything_is_read_only(
     support: SandboxSupport, project: Project
 ) -> None:
@@ -270,6 +363,8 @@ async def test_landlock_alone_refuses_writes_and_rejects_policies_that_it_cannot
         sandboxed(["true"], replace(policy, network=False), alone)
     with pytest.raises(SandboxUnavailable, match="cannot be protected"):
         sandboxed(["true"], replace(policy, protected=(project.path / ".pi",)), alone)
+    with pytest.raises(SandboxUnavailable, match="cannot be hidden"):
+        sandboxed(["true"], replace(policy, unreadable=(project.outside,)), alone)
 
 
 def test_without_a_sandbox_mechanism_no_command_runs(project: Project) -> None:
@@ -312,7 +407,11 @@ def test_root_needs_landlock_beside_namespaces(project: Project) -> None:
 
 def test_the_profile_for_macos_denies_writes_and_network(project: Project) -> None:
     policy = SandboxPolicy(
-        cwd=Path('/a"b'), writable=(Path('/a"b'),), protected=(Path('/a"b/.git/hooks'),)
+        cwd=Path('/a"b'),
+        writable=(Path('/a"b'),),
+        protected=(Path('/a"b/.git/hooks'),),
+        unreadable=(Path("/home/.ssh"),),
+        proxy=SandboxProxy(port=4000),
     )
 
     lines = seatbelt_profile(policy).splitlines()
@@ -322,7 +421,9 @@ def test_the_profile_for_macos_denies_writes_and_network(project: Project) -> No
         r'(allow file-write* (subpath "/a\"b"))',
         r'(deny file-write* (subpath "/a\"b/.git/hooks"))',
         r'(deny file-write-unlink (literal "/a\"b/.git"))',
+        '(deny file-read* (subpath "/home/.ssh"))',
         "(deny network*)",
+        '(allow network-outbound (remote ip "localhost:4000"))',
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from asyncio.selector_events import BaseSelectorEventLoop
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ import pytest
 
 from pi.ai.http.connect import open_stream
 from pi.batteries.browser.adapter import check_url
-from pi.batteries.browser.proxy import (
+from pi.batteries.browser.chromium import check_host
+from pi.coding.extension_host.filtering_proxy import (
     BadProxyRequest,
     FilteringProxy,
     forwarded_head,
     parse_request,
 )
 from pi.coding.extension_host.scope import Scope
-from pi.extension import AddressPolicy, ToolFailed
+from pi.extension import AddressPolicy, HttpError, ToolFailed
 from pi.testing import FakeClock
 from tests.batteries.browser.browser_session import HTML, browse, needs_chromium
 from tests.batteries.web_pages.page_session import web_site
@@ -46,8 +48,10 @@ def rebinding(monkeypatch: pytest.MonkeyPatch, **names: tuple[str, ...]) -> None
 
 
 async def send(proxy: FilteringProxy, data: bytes) -> bytes:
+    token = b64encode(f"pi:{proxy.token}".encode())
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
-    writer.write(data)
+    head, end, rest = data.partition(b"\r\n\r\n")
+    writer.write(head + b"\r\nProxy-Authorization: Basic " + token + end + rest)
     answer = await reader.read()
     writer.close()
     return answer
@@ -117,12 +121,44 @@ async def test_a_host_that_rebinds_to_this_machine_is_rejected_by_the_proxy(
     "line",
     [
         *("GET / HTTP/1.1", "GET ftp://a/ HTTP/1.1", "CONNECT a:99999 HTTP/1.1", "CONNECT [::1 x"),
-        *("CONNECT update.googleapis.com:443 HTTP/1.1", "GET http://a b:1/ HTTP/1.1", "", "GET"),
+        *("GET http://a b:1/ HTTP/1.1", "", "GET"),
     ],
 )
 def test_an_invalid_proxy_request_is_rejected(line: str) -> None:
     with pytest.raises(BadProxyRequest):
         parse_request(f"{line}\r\n\r\n".encode())
+
+
+@pytest.mark.parametrize("host", ["update.googleapis.com", "gaia.invalid"])
+def test_hosts_that_chromium_contacts_for_itself_are_refused(host: str) -> None:
+    with pytest.raises(HttpError):
+        check_host(host)
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    ["", "Proxy-Authorization: Basic cGk6\r\n", "Proxy-Authorization: Basic cGk6d3Jvbmc=\r\n",
+     "Proxy-Authorization: Bearer TOKEN\r\n", "Authorization: Basic TOKEN\r\n"],
+)  # fmt: skip
+async def test_other_programs_of_this_machine_cannot_use_the_proxy(credentials: str) -> None:
+    async with web_site({"/": ("text/plain", SECRET.encode())}) as site:
+        named = f"127.0.0.1:{site.port}"
+        policy = AddressPolicy(allow_hosts=(named,))
+        scope = Scope(FakeClock(), name="proxy", report=lambda where, error: None)
+        proxy = FilteringProxy(scope, lambda h, p: open_stream(h, p, policy=policy, seconds=5))
+        await proxy.open()
+        answers = []
+        for line in (f"GET http://{named}/ HTTP/1.1", f"CONNECT {named} HTTP/1.1"):
+            token = b64encode(f"pi:{proxy.token}".encode()).decode()
+            reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+            head = f"{line}\r\n{credentials.replace('TOKEN', token)}\r\n"
+            writer.write(head.encode())
+            answers.append(await reader.read())
+            writer.close()
+        await scope.close()
+
+    assert all(answer.startswith(b"HTTP/1.1 407 ") for answer in answers)
+    assert site.requests == []
 
 
 def test_credentials_in_an_address_do_not_hide_its_host() -> None:

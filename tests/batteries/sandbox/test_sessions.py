@@ -17,7 +17,9 @@ from pi.ai.providers.faux import Step, calls, says
 from pi.base.processes.sandbox import SandboxSupport, find_sandbox
 from pi.batteries.sandbox import adapter
 from pi.batteries.sandbox.adapter import extension
+from pi.batteries.sandbox.network import allows
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
+from tests.batteries.web_pages.page_session import web_site
 from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 from tests.files import put
@@ -33,7 +35,10 @@ def support() -> SandboxSupport:
 
 @asynccontextmanager
 async def boxed(
-    tmp_path: Path, *steps: Step, ui: FakeUI | None = None, **sandbox: Any
+    tmp_path: Path,
+    *steps: Step,
+    ui: FakeUI | None = None,
+    **sandbox: Any,
 ) -> AsyncIterator[ExtensionFixture]:
     settings = {"sandbox": {"enabled": True, **sandbox}}
     # Tests run below the usual temporary folder, which commands may change.
@@ -89,6 +94,90 @@ async def test_the_kernel_refuses_the_network(tmp_path: Path, support: SandboxSu
         async with boxed(tmp_path / "on", *steps, network=True) as hosted:
             await hosted.session.prompt("go")
             assert results(hosted)[0][1] == "connected"
+
+
+async def test_only_hosts_of_the_list_can_be_reached_and_only_by_the_proxy(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    async with web_site({"/": ("text/plain", b"the page")}) as site:
+        command = (
+            "p=$(echo $http_proxy | sed s/pi:.*@//); "
+            f"curl -s http://127.0.0.1:{site.port}/; echo; curl -s http://other.example/; "
+            f"curl -s -o /dev/null -w '%{{http_code}}' -x $p http://127.0.0.1:{site.port}/; "
+            f"curl -s --noproxy '*' http://127.0.0.1:{site.port}/ || echo cut"
+        )
+        steps = (calls("bash", command=command), says("ok"))
+        hosts = [f"127.0.0.1:{site.port}", "*.example.org"]
+        async with boxed(tmp_path, *steps, allowHosts=hosts) as hosted:
+            await hosted.session.prompt("go")
+            shown = results(hosted)[0][1]
+
+    lines = shown.splitlines()
+    assert lines[0] == "the page"
+    assert lines[1] == "pi: other.example:80 is not in sandbox.allowHosts."
+    assert lines[2] == "407cut"
+    assert len(site.requests) == 1
+
+
+async def test_an_empty_list_of_hosts_cuts_the_network(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected"
+        steps = (calls("bash", command=command), says("ok"))
+        async with boxed(tmp_path, *steps, network=True, allowHosts=[]) as hosted:
+            await hosted.session.prompt("go")
+            assert "connected" not in results(hosted)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "expected"),
+    [
+        ("pypi.org", 443, True),
+        ("PyPI.org.", 80, True),
+        ("pypi.org", 22, False),
+        ("evil-pypi.org", 443, False),
+        ("pypi.org.evil.example", 443, False),
+        ("a.npmjs.org", 443, True),
+        ("npmjs.org", 443, False),
+        ("git.example", 22, True),
+        ("git.example", 443, False),
+        ("::1", 8000, True),
+        ("::2", 8000, False),
+    ],
+)
+def test_entries_of_hosts(host: str, port: int, expected: bool) -> None:
+    assert (
+        allows(["pypi.org", "*.npmjs.org", "git.example:22", "[::1]:8000"], host, port) is expected
+    )
+
+
+async def test_credentials_are_not_readable_unless_they_are_allowed(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    for name in ("a", "b"):
+        for file in (".ssh/id_rsa", ".ssh/known_hosts", ".aws/credentials", ".netrc", "notes"):
+            put(tmp_path / name / "home" / file, f"{file}: the-secret\n")
+        put(tmp_path / name / "home/.config/gcloud/access_tokens.db", "gcloud: the-secret\n")
+        put(tmp_path / name / "home/.pi/agent/extension-data/x/token", "pi: the-secret\n")
+    reading = (
+        "cat ~/notes ~/.netrc; cat ~/.aws/credentials ~/.config/gcloud/*; cat ~/.pi/agent/e*/*/*;"
+        " grep -rh 'the-[s]ecret' ~ /proc/1/root$HOME; cp -r ~/.ssh copy; cat copy/*; true"
+    )
+    steps = (calls("bash", command=reading), says("ok"))
+    async with boxed(tmp_path / "a", *steps) as hosted:
+        await hosted.session.prompt("go")
+        hidden = results(hosted)[0][1]
+    async with boxed(tmp_path / "b", *steps, readable=["~/.ssh/known_hosts"]) as hosted:
+        await hosted.session.prompt("go")
+        partly = results(hosted)[0][1]
+
+    def shown(text: str) -> set[str]:
+        return {line.partition(":")[0] for line in text.splitlines() if "the-secret" in line}
+
+    assert shown(hidden) == {"notes"}
+    assert shown(partly) == {"notes", ".ssh/known_hosts"}
 
 
 async def test_further_folders_can_be_writable(tmp_path: Path, support: SandboxSupport) -> None:

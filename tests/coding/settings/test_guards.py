@@ -144,6 +144,26 @@ STRICT: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("outer", "inner", "result"),
+    [
+        ({"network": False}, {"allowHosts": ["a.example"]}, []),
+        ({"network": True}, {"allowHosts": ["a.example"]}, ["a.example"]),
+        ({"allowHosts": ["a.example"]}, {"network": True}, ["a.example"]),
+        ({"allowHosts": ["a.example", "b.example"]}, {"allowHosts": ["b.example"]}, ["b.example"]),
+        ({"allowHosts": ["a.example"]}, {"allowHosts": ["*"]}, ["a.example"]),
+        ({"allowHosts": []}, {"allowHosts": ["a.example"], "network": True}, []),
+    ],
+)
+def test_a_nested_session_reaches_no_further_hosts(
+    outer: dict[str, Any], inner: dict[str, Any], result: list[str]
+) -> None:
+    session = Settings.in_memory({"sandbox": {"enabled": True, **outer}}).derived(nested=True)
+    session.override({"sandbox": {"enabled": True, **inner}})
+
+    assert session.raw["sandbox"].get("allowHosts") == result
+
+
 def test_a_nested_session_can_tighten_guards_and_never_loosen_them() -> None:
     outer = Settings.in_memory(STRICT)
     inner = outer.derived(nested=True)

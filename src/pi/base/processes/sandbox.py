@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,7 @@ from pi.base.records import Record, replace
 Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt", "none"]
 
 LAUNCHER = Path(__file__).with_name("sandbox_launcher.py")
+RELAY = Path(__file__).with_name("sandbox_relay.py")
 PROBE_SECONDS = 10.0
 
 HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock")
@@ -36,6 +37,15 @@ class SandboxUnavailable(PiError):
     """This machine cannot enforce the policy of a command."""
 
 
+class SandboxProxy(Record):
+    """The proxy that is the only way to the network."""
+
+    socket: Path | None = None
+    """Its Unix socket, which is connected with ``port`` of the sandbox's own network."""
+    port: int = 0
+    """The loopback port to which commands connect."""
+
+
 class SandboxPolicy(Record):
     """What a command may do."""
 
@@ -44,7 +54,11 @@ class SandboxPolicy(Record):
     """Folders and files that it may change; without any it runs read-only."""
     protected: tuple[Path, ...] = ()
     """Paths inside ``writable`` that stay read-only."""
+    unreadable: tuple[Path, ...] = ()
+    """Files that appear empty, and folders that appear without files."""
     network: bool = False
+    proxy: SandboxProxy | None = None
+    """Where the network is cut: a proxy that commands can reach nevertheless."""
     sockets: bool = True
     """Whether it may use sockets that other programs have opened in the file system.
 
@@ -61,6 +75,8 @@ class SandboxSupport(Record):
     landlock: int = 0
     """Version of Landlock; 0 without it."""
     cuts_network: bool = False
+    separates_processes: bool = True
+    """Whether commands neither see nor change processes outside, such as pi."""
     is_root: bool = False
     """Whether commands run as root, which file permissions do not stop."""
     reason: str = ""
@@ -123,12 +139,16 @@ async def _probe(environ: Mapping[str, str]) -> SandboxSupport:
     if found.get("namespaces"):
         reason = "" if found["network"] else "This kernel allows no network namespaces."
         return replace(
-            support, mechanism="namespaces", cuts_network=found["network"], reason=reason
+            support,
+            mechanism="namespaces",
+            cuts_network=found["network"],
+            separates_processes=found["processes"],
+            reason=reason,
         )
     reason = "Namespaces are not allowed here"
     if support.landlock:
         reason += ", and Landlock alone can neither cut the network nor protect single files."
-        return replace(support, mechanism="landlock", reason=reason)
+        return replace(support, mechanism="landlock", separates_processes=False, reason=reason)
     return replace(support, reason=f"{reason}, and the kernel has no Landlock.")
 
 
@@ -152,6 +172,9 @@ def sandboxed(
             launch = (support.program, "-p", seatbelt_profile(policy))
         case _:
             launch = _launcher(policy, support)
+    if (proxy := policy.proxy) is not None and proxy.socket is not None:
+        relay = (sys.executable, "-I", "-S", str(RELAY), str(proxy.socket), str(proxy.port))
+        launch = (*launch, *relay)
     return SandboxedCommand(arguments=(*launch, *command), unprotected=missing)
 
 
@@ -160,13 +183,20 @@ def _problem(policy: SandboxPolicy, support: SandboxSupport) -> str:
         return support.reason or "this machine has no sandbox."
     if not policy.network and not support.cuts_network:
         return f"the network cannot be cut. {support.reason}"
-    if support.mechanism == "landlock" and policy.protected:
-        return f"{policy.protected[0]} cannot be protected. {support.reason}"
-    if support.mechanism == "landlock" and not policy.sockets:
-        return f"sockets cannot be hidden. {support.reason}"
+    if support.mechanism == "landlock" and (lacking := _needs_mounts(policy)):
+        return f"{lacking}. {support.reason}"
     if support.mechanism == "namespaces" and support.is_root and not support.landlock:
         return "without Landlock root could write to disks directly."
     return ""
+
+
+def _needs_mounts(policy: SandboxPolicy) -> str:
+    """Return what cannot be enforced without mounts; empty if everything can."""
+    if policy.protected:
+        return f"{policy.protected[0]} cannot be protected"
+    if policy.unreadable:
+        return f"{policy.unreadable[0]} cannot be hidden"
+    return "" if policy.sockets else "sockets cannot be hidden"
 
 
 def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
@@ -179,21 +209,27 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
     present = [path.resolve() for path in candidates if path.exists()]
     inside = [path for path in present if any(path.is_relative_to(root) for root in writable)]
     missing = tuple(path for path in candidates if not path.exists())
-    return (
-        SandboxPolicy(
-            cwd=policy.cwd.resolve(),
-            writable=writable,
-            protected=tuple(dict.fromkeys(inside)),
-            network=policy.network,
-            sockets=policy.sockets,
-        ),
-        missing,
+    real = replace(
+        policy,
+        cwd=policy.cwd.resolve(),
+        writable=writable,
+        protected=tuple(dict.fromkeys(inside)),
+        unreadable=tuple(dict.fromkeys(_existing(policy.unreadable))),
     )
+    return real, missing
+
+
+def _existing(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files and folders that exist, with links followed; none inside of another."""
+    existing = {path.resolve() for path in paths if path.is_dir() or path.is_file()}
+    for path in sorted(existing):
+        if existing.isdisjoint(path.parents):
+            yield path
 
 
 def _hidden(policy: SandboxPolicy) -> list[str]:
     """Return the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
-    candidates = list(HIDDEN)
+    candidates = [*HIDDEN, *(str(path) for path in policy.unreadable if not path.is_dir())]
     if not policy.sockets:
         candidates += listed_sockets(SOCKETS.read_text("utf-8", "replace"))
     return [path for path in dict.fromkeys(candidates) if Path(path).exists()]
@@ -211,6 +247,8 @@ def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]
         "writable": [str(path) for path in policy.writable],
         "protected": [str(path) for path in policy.protected],
         "hidden": _hidden(policy),
+        "empty": [str(path) for path in policy.unreadable if path.is_dir()],
+        "processes": support.separates_processes,
         "network": policy.network,
         "namespaces": support.mechanism == "namespaces",
         "landlock": support.landlock > 0,
@@ -232,6 +270,9 @@ def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
             arguments += ("--bind", str(parent), str(parent))
     for path in policy.protected:
         arguments += ("--ro-bind", str(path), str(path))
+    for path in policy.unreadable:
+        if path.is_dir():
+            arguments += ("--tmpfs", str(path), "--remount-ro", str(path))
     for hidden in _hidden(policy):
         arguments += ("--ro-bind", "/dev/null", hidden)
     if not policy.network:
@@ -257,8 +298,11 @@ def seatbelt_profile(policy: SandboxPolicy) -> str:
     for path in policy.protected:
         parents = [each for each in path.parents if _is_below(each, policy.writable)]
         lines += [f"(deny file-write-unlink (literal {_quoted(each)}))" for each in parents]
+    lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in policy.unreadable]
     if not policy.network:
         lines.append("(deny network*)")
+    if not policy.network and policy.proxy is not None:
+        lines.append(f'(allow network-outbound (remote ip "localhost:{policy.proxy.port}"))')
     return "\n".join(lines)
 
 

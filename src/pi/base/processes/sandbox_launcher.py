@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import stat
 import struct
@@ -18,12 +19,13 @@ from typing import Any
 
 FAILED = 125
 
-NEWNS, NEWUSER, NEWNET = 0x20000, 0x10000000, 0x40000000
+NEWNS, NEWUSER, NEWPID, NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 AT_RECURSIVE, AT_FDCWD, MOUNT_RDONLY = 0x8000, -100, 1
 MOUNT_SETATTR = 442
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+MS_READ_ONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 KEPT_CAPABILITIES = (1 << 0) | (1 << 1) | (1 << 3) | (1 << 4) | (1 << 6) | (1 << 7)
 """CHOWN, DAC_OVERRIDE, FOWNER, FSETID, SETGID, SETUID: root keeps them to use files of others."""
 
@@ -81,6 +83,7 @@ def supported() -> dict[str, Any]:
         "landlock": max(landlock_version(), 0),
         "namespaces": succeeds(lambda: enter_namespaces({"network": True})),
         "network": succeeds(lambda: enter_namespaces({"network": False})),
+        "processes": succeeds(lambda: separate_processes({"network": True})),
     }
 
 
@@ -99,7 +102,7 @@ def succeeds(act: Any) -> bool:
 def enter(policy: dict[str, Any]) -> None:
     """Restrict this process according to the policy."""
     if policy["namespaces"]:
-        enter_namespaces(policy)
+        separate_processes(policy) if policy["processes"] else enter_namespaces(policy)
         arrange_mounts(policy)
         if not policy["network"]:
             raise_loopback()
@@ -113,10 +116,35 @@ def enter(policy: dict[str, Any]) -> None:
 # Namespaces --------------------------------------------------------------------------------------
 
 
-def enter_namespaces(policy: dict[str, Any]) -> None:
+def separate_processes(policy: dict[str, Any]) -> None:
+    """Enter new namespaces, also one of processes, in which the command cannot reach others.
+
+    Root could otherwise change the limits of pi, which needs no capability. This process waits
+    outside; its child is the first process inside, which ends with it and ends all others.
+    """
+    enter_namespaces(policy, also=NEWPID)
+    if first := os.fork():
+        exit_with(first)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    check(libc.mount(b"proc", b"/proc", b"proc", flags, None), "mount /proc")
+    if command := os.fork():
+        exit_with(command)
+
+
+def exit_with(child: int) -> None:
+    """Wait for a child process, and for all others until then, and exit as it did."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def enter_namespaces(policy: dict[str, Any], *, also: int = 0) -> None:
     """Enter new mount and network namespaces; users other than root need one of users too."""
     uid, gid = os.geteuid(), os.getegid()
-    flags = NEWNS | (0 if policy["network"] else NEWNET)
+    flags = NEWNS | also | (0 if policy["network"] else NEWNET)
     if uid != 0 or libc.unshare(flags) < 0:  # root in a container may lack the capability
         check(libc.unshare(flags | NEWUSER), "unshare")
         for name, text in (
@@ -152,6 +180,10 @@ def arrange_mounts(policy: dict[str, Any]) -> None:
     for path in protected:
         bind(path)
         set_read_only(path, clear=False, recursive=True)
+    for path in policy["empty"]:
+        flags = MS_READ_ONLY | MS_NOSUID | MS_NODEV
+        mounted = libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, b"mode=555,size=4k")
+        check(mounted, f"hide {path}")
     for path in policy["hidden"]:
         null, name = b"/dev/null", os.fsencode(path)
         check(libc.mount(null, name, None, MS_BIND, None), f"hide {path}")

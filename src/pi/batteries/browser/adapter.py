@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pi.batteries.browser.browser import Browser
+from pi.batteries.browser.chromium import check_host
 from pi.batteries.browser.devtools import BrowserGone, CommandFailed, TargetGone
 from pi.batteries.browser.tab import KEYS, NavigationFailed, Tab
 from pi.extension import (
@@ -229,6 +230,7 @@ class BrowserOperator:
     async def _connect(
         self, host: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        check_host(host)
         return await self._pi.http.connect(host, port, allow_address=self._policy())
 
     # The browser ----------------------------------------------------------------------------------

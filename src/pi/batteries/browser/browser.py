@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeAlias
 
-from pi.batteries.browser.chromium import start_chromium
+from pi.batteries.browser.chromium import NOWHERE, start_chromium
 from pi.batteries.browser.devtools import (
     ENDED,
     BrowserGone,
@@ -14,13 +16,18 @@ from pi.batteries.browser.devtools import (
     Params,
     TargetGone,
 )
-from pi.batteries.browser.proxy import Connect, FilteringProxy
 from pi.batteries.browser.tab import Tab
-from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, sanitise
+from pi.extension import Child, ExtensionAPI, FilteringProxy, Scope, ToolFailed, sanitise
 
 START_SECONDS = 30.0
 MAX_ERRORS = 2000
 """Bytes kept of the end of Chromium's standard error."""
+LOGIN_PAGE = f"http://proxy{NOWHERE}/"
+"""A page that is opened once, so that the proxy asks for its token."""
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Connect: TypeAlias = Callable[[str, int], Awaitable[Streams]]
+"""Checks host and port, and connects; raises ``HttpError``."""
 
 
 class Browser:
@@ -34,6 +41,10 @@ class Browser:
         """Whether the next ``confirm`` or ``prompt`` of a page is accepted."""
         self._devtools: DevTools | None = None
         self._tab: Tab | None = None
+        self._is_logged_in = False
+        """Whether Chromium has the token of the proxy."""
+        self._login = ""
+        """The session of the tab in which the proxy asks for its token."""
         self._errors = b""
 
     @property
@@ -64,6 +75,39 @@ class Browser:
             raise ToolFailed(f"Chromium cannot be used: {error.message}") from error
         except TimeoutError as error:
             raise ToolFailed(f"Chromium did not respond in {START_SECONDS:g} s.") from error
+
+    async def _log_in(self, devtools: DevTools) -> None:
+        """Give the token of the proxy to Chromium, which keeps it for all later requests.
+
+        There is no option for it: an option could be read by other programs of this machine.
+        """
+        target = (await devtools.call("Target.createTarget", url="about:blank"))["targetId"]
+        attached = await devtools.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._login = session = str(attached["sessionId"])
+        patterns = [{"urlPattern": f"{LOGIN_PAGE}*"}]
+        await devtools.call("Fetch.enable", session, handleAuthRequests=True, patterns=patterns)
+        with suppress(CommandFailed):
+            await devtools.call("Page.navigate", session, url=LOGIN_PAGE)
+        await devtools.call("Target.closeTarget", targetId=target)
+        self._login, self._is_logged_in = "", True
+
+    def _answer_login(self, session: str, method: str, params: Params) -> None:
+        assert self._devtools is not None
+        request = params.get("requestId", "")
+        if method == "Fetch.requestPaused":
+            call = self._devtools.call("Fetch.continueRequest", session, requestId=request)
+        elif method == "Fetch.authRequired" and params["authChallenge"]["source"] == "Proxy":
+            answer = {
+                "response": "ProvideCredentials",
+                "username": "pi",
+                "password": self.proxy.token,
+            }
+            call = self._devtools.call(
+                "Fetch.continueWithAuth", session, requestId=request, authChallengeResponse=answer
+            )
+        else:
+            return
+        self._command(call)
 
     async def close(self) -> None:
         """End the process and remove its profile."""
@@ -97,6 +141,8 @@ class Browser:
         devtools = self._devtools
         assert devtools is not None
         old, self._tab = self._tab, None
+        if not self._is_logged_in:
+            await self._log_in(devtools)
         target = (await devtools.call("Target.createTarget", url="about:blank"))["targetId"]
         if old is not None:
             self._close_target(old.target)
@@ -109,6 +155,9 @@ class Browser:
 
     def _handle_event(self, session: str, method: str, params: Params) -> None:
         tab = self._tab
+        if session and session == self._login:
+            self._answer_login(session, method, params)
+            return
         if method == "Target.targetCreated":
             info = params["targetInfo"]
             # A page has opened another tab: only one is operated.

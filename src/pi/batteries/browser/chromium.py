@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pi.batteries.browser.devtools import PIPES
-from pi.batteries.browser.proxy import NOWHERE
-from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, is_running
+from pi.extension import Child, ExtensionAPI, HttpError, Scope, ToolFailed, is_running
 
 VARIABLE = "PUPPETEER_EXECUTABLE_PATH"
 NAMES = (
@@ -33,6 +32,18 @@ WIDTH, HEIGHT = 1280, 800
 MAX_FOLDER = 28
 """Characters. The path of Chromium's socket has about 75 more, and macOS allows 104."""
 _PREFIX = "pi-browser-"
+NOWHERE = ".invalid"
+"""Top-level domain that never resolves (RFC 2606)."""
+SERVICES = frozenset(
+    {
+        *("clients1.google.com", "clients2.google.com", "clients4.google.com"),
+        *("android.clients.google.com", "mtalk.google.com", "sb-ssl.google.com"),
+        *("update.googleapis.com", "safebrowsing.googleapis.com", "edgedl.me.gvt1.com"),
+        *("content-autofill.googleapis.com", "passwordsleakcheck-pa.googleapis.com"),
+        *("optimizationguide-pa.googleapis.com", "chromewebstore.googleapis.com"),
+    }
+)
+"""Google services that receive data about pages and passwords; no option disables all of them."""
 
 
 def find_chromium(environ: Mapping[str, str]) -> str:
@@ -109,6 +120,12 @@ async def start_chromium(pi: ExtensionAPI, scope: Scope, proxy_port: int) -> Chi
     # Chromium leaves sockets in the temporary folder when it is killed.
     env = {"TMPDIR": str(profile)}
     return await pi.spawn(arguments, scope=scope, env=env, cwd=profile, kind="browser")
+
+
+def check_host(host: str) -> None:
+    """Raise ``HttpError`` for a host that Chromium contacts for itself, not for a page."""
+    if host.endswith(NOWHERE) or host in SERVICES:
+        raise HttpError("The host is not for pages.")
 
 
 def profile_folder(temporary: str) -> Path:

@@ -29,6 +29,7 @@ from pi.extension import (
     ToolFailed,
     ToolRefused,
     change_reason,
+    credential_paths,
     find_sandbox,
     parse_command,
     replace,
@@ -156,7 +157,8 @@ class PlanGuard(Policy):
         support = await self.sandbox()
         if support is not None:
             scratch = await self._state.scratch()
-            inside = sandboxed(request.arguments, _policy(request.cwd, scratch), support)
+            policy = self._policy(request.cwd, scratch)
+            inside = sandboxed(request.arguments, policy, support)
             env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(scratch))
             return replace(request, arguments=inside.arguments, env=env)
         if request.kind != "bash":
@@ -178,15 +180,20 @@ class PlanGuard(Policy):
             if self._support is None:
                 self._support = await find_sandbox(self._pi.context.environ)
         try:
-            sandboxed(("true",), _policy(self._pi.context.cwd), self._support)
+            sandboxed(("true",), self._policy(self._pi.context.cwd), self._support)
         except SandboxUnavailable:
             return None
         return self._support
 
-
-def _policy(cwd: Path, *writable: Path) -> SandboxPolicy:
-    """A policy without network, sockets of other programs, and writes except to ``writable``."""
-    return SandboxPolicy(cwd=cwd, writable=writable, network=False, sockets=False)
+    def _policy(self, cwd: Path, *writable: Path) -> SandboxPolicy:
+        """A policy without network, credentials, sockets of others, and other writes."""
+        ctx = self._pi.context
+        home = Path(ctx.environ.get("HOME") or Path.home())
+        hidden = (path for path in credential_paths(home, ctx.agent_dir) if path != cwd)
+        unreadable = tuple(path for path in hidden if path not in cwd.parents)
+        return SandboxPolicy(
+            cwd=cwd, writable=writable, unreadable=unreadable, network=False, sockets=False
+        )
 
 
 def _without_sandbox(command: str) -> str:

@@ -6,10 +6,11 @@ Nested sessions inherit the wrap, so this battery is not loaded in them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pi.batteries.sandbox.network import ALL_HOSTS, SandboxNetwork
 from pi.extension import (
     CommandContext,
     ExtensionAPI,
@@ -23,6 +24,7 @@ from pi.extension import (
     Text,
     ToolResultAnswer,
     ToolResultEvent,
+    credential_paths,
     find_sandbox,
     project_policy,
     replace,
@@ -34,6 +36,8 @@ OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("sandbox.enabled", bool, False, "run commands in a sandbox"),
     ("sandbox.network", bool, False, "let sandboxed commands use the network"),
+    ("sandbox.allowHosts", tuple[str, ...], (ALL_HOSTS,), "the only hosts that can be reached"),
+    ("sandbox.readable", tuple[str, ...], (), "credentials that commands may read"),
     ("sandbox.writable", tuple[str, ...], (), "further folders that commands may change"),
     ("sandbox.exclude", tuple[str, ...], OUTSIDE, "kinds of programs that run outside"),
 )
@@ -58,6 +62,7 @@ class Sandbox:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._support: SandboxSupport | None = None
+        self._network = SandboxNetwork(pi)
         self._probing = asyncio.Lock()
         self._unprotected: dict[Path, None] = {}
         """Protected paths that did not exist when a command started."""
@@ -69,8 +74,8 @@ class Sandbox:
     @property
     def is_confining(self) -> bool:
         """Whether commands of the model run in a sandbox without network, or not at all."""
-        get = self._pi.settings.get
-        return self._is_on and not get("sandbox.network") and "bash" not in get("sandbox.exclude")
+        is_outside = "bash" in self._pi.settings.get("sandbox.exclude")
+        return self._is_on and self._network.is_off and not is_outside
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
         """Detect the sandbox of this machine in the background."""
@@ -85,8 +90,9 @@ class Sandbox:
             ctx.ui.set_fact("sandbox", "unavailable")
             self._pi.warn(f"Commands are refused: {problem}")
         else:
-            network = "network" if self._pi.settings.get("sandbox.network") else "no network"
-            ctx.ui.set_fact("sandbox", f"{support.mechanism}, {network}")
+            network = "no network" if self._network.is_off else "network"
+            hosts = "some hosts" if self._network.is_limited else network
+            ctx.ui.set_fact("sandbox", f"{support.mechanism}, {hosts}")
 
     async def _find(self) -> SandboxSupport:
         async with self._probing:
@@ -95,21 +101,33 @@ class Sandbox:
             return self._support
 
     def _policy(self, cwd: Path) -> SandboxPolicy:
-        ctx, get = self._pi.context, self._pi.settings.get
+        ctx = self._pi.context
         # From pi's own environment: a command must not choose its temporary folder.
         temporary = Path(ctx.environ.get("TMPDIR") or "/tmp")
-        home = ctx.environ.get("HOME") or "~"
-        also = [
-            Path(path.replace("~", home, 1) if path.startswith("~") else path)
-            for path in get("sandbox.writable")
-        ]
+        also = self._paths("sandbox.writable")
         policy = project_policy(
-            ctx.cwd,
-            temporary=(temporary,),
-            also=tuple(ctx.cwd / path for path in also),
-            network=get("sandbox.network"),
+            ctx.cwd, temporary=(temporary,), also=also, network=self._network.is_open
         )
-        return replace(policy, cwd=cwd)
+        return replace(policy, cwd=cwd, unreadable=tuple(self._unreadable(policy.writable)))
+
+    def _paths(self, name: str) -> tuple[Path, ...]:
+        return tuple(
+            self._pi.context.cwd
+            / (path.replace("~", str(self._home), 1) if path.startswith("~") else path)
+            for path in self._pi.settings.get(name)
+        )
+
+    @property
+    def _home(self) -> Path:
+        return Path(self._pi.context.environ.get("HOME") or Path.home()).resolve()
+
+    def _unreadable(self, writable: Sequence[Path]) -> Iterator[Path]:
+        """The credentials that commands must not read."""
+        # A folder with the whole home folder does not name its credentials.
+        used = [path.resolve() for path in writable if not _is_within(self._home, path.resolve())]
+        allowed = [*used, *(path.resolve() for path in self._paths("sandbox.readable"))]
+        for path in credential_paths(self._home, self._pi.context.agent_dir):
+            yield from _without(path, allowed)
 
     def _problem(self, support: SandboxSupport) -> str:
         try:
@@ -128,12 +146,14 @@ class Sandbox:
         other = self._pi.service("command-sandbox")
         if other is not None and await other.covers(request):
             return request
+        policy = replace(self._policy(request.cwd), proxy=await self._network.proxy())
         try:
-            inside = sandboxed(request.arguments, self._policy(request.cwd), await self._find())
+            inside = sandboxed(request.arguments, policy, await self._find())
         except SandboxUnavailable as error:
             raise SpawnRefused(error.message, hint=error.hint) from error
         self._unprotected |= dict.fromkeys(inside.unprotected)
-        return replace(request, arguments=inside.arguments)
+        env = {**request.env, **self._network.variables()}
+        return replace(request, arguments=inside.arguments, env=env)
 
     def result(self, event: ToolResultEvent, ctx: ExtensionContext) -> ToolResultAnswer | None:
         """Report protected files that a command has created, which the sandbox cannot prevent."""
@@ -168,7 +188,27 @@ class Sandbox:
         policy = self._policy(self._pi.context.cwd)
         if problem := self._problem(support):
             yield f"Commands {'are' if self._is_on else 'would be'} refused: {problem}"
-        yield f"Network: {'allowed' if policy.network else 'off'}"
+        yield f"Network: {self._network.description}"
         yield f"Writable: {', '.join(map(str, policy.writable))}"
         yield f"Read-only inside: {', '.join(self._shown(path) for path in policy.protected)}"
+        hidden = [path for path in policy.unreadable if path.exists()]
+        yield f"Not readable: {', '.join(map(str, hidden)) or 'none of these exist here'}"
+        if not support.separates_processes:
+            yield "Processes: commands see those outside (this kernel separates none)"
         yield f"Not in the sandbox: {', '.join(self._pi.settings.get('sandbox.exclude'))}"
+
+
+def _without(path: Path, allowed: Sequence[Path]) -> Iterator[Path]:
+    """Yield a path, or what is in it if something in it is allowed."""
+    real = path.resolve()
+    if any(_is_within(real, root) for root in allowed):
+        return
+    if not any(_is_within(root, real) for root in allowed) or not path.is_dir():
+        yield path
+        return
+    for inner in path.iterdir():
+        yield from _without(inner, allowed)
+
+
+def _is_within(path: Path, root: Path) -> bool:
+    return path == root or root in path.parents

@@ -62,6 +62,8 @@ class GuardSetting(Record):
         assert isinstance(other, Sequence)
         if self.grows:
             return list(dict.fromkeys((*one, *other)))
+        if self.default == (_EVERYTHING,) and _EVERYTHING in (*one, *other):
+            return list(other if _EVERYTHING in one else one)
         return [text for text in one if text in other]
 
 
@@ -72,6 +74,8 @@ def _switch(name: str, *, strictest: bool, default: bool) -> GuardSetting:
 BATTERIES = "batteries"
 RECOMMENDED = "recommended"
 """The value of ``batteries`` that switches the recommended batteries on."""
+_EVERYTHING = "*"
+"""The entry of a list whose default allows everything that another setting allows."""
 _OUTSIDE = ("user", "extension", "mcp", "lsp", "browser", "matcher", "ssh")
 
 GUARDS: tuple[GuardSetting, ...] = (
@@ -88,6 +92,8 @@ GUARDS: tuple[GuardSetting, ...] = (
     ),
     _switch("sandbox.enabled", strictest=True, default=False),
     _switch("sandbox.network", strictest=False, default=False),
+    GuardSetting(name="sandbox.allowHosts", default=("*",)),
+    GuardSetting(name="sandbox.readable", default=()),
     GuardSetting(name="sandbox.writable", default=()),
     GuardSetting(name="sandbox.exclude", default=_OUTSIDE),
     _switch("secrets.enabled", strictest=True, default=False),
@@ -158,7 +164,22 @@ def tightened(values: Json, limits: Json, *, defaults: bool = False) -> Json:
             result[above[0]] = {**(result.get(above[0]) or {}), name: value}
         else:
             result[name] = value
-    return result
+    return _without_hosts(result, limits, defaults=defaults)
+
+
+def _without_hosts(values: Json, limits: Json, *, defaults: bool) -> Json:
+    """Return the values without hosts of the sandbox where the limits allow no network at all.
+
+    ``sandbox.allowHosts`` opens the network to its hosts although ``sandbox.network`` is off.
+    """
+    sandbox, limit = values.get("sandbox"), limits.get("sandbox")
+    limit = limit if isinstance(limit, dict) else {}
+    if not isinstance(sandbox, dict) or _EVERYTHING not in limit.get("allowHosts", _EVERYTHING):
+        return values
+    is_open = limit.get("network", False if defaults else None) is not False
+    if is_open or _EVERYTHING in sandbox.get("allowHosts", _EVERYTHING):
+        return values
+    return {**values, "sandbox": {**sandbox, "allowHosts": []}}
 
 
 def strictest_guards() -> Json:

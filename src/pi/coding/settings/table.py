@@ -356,6 +356,8 @@ _TOOLS = group(
         loading(switch("sandbox.enabled", "Sandbox", "Let the kernel keep commands from writing outside the project, and from the network.", on=False)),
         *needing(("sandbox.enabled",),
             switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
+            words("sandbox.allowHosts", "Hosts", "The only hosts that sandboxed commands can reach, such as pypi.org and *.npmjs.org; * leaves it to the network setting.", "*"),
+            words("sandbox.readable", "Readable credentials", "Files with credentials that sandboxed commands may read."),
             words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
             words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher", "ssh"),
         ),

@@ -1,37 +1,34 @@
-"""The proxy between the browser and the network, on a loopback port of this machine.
+"""A proxy between a program that pi starts and the network: the browser, sandboxed commands.
 
-Chromium resolves no names itself: it sends every address to the proxy, which resolves the name,
-checks the result and connects to the checked address. This includes redirects, frames and scripts
-of pages, so no page can reach an address that the policy forbids.
+The program resolves no names itself: it sends every address to the proxy, which resolves the name,
+checks the result and connects to the checked address. Clients need the token of the proxy, because
+any program of this machine can connect to a loopback port.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import secrets
+from base64 import b64encode
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from hmac import compare_digest
+from pathlib import Path
 from typing import TypeAlias
 
-from pi.extension import AddressRefused, HttpError, Record, Scope
+from pi.ai.http.addresses import AddressRefused
+from pi.ai.http.errors import HttpError
+from pi.base.records import Record
+from pi.coding.extension_host.scope import Scope
 
 MAX_HEAD = 256 * 1024
 """Maximum bytes of the headers of a request or response; cookies can be long."""
-NOWHERE = ".invalid"
-"""Top-level domain that never resolves (RFC 2606)."""
-SERVICES = frozenset(
-    {
-        *("clients1.google.com", "clients2.google.com", "clients4.google.com"),
-        *("android.clients.google.com", "mtalk.google.com", "sb-ssl.google.com"),
-        *("update.googleapis.com", "safebrowsing.googleapis.com", "edgedl.me.gvt1.com"),
-        *("content-autofill.googleapis.com", "passwordsleakcheck-pa.googleapis.com"),
-        *("optimizationguide-pa.googleapis.com", "chromewebstore.googleapis.com"),
-    }
-)
-"""Google services that receive data about pages and passwords; no option disables all of them."""
 CHUNK = 64 * 1024
 KEPT_REFUSALS = 100
+USER = "pi"
+"""The user name of the credentials; the password is the token."""
 _HOP_HEADERS = (b"connection", b"proxy-connection", b"keep-alive", b"proxy-authorization")
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -50,22 +47,27 @@ class ProxyRequest(Record):
 
 
 class BadProxyRequest(ValueError):
-    """A request that is invalid, or for a host that is not for pages."""
+    """A request that is invalid."""
 
 
 class FilteringProxy:
-    """Serves one browser until ``scope`` is closed."""
+    """Serves one program and its children until ``scope`` is closed."""
 
     def __init__(self, scope: Scope, connect: Connect) -> None:
         self._scope = scope
         self._connect = connect
         self._refused: deque[AddressRefused] = deque(maxlen=KEPT_REFUSALS)
         self.port = 0
+        self.token = secrets.token_urlsafe(24)
+        """The password of the user ``pi``, which every request has to contain."""
 
-    async def open(self) -> None:
-        """Listen on a free port."""
-        server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
-        self.port = server.sockets[0].getsockname()[1]
+    async def open(self, socket: Path | None = None) -> None:
+        """Listen on a free port, or on a Unix socket that is created at a path."""
+        if socket is not None:
+            server = await asyncio.start_unix_server(self._accept, socket, limit=MAX_HEAD)
+        else:
+            server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MAX_HEAD)
+            self.port = server.sockets[0].getsockname()[1]
         self._scope.on_close(server.close)
 
     @property
@@ -94,6 +96,9 @@ class FilteringProxy:
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
+        if not self._is_authorized(head):
+            writer.write(_answer("407 Proxy Authentication Required", "The token is missing."))
+            return await writer.drain()
         try:
             request = parse_request(head)
             server_reader, server = await self._connect(request.host, request.port)
@@ -117,6 +122,16 @@ class FilteringProxy:
             await _until_first(_pipe(reader, server), answering)
         finally:
             server.close()
+
+    def _is_authorized(self, head: bytes) -> bool:
+        """Whether a request has the token. The answer takes as long for any wrong one."""
+        expected = b"basic " + b64encode(f"{USER}:{self.token}".encode())
+        for line in head.split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"proxy-authorization":
+                scheme, _, credentials = value.strip().partition(b" ")
+                return compare_digest(scheme.lower() + b" " + credentials.strip(), expected)
+        return False
 
     async def _forward_response(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -155,8 +170,6 @@ def _host_and_port(text: str, default: int) -> tuple[str, int]:
     port = default if matched is None or matched[2] is None else int(matched[2])
     if matched is None or not 0 < port < 65536:
         raise BadProxyRequest("The address has no valid host and port.")
-    if matched[1].lower().endswith(NOWHERE) or matched[1].lower() in SERVICES:
-        raise BadProxyRequest("The host is not for pages.")
     return matched[1].strip("[]").lower(), port
 
 
@@ -177,8 +190,9 @@ def _closing(head: bytes) -> bytes:
 
 def _answer(status: str, message: str) -> bytes:
     body = f"pi: {message}\n".encode()
+    challenge = 'Proxy-Authenticate: Basic realm="pi"\r\n' if status.startswith("407") else ""
     head = (
-        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"HTTP/1.1 {status}\r\n{challenge}Content-Type: text/plain; charset=utf-8\r\n"
         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body
