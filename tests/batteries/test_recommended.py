@@ -165,8 +165,11 @@ async def test_the_command_switches_a_battery_and_its_tool_immediately(
     assert "todo" in active(session)
     assert session.settings.layer("user", ("todo", "enabled")) is True
     assert on.last_notice == "todo is on (todo.enabled: true)."
-    await on.run("/extensions")
-    assert "loaded in" in on.screen.printed(500)
+    task = on.start("/extensions")
+    await on.screen.shown()
+    assert "● todo" in on.screen.text(100)
+    await on.screen.press("escape")
+    await task
 
     await on.run("/extensions off todo")
     assert "todo" not in active(session)
@@ -190,7 +193,10 @@ async def test_settings_of_a_battery_are_kept_when_it_is_switched(
     ("line", "reason"),
     [
         ("/extensions on tdo", "Unknown extension tdo."),
-        ("/extensions todo", "Use /extensions, /extensions on NAME or /extensions off NAME."),
+        (
+            "/extensions todo",
+            "Use /extensions, /extensions on NAME [VALUE] or /extensions off NAME.",
+        ),
         ("/extensions on timebox", "No setting switches timebox on or off."),
     ],
 )

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -175,12 +176,24 @@ def is_installed(name: str) -> bool:
     return True
 
 
+def installed_size(name: str) -> int:
+    """Return the bytes of an installed distribution; 0 if its files are not known."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        files = distribution(name).files or ()
+    except PackageNotFoundError:
+        return 0
+    return sum(file.size or 0 for file in files)
+
+
 def _rows(extras: Sequence[str]) -> list[re.Match[str]]:
     rows = [row for line in _required_lines() if (row := re.match(_REQUIREMENT, line))]
     by_name = {row["name"]: row for row in rows if row["extra"] in extras}
     return list(by_name.values())
 
 
+@cache  # each row of /extensions asks, and reading the metadata takes 20 ms
 def _required_lines() -> list[str]:
     """Return the requirements of pi from its metadata, or from the checkout."""
     from importlib.metadata import (  # lazy: 20 ms, and most runs lack nothing

@@ -11,6 +11,7 @@ from typing import Any
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
+from pi.base.installation import requirements_of
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
     ActivationState,
@@ -138,15 +139,20 @@ def row_of(
         choices=setting.choices if setting else (),
         value=value_at(settings.raw, setting.name.split(".")) if setting else None,
         asks=_asks(info.name, setting, settings.raw),
+        libraries=requirements_of(*manifest.extras) if manifest.extras else (),
         needs=info.needs,
         install=info.install,
-        tools=_named(info, "tool ", (*manifest.tools, *manifest.triggers("selected"))),
+        tools=_named(
+            info, "tool ", (*manifest.tools, *manifest.model_tools, *manifest.triggers("selected"))
+        ),
         commands=_named(info, "/", manifest.declared_commands()),
         flags=_named(info, "--", manifest.flags),
+        tokens=manifest.request_tokens,
         activation=info.activation,
         rank=info.rank,
         path=info.path,
         source=info.source,
+        milliseconds=info.milliseconds,
         problem=info.problem,
     )
 

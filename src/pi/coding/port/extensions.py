@@ -244,8 +244,10 @@ class ExtensionRow(Record):
     """Its current value; ``None`` if it is not set."""
     asks: bool = False
     """Whether switching it on needs a value from the user."""
+    libraries: tuple[str, ...] = ()
+    """The requirements of its extras, installed or not."""
     needs: tuple[str, ...] = ()
-    """What is missing on this machine: requirements of its libraries."""
+    """Those that are not installed."""
     install: str = ""
     """The command that installs what is missing."""
     tools: tuple[str, ...] = ()
@@ -254,13 +256,15 @@ class ExtensionRow(Record):
     flags: tuple[str, ...] = ()
     """Options of the command line, without the dashes."""
     tokens: int | None = None
-    """Tokens that its tools take in each request; ``None`` while it is not loaded."""
+    """About how many tokens it adds to each request; ``None`` if that is not known."""
     activation: tuple[str, ...] = ()
     """What loads it besides its setting."""
     rank: str = "bundled"
     """``bundled`` for a battery; else where it comes from."""
     path: str = ""
     source: str = ""
+    milliseconds: float = 0.0
+    """Duration of loading."""
     problem: str = ""
     """Why it could not be loaded."""
 

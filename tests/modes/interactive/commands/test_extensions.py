@@ -4,115 +4,119 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.port.extensions import ExtensionInfo, NameConflict
-from pi.modes.interactive.commands.application import NONE, extension_sections
-from pi.modes.interactive.dialogs.reports import Section
+from pi.coding.port.extensions import ExtensionRow
+from pi.modes.interactive.dialogs.extension_details import actions_of, details_of
+from pi.modes.interactive.dialogs.extensions import NONE, find_extensions
 from tests.modes.interactive.commands.command_fixture import command_fixture
 
-
-def test_all_information_about_extensions_is_shown() -> None:
-    infos = [
-        ExtensionInfo(
-            name="timebox",
-            path="pi.batteries.timebox:extension",
-            rank="bundled",
-            description="Limits a session.",
-            adds=("/timebox", "--timebox"),
-            activation=("/timebox", "--timebox"),
-        ),
-        ExtensionInfo(
-            name="rules",
-            path="pi.batteries.rules:extension",
-            rank="bundled",
-            description="Rules for the model.",
-            activation=("setting rules.enabled",),
-            switch="rules.enabled",
-            is_recommended=True,
-        ),
-        ExtensionInfo(name="todo", path="todo:extension", rank="bundled", switch="todo.enabled"),
-        ExtensionInfo(
-            name="ast",
-            path="ast:extension",
-            rank="bundled",
-            is_recommended=True,
-            needs=("ast-grep-py>=0.40",),
-            install="pip install ast-grep-py",
-        ),
-        ExtensionInfo(
-            name="tips",
-            path="/somewhere/tips.py",
-            rank="package",
-            source="npm:tips",
-            state="loaded",
-            milliseconds=1.26,
-        ),
-        ExtensionInfo(
-            name="bad", path="/somewhere/bad.py", rank="user", state="failed", problem="no"
-        ),
-    ]
-    lost = NameConflict(
-        kind="tool", name="who", loser="/somewhere/tips.py", winner="/somewhere/b.py"
-    )
-
-    shown = extension_sections(
-        infos, [lost], ["/somewhere/old.ts"], lambda info: info.name == "todo"
-    )
-
-    assert list(shown) == [
-        Section(
-            title="Batteries that are on",
-            rows=(("todo", "off with /extensions off todo"),),
-        ),
-        Section(
-            title="Recommended batteries, off · switch on with /extensions on NAME",
-            rows=(
-                ("rules", "Rules for the model."),
-                ("ast", "needs ast-grep-py>=0.40"),
-            ),
-        ),
-        Section(
-            title="Batteries that start when they are used",
-            rows=(("timebox", "Limits a session."), ("", "adds /timebox, --timebox")),
-        ),
-        Section(
-            title="Extensions",
-            rows=(
-                ("tips", "loaded in 1.3 ms · package npm:tips · /somewhere/tips.py"),
-                ("bad", "not loaded · user · /somewhere/bad.py · no"),
-            ),
-        ),
-        Section(
-            title="Name conflicts",
-            rows=(("tool who", "registered by /somewhere/b.py, not /somewhere/tips.py"),),
-        ),
-        Section(
-            title="For the original pi, cannot run here",
-            rows=(("/somewhere/old.ts", ""),),
-        ),
-    ]
+TODO = ExtensionRow(
+    name="todo",
+    benefit="Keeps a task list.",
+    group="recommended",
+    state="off",
+    setting="todo.enabled",
+    kind="choice",
+    choices=(True, False),
+    tools=("todo",),
+    commands=("todo",),
+    tokens=396,
+    path="todo:extension",
+)
+AST = ExtensionRow(
+    name="ast-tools",
+    benefit="Searches code, also for a todo.",
+    group="needs",
+    state="needs",
+    setting="astTools.enabled",
+    libraries=("ast-grep-py>=0.40", "msgspec>=0.19"),
+    needs=("ast-grep-py>=0.40",),
+    path="ast:extension",
+)
+OWN = ExtensionRow(
+    name="tips",
+    group="on",
+    state="on",
+    rank="user",
+    path="/somewhere/tips.py",
+    milliseconds=1.26,
+    tokens=0,
+)
 
 
-def test_without_extensions_there_is_nothing_to_show() -> None:
-    assert list(extension_sections([], [], [])) == []
+def test_a_search_finds_names_first_then_benefits_then_typing_errors() -> None:
+    rows = [AST, OWN, TODO]
+
+    assert find_extensions("todo", rows) == [TODO, AST]
+    assert find_extensions("task list", rows) == [TODO]
+    assert find_extensions("tps", rows) == [OWN]
+    assert find_extensions("", rows) == rows
 
 
 @pytest.mark.behaviour("slow-extension-does-not-delay")
-async def test_the_command_shows_the_extensions_of_the_session(tmp_path: Path) -> None:
+def test_details_say_what_an_extension_adds_and_costs() -> None:
+    assert list(details_of(TODO)) == [
+        ("", "Keeps a task list."),
+        ("State", "off"),
+        ("Adds", "tools todo · commands /todo"),
+        ("Requests", "about 396 tokens more"),
+        ("Setting", "todo.enabled"),
+    ]
+    own = dict(details_of(OWN))
+    assert (own["From"], own["Loaded in"]) == ("/somewhere/tips.py", "1.3 ms")
+    assert own["Requests"] == "no more tokens"
+
+
+def test_details_name_missing_libraries_with_their_sizes() -> None:
+    details = dict(details_of(AST, "ast-grep-py 0.40.1 (12 MB)"))
+
+    assert details["State"] == "off: it needs ast-grep-py>=0.40"
+    assert "msgspec (" in details["Libraries"]
+    assert details["Libraries"].endswith("missing: ast-grep-py 0.40.1 (12 MB)")
+    assert dict(details_of(AST, "size unknown"))["Libraries"].endswith(
+        "missing: ast-grep-py (size unknown)"
+    )
+    assert [option.value for option in actions_of(AST)] == ["on", "back"]
+
+
+@pytest.mark.parametrize(
+    ("state", "actions"),
+    [
+        ("off", ["on", "on for now", "back"]),
+        ("session", ["on", "off for now", "back"]),
+        ("on", ["off", "off for now", "back"]),
+        ("failed", ["back"]),
+    ],
+)
+def test_the_actions_fit_the_state(state: str, actions: list[str]) -> None:
+    row = ExtensionRow(name="x", group="on", state=state, setting="x.enabled")  # type: ignore[arg-type]
+
+    assert [option.value for option in actions_of(row)] == actions
+
+
+async def test_the_list_has_the_extensions_of_the_user(tmp_path: Path) -> None:
     folder = tmp_path / "home" / ".pi" / "agent" / "extensions"
     folder.mkdir(parents=True)
     (folder / "hello.py").write_text(
-        '"""Says hello.\\n\\nAt once."""\n'
+        '"""Says hello.\n\nAt once."""\n'
         "def extension(pi):\n"
         '    pi.register_command("hello", handler=lambda *given: None, description="greets")\n'
     )
 
     async with command_fixture(tmp_path) as on:
-        await on.run("/extensions")
-        shown = " ".join(on.screen.printed(500).split())
-        assert "hello Says hello. adds /hello loaded in" in shown
+        task = on.start("/extensions")
+        await on.screen.shown()
+        assert "hello                Says hello." in on.screen.text(100)
+        await on.screen.press("enter")
+        details = " ".join(on.screen.text(100).split())
+        assert "State on Adds commands /hello" in details
+        await on.screen.press("enter", "escape")
+        await task
 
 
-async def test_without_extensions_the_command_shows_how_to_add_one(tmp_path: Path) -> None:
+async def test_without_extensions_the_list_says_how_to_add_one(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
-        await on.run("/extensions")
-        assert NONE in on.screen.printed(500)
+        task = on.start("/extensions")
+        await on.screen.shown()
+        assert NONE in on.screen.text(100)
+        await on.screen.press("escape")
+        await task

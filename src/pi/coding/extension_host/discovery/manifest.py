@@ -115,6 +115,10 @@ class Manifest(Record, rename=None):
     """A description in one line, for ``/extensions``."""
     benefit: str = ""
     """What the user gets, in two or three plain words, for the setup of a new home."""
+    model_tools: tuple[str, ...] = ()
+    """Tools that its code registers, for ``/extensions`` while it is not loaded."""
+    request_tokens: int | None = None
+    """About how many tokens it adds to each request, for ``/extensions``."""
     commands: dict[str, str] = field(default_factory=dict)
     """Commands with their descriptions."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -10,8 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
+from pi.ai.transcript import CHARACTERS_PER_TOKEN
 from pi.base.errors import PiError
+from pi.base.records import replace
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.live import LiveSession
 from pi.coding.settings.layers import nested, value_at
@@ -42,15 +45,32 @@ class ExtensionSwitches:
 
     def rows(self) -> list[ExtensionRow]:
         """Return every extension with its state."""
-        from pi.coding.extension_host.switches import row_of
+        from pi.coding.extension_host.switches import row_of  # lazy, as everything about rows
 
         hosting, workspace = self._hosting, self._core.workspace
         state = hosting.activation_state(workspace, self._core.log)
         loading = hosting.host.loading
-        return [
+        rows = [
             row_of(info, loading.manifest_at(info.path), workspace.settings, state)
             for info in loading.infos
         ]
+        return [
+            replace(row, tokens=self._tokens_of_tools(row.path))
+            if row.tokens is None and loading.is_loaded(row.path)
+            else row
+            for row in rows
+        ]
+
+    def _tokens_of_tools(self, path: str) -> int:
+        """About how many tokens the tools that an extension has registered take in a request."""
+        rows = self._hosting.host.registries.tools.all()
+        tools = [row.value[1] for row in rows if row.owner.path == path]
+        definitions = [
+            {"name": t.name, "description": t.description, "parameters": t.parameters}
+            for t in (added.tool for added in tools if added.exposure == "active")
+        ]
+        characters = sum(len(json_bytes(definition)) for definition in definitions)
+        return characters // CHARACTERS_PER_TOKEN
 
     async def switch(self, name: str, *, on: bool, value: object = None, keep: bool = True) -> str:
         """Switch an extension at once; returns a sentence that says what is true now."""

@@ -6,8 +6,7 @@ import platform
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,14 +18,11 @@ import pi
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
-from pi.base.fuzzy import nearest
 from pi.base.json_lines import encode_line
 from pi.base.processes.child import run
 from pi.base.terminal_text import sanitise
 from pi.coding.export.redaction import REDACTED, Redactor
 from pi.coding.models.registry import full_name
-from pi.coding.port.extensions import ExtensionInfo, NameConflict
-from pi.coding.settings.layers import value_at
 from pi.coding.trust import TrustStore
 from pi.modes.interactive.commands.table import BuiltInCommands, require_idle
 from pi.modes.interactive.dialogs.opening import ask_lasting_trust
@@ -333,146 +329,3 @@ async def _session(ui: Ui) -> bytes:
             return (await ui.port.exports.write(f"{folder}/session.jsonl")).read_bytes()
         except PiError as error:  # the session is empty or not saved
             return error.explain().encode()
-
-
-# Extensions ---------------------------------------------------------------------------------------
-
-
-NONE = "No extensions found. See docs/how-to/write-an-extension.md to write one."
-
-
-async def extensions(ui: Ui, arguments: str) -> None:
-    """Show every extension that was found, or switch one on or off."""
-    port = ui.port.extensions
-    if arguments:
-        await _switch(ui, port.infos(), arguments)
-        return
-    is_on = partial(_is_on, ui.port.settings.raw)
-    sections = list(extension_sections(port.infos(), port.clashes(), port.foreign, is_on))
-    ui.add_output(SectionsView(ui.theme, sections) if sections else Text(NONE, pad_y=0))
-
-
-async def _switch(ui: Ui, infos: Sequence[ExtensionInfo], arguments: str) -> None:
-    """Switch an extension, and reload the session so that the change applies."""
-    target, _, name = arguments.partition(" ")
-    if target not in ("on", "off") or not name.strip():
-        raise PiError("Use /extensions, /extensions on NAME or /extensions off NAME.")
-    found = next((info for info in infos if info.name == name.strip()), None)
-    if found is None:
-        like = nearest(name.strip(), [info.name for info in infos])
-        raise PiError(
-            f"Unknown extension {name.strip()}.", hint=f"Did you mean {like}?" if like else ""
-        )
-    if not found.switch:
-        how = f" It is used with {' or '.join(found.activation)}." if found.activation else ""
-        raise PiError(f"No setting switches {found.name} on or off.{how}")
-    require_idle(ui)
-    if target == "on" and found.needs:
-        # Lazy: imports the HTTP client, and most batteries need no library.
-        from pi.modes.interactive.dialogs.libraries import offer_libraries
-
-        if not await offer_libraries(ui, found.needs, found.name):
-            ui.notify(f"{found.name} stays off: it needs {', '.join(found.needs)}.")
-            return
-    key = found.switch
-    if isinstance(value_at(ui.port.settings.raw, key.split(".")), dict):
-        key += ".enabled"  # the other settings of the object stay
-    ui.port.settings.set({key: target == "on"})
-    with ui.working("Reloading…"):
-        await ui.port.sessions.reload()
-    ui.refresh()
-    ui.notify(f"{found.name} is {target} ({key}: {str(target == 'on').lower()}).")
-
-
-def _is_on(settings: Mapping[str, object], info: ExtensionInfo) -> bool:
-    """Whether the setting of an extension is on."""
-    value = value_at(settings, info.switch.split(".")) if info.switch else None
-    if isinstance(value, dict):
-        return value.get("enabled", True) is not False
-    return value is not None and value is not False
-
-
-def extension_sections(
-    infos: Sequence[ExtensionInfo],
-    clashes: Sequence[NameConflict],
-    foreign: Sequence[str],
-    is_on: Callable[[ExtensionInfo], bool] = lambda info: False,
-) -> Iterator[Section]:
-    """Return sections for batteries, other extensions, name conflicts, and foreign extensions."""
-    bundled = [info for info in infos if info.rank == "bundled"]
-    for title, group in _battery_groups(bundled, is_on):
-        if rows := tuple(row for info in group for row in _battery_rows(info, is_on)):
-            yield Section(title=title, rows=rows)
-    others = tuple(row for info in infos if info.rank != "bundled" for row in _described_rows(info))
-    if others:
-        yield Section(title="Extensions", rows=others)
-    if clashes:
-        lost = (
-            (f"{clash.kind} {clash.name}", f"registered by {clash.winner}, not {clash.loser}")
-            for clash in clashes
-        )
-        yield Section(title="Name conflicts", rows=tuple(lost))
-    if foreign:
-        title = "For the original pi, cannot run here"
-        yield Section(title=title, rows=tuple((path, "") for path in foreign))
-
-
-def _battery_groups(
-    infos: Sequence[ExtensionInfo], is_on: Callable[[ExtensionInfo], bool]
-) -> Iterator[tuple[str, list[ExtensionInfo]]]:
-    """Yield a title and its batteries by state; the title says how to switch them."""
-    on = [info for info in infos if info.state != "waiting" or (is_on(info) and not info.install)]
-    off = [info for info in infos if info not in on]
-    switched = [info for info in off if info.switch or info.install]
-    yield "Batteries that are on", on
-    how = "switch on with /extensions on NAME"
-    recommended = [info for info in switched if info.is_recommended]
-    yield f"Recommended batteries, off · {how}", recommended
-    yield f"Other batteries, off · {how}", [i for i in switched if not i.is_recommended]
-    yield "Batteries that start when they are used", [i for i in off if i not in switched]
-
-
-def _battery_rows(
-    info: ExtensionInfo, is_on: Callable[[ExtensionInfo], bool]
-) -> Iterator[tuple[str, str]]:
-    """Yield rows: the description of a battery, then its additions, state and switch."""
-    facts = [f"adds {', '.join(info.adds)}"] if info.adds else []
-    if info.install:
-        facts.append(f"needs {', '.join(info.needs)}")
-    elif info.state == "failed":
-        facts += ["not loaded", info.problem]
-    elif info.state == "loaded" or is_on(info):
-        facts += [_state(info)] if info.state == "loaded" else []
-        facts += [f"off with /extensions off {info.name}"] if is_on(info) and info.switch else []
-    elif ways := [way for way in info.activation if _is_typed(way) and way not in info.adds]:
-        facts.append(f"on with {', '.join(ways)}")
-    name = info.name
-    for text in filter(None, (info.description, " · ".join(facts))):
-        yield name, text
-        name = ""
-    if name:
-        yield name, ""
-
-
-def _is_typed(way: str) -> bool:
-    """Whether the user types it: a command or an option, not a setting, variable or file."""
-    return way.startswith(("/", "-"))
-
-
-def _described_rows(info: ExtensionInfo) -> Iterator[tuple[str, str]]:
-    """Yield rows: the description of an extension, its additions, then state and origin."""
-    source = "" if info.rank != "package" else f" {info.source}"
-    origin = filter(None, (_state(info), f"{info.rank}{source}", info.path, info.problem))
-    facts = (info.description, f"adds {', '.join(info.adds)}" if info.adds else "")
-    name = info.name
-    for text in (*filter(None, facts), " · ".join(origin)):
-        yield name, text
-        name = ""
-
-
-def _state(info: ExtensionInfo) -> str:
-    if info.state == "loaded":
-        return f"loaded in {info.milliseconds:.1f} ms"
-    if info.state == "failed":
-        return "not loaded"
-    return f"off, switched on by {' or '.join(info.activation)}" if info.activation else "waiting"

@@ -205,7 +205,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("branch", "[message-id]", "go back to a message, like double Escape", "session.branch",
          complete=_message_ids),
     _row("clone", "", "continue in a copy of this session", "session.clone"),
-    _row("extensions", "[on or off NAME]", "show or switch extensions", "application.extensions",
+    _row("extensions", "[on or off NAME]", "show or switch extensions", "extensions.extensions",
          complete=_extension_switches),
     _row("trust", "", "trust or distrust this folder", "application.trust"),
     _row("login", "[provider]", "log in or store an API key", "models.login", complete=_providers),
