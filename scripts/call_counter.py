@@ -1,14 +1,14 @@
 """Run ``pi`` of a checkout and count which of its functions call which.
 
-``call_counter.py whole|marked CHECKOUT RESULT ARGUMENT…`` runs ``pi ARGUMENT…`` from ``src`` of
-the checkout, with a profile function in every thread, and writes RESULT as JSON when it ends.
+``call_counter.py whole|marked CHECKOUT RESULT ARGUMENT…`` runs ``pi ARGUMENT…`` from the sources
+of the checkout, with a profile function in every thread, and writes RESULT as JSON when it ends.
 ``whole`` counts from start to end; ``marked`` counts between the signals SIGUSR1 and SIGUSR2, each
 of which is confirmed by ``COUNTING`` or ``COUNTED`` on standard error, with RESULT being complete
 at ``COUNTED``. RESULT.pid is the process to send them to.
 
-Calls of functions of ``src/pi`` count; bodies of modules and classes, comprehensions, and
+Calls of functions of ``pi`` count; bodies of modules and classes, comprehensions, and
 generators or coroutines that continue do not. A call is a cross-file call if its direct caller is a
-function (again no module or class body) of another file of ``src/pi``; calls by the event loop, the
+function (again no module or class body) of another file of ``pi``; calls by the event loop, the
 standard library or C are not.
 
 Only the standard library is used: this runs in the environment of the measured checkout.
@@ -24,9 +24,14 @@ import signal
 import sys
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NoReturn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts import workspace
 
 COUNTING = "[calls: counting]"
 COUNTED = "[calls: counted]"
@@ -36,9 +41,9 @@ _COMPREHENSIONS = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>
 class CallCounter:
     """Collects the calls of one process, from all of its threads."""
 
-    def __init__(self, source: Path, result: Path) -> None:
+    def __init__(self, sources: Sequence[Path], result: Path) -> None:
         self.is_counting = False
-        self._source = f"{source}{os.sep}"
+        self._folders = tuple(f"{source / 'pi'}{os.sep}" for source in sources)
         self._result = result
         self._process = os.getpid()
         self._confirmations = os.dup(2)  # the interactive mode sends standard error elsewhere
@@ -88,11 +93,12 @@ class CallCounter:
             if (
                 not is_function
                 or code.co_name in _COMPREHENSIONS
-                or not path.startswith(self._source)
+                or not path.startswith(self._folders)
             ):
                 found = ("", -1)
             else:
-                found = (path.removeprefix(self._source), _first_offset(code))
+                folder = next(name for name in self._folders if path.startswith(name))
+                found = (path.removeprefix(folder), _first_offset(code))
             self._known[code] = found
         return found
 
@@ -106,9 +112,9 @@ def _first_offset(code: CodeType) -> int:
 def main() -> NoReturn:
     """Run ``pi`` and count its calls as the command line requests."""
     mode, checkout, result, *arguments = sys.argv[1:]
-    source = Path(checkout).resolve() / "src"
-    sys.path.insert(0, str(source))
-    counter = CallCounter(source / "pi", Path(result))
+    sources = workspace.sources(Path(checkout).resolve())
+    sys.path[:0] = map(str, sources)
+    counter = CallCounter(sources, Path(result))
     leave = os._exit
 
     def save_and_leave(code: int) -> NoReturn:
@@ -125,9 +131,9 @@ def main() -> NoReturn:
         Path(f"{result}.pid").write_text(str(os.getpid()))
     from pi.cli.main import main as run_pi
 
-    is_measured = str(sys.modules["pi"].__file__).startswith(str(source))
-    if not is_measured:
-        sys.exit(f"call_counter: imported pi from {sys.modules['pi'].__file__}, not {source}.")
+    imported = str(sys.modules["pi.cli.main"].__file__)
+    if not imported.startswith(tuple(map(str, sources))):
+        sys.exit(f"call_counter: imported {imported}, which is not in {checkout}.")
     sys.argv = ["pi", *arguments]
     counter.is_counting = mode == "whole"
     try:

@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from scripts import coverage_table, pythons, sample  # noqa: E402 (a script has no package to import from)
+from scripts import coverage_table, pythons, sample, workspace  # noqa: E402 (a script has no package to import from)
 
 BEHAVIOURS = ROOT / "docs" / "reference" / "behaviours.md"
 BEHAVIOUR = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
@@ -103,7 +103,7 @@ def run_all(tally: Tally) -> None:
         checks = pool.submit(run_checks, CHECKS)
         tally.add(run_suite([]))
         tally.add(checks.result())
-    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
+    tally.add(check_behaviours(BEHAVIOURS, *workspace.folders_of_tests(ROOT)))
 
 
 def run_quick(tally: Tally) -> None:
@@ -119,7 +119,7 @@ def run_quick(tally: Tally) -> None:
         one_each = (f"--one-each={path}" for path in chosen.others)
         tally.add(pytest_counts([*options, *one_each, *chosen.touched, *chosen.others]))
         tally.add(checks.result())
-    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
+    tally.add(check_behaviours(BEHAVIOURS, *workspace.folders_of_tests(ROOT)))
 
 
 def run_full(tally: Tally) -> None:
@@ -143,7 +143,7 @@ def run_full(tally: Tally) -> None:
     for missing in pythons.unprepared(ROOT):
         print(f"python {missing}: FAILED: no environment; run scripts/oracles")
         tally.failed += 1
-    tally.add(check_behaviours(BEHAVIOURS, ROOT / "tests"))
+    tally.add(check_behaviours(BEHAVIOURS, *workspace.folders_of_tests(ROOT)))
 
 
 def run_checks(selected: tuple[Check, ...]) -> Tally:
@@ -250,11 +250,11 @@ def count_results(results: Path, tally: Tally) -> bool:
     return True
 
 
-def check_behaviours(page: Path, tests: Path) -> Tally:
+def check_behaviours(page: Path, *folders: Path) -> Tally:
     """Compare the marks of the tests with the page: prints counts, fails on an unknown name."""
     known = dict.fromkeys(BEHAVIOUR.findall(page.read_text(encoding="utf-8")))
     marked: dict[str, Path] = {}
-    for test in sorted(tests.rglob("*.py")):
+    for test in sorted(path for folder in folders for path in folder.rglob("*.py")):
         for names in BEHAVIOUR_MARK.findall(test.read_text(encoding="utf-8")):
             marked |= dict.fromkeys(re.findall(r'"([a-z0-9-]+)"', names), test)
     unknown = [name for name in marked if name not in known]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
+from scripts.workspace import modules_of_tests
+
 MAX_TOUCHED = 30
 """Maximum of test files that run for a change; a larger change needs ``./test``."""
 
@@ -29,7 +31,7 @@ def choose(root: Path) -> Sample:
     # Another commit, another sample: in the long run every file has its turn.
     seed = git(root, "rev-parse", "HEAD")
     folders: dict[Path, list[Path]] = {}
-    for path in sorted((root / "tests").rglob("test_*.py")):
+    for path in modules_of_tests(root):
         folders.setdefault(path.parent, []).append(path.relative_to(root))
     others = [
         files[crc32(f"{seed}{folder.name}".encode()) % len(files)]
@@ -51,16 +53,16 @@ def changed_files(root: Path) -> list[str]:
 def touched_tests(root: Path, changed: list[str]) -> set[str]:
     """Tests that are changed, or that name a changed module in an import."""
     modules = {
-        path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        path.partition("src/")[2].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for path in changed
-        if path.startswith("src/pi/")
+        if "src/pi/" in path
     }
     names = "|".join(sorted(map(re.escape, modules)))
     imports = re.compile(rf"^(?:from|import) (?:{names})\b", re.MULTILINE) if modules else None
     found = {
         path for path in changed if Path(path).name.startswith("test_") and (root / path).is_file()
     }
-    for path in (root / "tests").rglob("test_*.py"):
+    for path in modules_of_tests(root):
         if imports is not None and imports.search(path.read_text(encoding="utf-8")):
             found.add(str(path.relative_to(root)))
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from pi import extension
+import pi.extension as extension
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import AgentOutputs
 from pi.coding.blobs.store import BlobStore, OwnedBlobs

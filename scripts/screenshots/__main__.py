@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pi import __version__
+from pi.version import __version__
 from scripts.screenshots.battery_scenes import BATTERY_SCENES
 from scripts.screenshots.loopback_model import PAUSE, Answer, serving
 from scripts.screenshots.program import Seen, running

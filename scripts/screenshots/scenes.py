@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from pi import __version__
+from pi.version import __version__
 from scripts.screenshots.loopback_model import Answer, serving
 from scripts.screenshots.program import Seen, running
 from scripts.screenshots.svg import DARK, LIGHT, Cell, Paper, look

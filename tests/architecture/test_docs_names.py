@@ -14,6 +14,7 @@ from pi.cli.options import COMMANDS, FLAGS
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.commands.table import BUILT_IN
+from scripts.workspace import battery_manifests, modules_of_tests
 from tests.guide_tables import GUIDE, PAGES
 
 ROOT = GUIDE.parent.parent
@@ -40,7 +41,7 @@ def test_a_generated_page_is_up_to_date(path: Path) -> None:
 def of_batteries() -> dict[str, set[str]]:
     """The subcommands of bundled extensions, with their options."""
     found: dict[str, set[str]] = {}
-    for manifest in (ROOT / "src" / "pi" / "batteries").glob("*/pi.toml"):
+    for manifest in battery_manifests(ROOT):
         table = tomllib.loads(manifest.read_text(encoding="utf-8")).get("subcommands", {})
         for name, each in table.items():
             found[name] = {f"--{flag}" for flag in each.get("flags", {})}
@@ -59,7 +60,7 @@ def test_every_documented_option_exists() -> None:
 
 def test_every_documented_slash_command_exists() -> None:
     known = {row.name for row in BUILT_IN}
-    for manifest in (ROOT / "src" / "pi" / "batteries").glob("*/pi.toml"):
+    for manifest in battery_manifests(ROOT):
         known |= set(tomllib.loads(manifest.read_text(encoding="utf-8")).get("commands", {}))
 
     assert [found for found in named(r"`/([a-z-]+)", FOR_PEOPLE) if found[0] not in known] == []
@@ -107,7 +108,7 @@ def test_every_relative_link_has_an_existing_target() -> None:
 
 
 def test_every_test_named_in_contributing_exists() -> None:
-    tests = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    tests = (path.read_text(encoding="utf-8") for path in modules_of_tests(ROOT))
     known = [name for text in tests for name in re.findall(r"def (test_\w+)\(", text)]
     shown = dict(named(r"(?:-k |`(?=test_))(\w+)`", [ROOT / "CONTRIBUTING.md"]))
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from pi.modes.rpc.commands import COMMANDS
+from scripts.workspace import source_files
 from tests.modes.rpc.test_commands import ADDED
 
 OWN_ANSWERS = {"prompt", "abort_and_prompt", "bash"}
@@ -33,7 +34,7 @@ def test_the_compatibility_page_lists_exactly_the_added_rpc_commands(root: Path)
 def test_every_documented_rpc_event_is_in_the_code(root: Path) -> None:
     page = (root / "docs/reference/rpc.md").read_text("utf-8")
     section = page.partition("## Events")[2].partition("## ")[0]
-    code = "".join(path.read_text("utf-8") for path in sorted((root / "src/pi").rglob("*.py")))
+    code = "".join(path.read_text("utf-8") for path in source_files(root))
     named = set(re.findall(r"`([a-z]+_[a-z_]+)`", section)) - {"since_session_ms"}
 
     assert len(named) > 10

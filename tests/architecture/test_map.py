@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from scripts.workspace import sources
+
 ROW = re.compile(r"^\| `(pi(?:\.[a-z_]+)+)` \|", re.MULTILINE)
 FILE = re.compile(r"`([a-z_/]+/[a-z_]+\.py)`")
 
@@ -25,7 +27,9 @@ def packages(source: Path) -> list[str]:
 def test_the_map_shows_every_package_and_nothing_else(root: Path) -> None:
     shown = mapped((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
 
-    assert sorted(shown) == sorted(packages(root / "src"))
+    assert sorted(shown) == sorted(
+        package for source in sources(root) for package in packages(source)
+    )
 
 
 def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
@@ -40,7 +44,10 @@ def test_a_package_that_is_not_on_the_map_is_noticed(tmp_path: Path) -> None:
 
 def test_every_file_named_in_the_architecture_page_exists(root: Path) -> None:
     named = FILE.findall((root / "ARCHITECTURE.md").read_text(encoding="utf-8"))
-    places = (root, root / "src" / "pi", root / "src" / "pi" / "coding")
+    packages_of_pi = [source / "pi" for source in sources(root)]
+    folders = (root, *packages_of_pi, *(package / "coding" for package in packages_of_pi))
 
-    assert [file for file in named if not any((place / file).is_file() for place in places)] == []
+    assert [
+        file for file in named if not any((folder / file).is_file() for folder in folders)
+    ] == []
     assert named

@@ -5,6 +5,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+from scripts.workspace import below_pi, source_files
+
 PUBLIC_CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.MULTILINE)
 VAGUE = {"utils", "helpers", "common", "misc", "manager"}
 DESCRIPTIVE = re.compile(
@@ -16,8 +18,8 @@ DESCRIPTIVE = re.compile(
 
 
 def test_no_module_has_a_vague_name(root: Path) -> None:
-    modules = [path for path in (root / "src").rglob("*.py") if path.stem in VAGUE]
-    folders = [path for path in (root / "src").rglob("*") if path.is_dir() and path.name in VAGUE]
+    modules = [path for path in source_files(root) if path.stem in VAGUE]
+    folders = [path for path in source_files(root, "*") if path.is_dir() and path.name in VAGUE]
 
     assert [*modules, *folders] == []
 
@@ -25,9 +27,7 @@ def test_no_module_has_a_vague_name(root: Path) -> None:
 def test_no_module_stands_beside_a_package_of_the_same_name(root: Path) -> None:
     """The finders of Python and of pi.cli disagree about which of the two is imported."""
     modules = [
-        path
-        for path in (root / "src").rglob("*.py")
-        if (path.with_suffix("") / "__init__.py").is_file()
+        path for path in source_files(root) if (path.with_suffix("") / "__init__.py").is_file()
     ]
 
     assert modules == []
@@ -36,9 +36,8 @@ def test_no_module_stands_beside_a_package_of_the_same_name(root: Path) -> None:
 def test_no_two_public_classes_of_a_layer_share_a_name(root: Path) -> None:
     """Wires are exempt: each has its own ``Compat`` and ``Chunk`` and imports no other wire."""
     places: dict[tuple[str, str], list[str]] = defaultdict(list)
-    source = root / "src" / "pi"
-    for path in sorted(source.rglob("*.py")):
-        place = path.relative_to(source)
+    for path in source_files(root):
+        place = below_pi(path)
         layer = place.parts[0].removesuffix(".py")
         unit = "/".join(place.parts[:3]) if place.parts[:2] == ("ai", "wire") else str(place)
         for name in PUBLIC_CLASS.findall(path.read_text(encoding="utf-8")):
@@ -55,7 +54,7 @@ def test_no_two_public_classes_of_a_layer_share_a_name(root: Path) -> None:
 def test_docstrings_of_functions_are_imperative(root: Path) -> None:
     found = [
         f"{path.relative_to(root)}: {word}"
-        for path in sorted((root / "src").rglob("*.py"))
+        for path in source_files(root)
         for word in _descriptive_docstrings(path.read_text(encoding="utf-8"))
     ]
 

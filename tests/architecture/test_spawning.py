@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import below_pi, source_files
+
 ALLOWED: dict[str, str] = {
     "batteries/python_kernel/prelude.py": "runs in a kernel, which pi has started as a child"
 }
@@ -56,11 +58,10 @@ def spawning(tree: ast.AST) -> Iterator[str]:
 
 
 def test_only_base_processes_starts_programs(root: Path) -> None:
-    source = root / "src/pi"
     found = {
-        path.relative_to(source).as_posix(): names
-        for path in sorted(source.rglob("*.py"))
-        if not path.is_relative_to(source / "base/processes")
+        below_pi(path).as_posix(): names
+        for path in source_files(root)
+        if not below_pi(path).is_relative_to("base/processes")
         and SUSPICIOUS.search(text := path.read_text(encoding="utf-8"))
         and (names := list(spawning(ast.parse(text))))
     }

@@ -11,19 +11,22 @@ from pathlib import Path
 import pytest
 
 from bench.mock_process import mock_server
-from pi import batteries
 from pi.coding.extension_host.discovery.entry_points import PARSED, installed
 from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
 from pi.coding.port.ui import Mode
 from pi.coding.settings.table import SETTINGS
+from scripts.workspace import battery_manifests, members, sources
 from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
-FOLDER = Path(batteries.__path__[0])
-SOURCE = FOLDER.parents[1]
-PROJECT = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-POINTS: dict[str, str] = PROJECT["project"]["entry-points"]["pi.extensions"]
+ROOT = Path(__file__).parents[2]
+SOURCES = sources(ROOT)
+MANIFESTS = battery_manifests(ROOT)
+POINTS: dict[str, str] = {}
+for member in members(ROOT):
+    project = tomllib.loads((member / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    POINTS |= project.get("entry-points", {}).get("pi.extensions", {})
 REPORTER = """\
 import json, sys
 
@@ -56,29 +59,32 @@ def install(folder: Path) -> Path:
 
 
 def test_the_parsed_manifests_are_those_of_the_files() -> None:
-    texts = [file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*/pi.toml"))]
+    texts = [file.read_text(encoding="utf-8") for file in MANIFESTS]
     expected = {text: tomllib.loads(text) for text in texts}
-    file = FOLDER / PARSED
     if os.environ.get("WRITE_SNAPSHOTS"):
-        file.write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        PARSED.write_text(
+            json.dumps(expected, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
-    renew = f"WRITE_SNAPSHOTS=1 ./test tests/batteries/{Path(__file__).name} writes {PARSED}"
-    assert json.loads(file.read_text(encoding="utf-8")) == expected, renew
+    renew = f"WRITE_SNAPSHOTS=1 ./test tests/batteries/{Path(__file__).name} writes {PARSED.name}"
+    assert json.loads(PARSED.read_text(encoding="utf-8")) == expected, renew
 
 
 def test_only_a_changed_manifest_is_parsed_again(tmp_path: Path) -> None:
     for name in ("ask", "todo"):
         (tmp_path / "pi" / "batteries" / name).mkdir(parents=True)
     copies = tmp_path / "pi" / "batteries"
-    text = (FOLDER / "todo" / "pi.toml").read_text(encoding="utf-8")
-    (copies / "todo" / "pi.toml").write_text(text, encoding="utf-8")
+    todo = next(file for file in MANIFESTS if file.parent.name == "todo")
+    (copies / "todo" / "pi.toml").write_bytes(todo.read_bytes())
     (copies / "ask" / "pi.toml").write_text('description = "changed"\n')
-    (copies / PARSED).write_text(json.dumps({text: {"description": "parsed before"}}))
 
     found = installed(tmp_path, [str(tmp_path), str(install(tmp_path / "installed"))])
 
     shown = {each.name: each.manifest.description for each in found if each.manifest}
-    assert (shown["ask"], shown["todo"]) == ("changed", "parsed before")
+    assert (shown["ask"], shown["todo"]) == (
+        "changed",
+        read_manifest(todo.parent).description,
+    )
 
 
 @pytest.fixture
@@ -91,7 +97,7 @@ def cli(tmp_path: Path) -> Iterator[Program]:
 
 
 def test_each_manifest_has_activation_events(tmp_path: Path) -> None:
-    found = installed(tmp_path, [str(install(tmp_path / "installed")), str(SOURCE)])
+    found = installed(tmp_path, [*map(str, (install(tmp_path / "installed"), *SOURCES))])
 
     assert {each.name: (each.rank, each.target) for each in found} == {
         name: ("bundled", target) for name, target in POINTS.items()
@@ -101,9 +107,7 @@ def test_each_manifest_has_activation_events(tmp_path: Path) -> None:
         assert "session" not in each.declared().activate
 
 
-@pytest.mark.parametrize(
-    "folder", sorted(FOLDER.glob("*/pi.toml")), ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("folder", MANIFESTS, ids=lambda path: path.parent.name)
 @pytest.mark.parametrize("mode", ["print", "json", "rpc", "tui"])
 def test_no_battery_needs_the_extension_host_before_it_is_used(folder: Path, mode: Mode) -> None:
     """The host costs ten times what all batteries may add to a start."""
@@ -111,7 +115,7 @@ def test_no_battery_needs_the_extension_host_before_it_is_used(folder: Path, mod
 
 
 def test_every_folder_is_declared_and_has_a_manifest() -> None:
-    folders = sorted(path.parent for path in FOLDER.glob("*/__init__.py"))
+    folders = [path.parent for path in MANIFESTS]
 
     assert sorted(target.split(".")[2] for target in POINTS.values()) == [
         folder.name for folder in folders
@@ -164,7 +168,7 @@ def test_commands_and_flags_are_listed_without_loading_a_battery(cli: Program) -
     ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", "-e", str(path), piped=asked)
 
     (answer,) = [each for each in map(json.loads, ended.out.splitlines()) if "id" in each]
-    manifests = [read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")]
+    manifests = [read_manifest(path.parent) for path in MANIFESTS]
     declared = sorted(name for manifest in manifests for name in manifest.commands)
     assert sorted(each["name"] for each in answer["data"]["commands"]) == declared
     assert ended.err == "[]\n"

@@ -20,7 +20,7 @@ from pi.coding.batch.driver import BatchOptions, run_batch
 from pi.coding.port.results import SubSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from tests.batteries.collab.sessions import ScreenUI, person, relay_running
-from tests.batteries.test_bundled import SOURCE, install
+from tests.batteries.test_bundled import SOURCES, install
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 from tests.modes.pipes import until
 
@@ -89,7 +89,7 @@ async def parent(tmp_path: Path) -> AsyncIterator[Parent]:
     answers = Answers()
     environ = {**ENVIRON, "NESTED_API_KEY": SECRET}
     fixture = SessionFixture(tmp_path, answers, environ=environ)
-    paths = (install(tmp_path / "installed"), SOURCE)
+    paths = (install(tmp_path / "installed"), *SOURCES)
     fixture.host = replace(fixture.host, import_path=tuple(map(str, paths)))
     (fixture.agent_dir / "settings.json").write_text(json.dumps(SETTINGS))
     session = await fixture.open()

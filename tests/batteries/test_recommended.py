@@ -22,17 +22,18 @@ from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.setup import set_up
 from tests.ai.loopback import NOWHERE
-from tests.batteries.test_bundled import FOLDER, SOURCE, install
+from tests.batteries.test_bundled import MANIFESTS as FILES
+from tests.batteries.test_bundled import SOURCES, install
 from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.commands.command_fixture import CommandFixture
 from tests.modes.interactive.fake_screen import FakeScreen
 
-MANIFESTS = {path.parent.name: read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")}
+MANIFESTS = {path.parent.name: read_manifest(path.parent) for path in FILES}
 
 
 @pytest.fixture
 def fixture(tmp_path: Path) -> SessionFixture:
-    return with_path(SessionFixture(tmp_path), install(tmp_path / "installed"), SOURCE)
+    return with_path(SessionFixture(tmp_path), install(tmp_path / "installed"), *SOURCES)
 
 
 def with_path(fixture: SessionFixture, *folders: Path) -> SessionFixture:
@@ -212,7 +213,7 @@ async def test_switching_an_unsupported_extension_is_rejected_with_a_reason(
 
 def newcomer(tmp_path: Path) -> SessionFixture:
     fixture = SessionFixture(tmp_path, environ={**NOWHERE, "PI_OFFLINE": "1"})
-    return with_path(fixture, install(tmp_path / "installed"), SOURCE)
+    return with_path(fixture, install(tmp_path / "installed"), *SOURCES)
 
 
 @pytest.mark.parametrize(

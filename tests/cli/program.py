@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pi import __version__
+from pi.version import __version__
 from tests.ai.loopback import NOWHERE
 from tests.cli.forked import TIMEOUT_SECONDS, fork_server
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import pi
+import pi.version
 from pi.cli.main import main
 from tests.ai.loopback import NOWHERE
 from tests.cli.forked import TIMEOUT_SECONDS
@@ -22,7 +22,7 @@ Captured = pytest.CaptureFixture[str]
 def test_the_version_is_printed_bare(words: list[str], capsys: Captured) -> None:
     assert main(words) == 0
 
-    assert capsys.readouterr() == (f"{pi.__version__}\n", "")
+    assert capsys.readouterr() == (f"{pi.version.__version__}\n", "")
 
 
 def test_an_error_and_its_hint_are_one_line_each(capsys: Captured) -> None:
@@ -44,7 +44,10 @@ def test_printing_the_version_imports_no_heavy_modules() -> None:
     finished = subprocess.run(
         # Without site: an editable installation loads some of them on its own.
         [sys.executable, "-S", "-c", probe],
-        env={**os.environ, "PYTHONPATH": str(Path(pi.__file__).parent.parent)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(Path(folder).parent) for folder in pi.__path__),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -54,7 +57,7 @@ def test_printing_the_version_imports_no_heavy_modules() -> None:
 
 
 def test_python_dash_m_pi_is_the_same_program(tmp_path: Path) -> None:
-    assert Program.below(tmp_path).run("--version") == (0, f"{pi.__version__}\n", "")
+    assert Program.below(tmp_path).run("--version") == (0, f"{pi.version.__version__}\n", "")
 
 
 def test_control_sequences_are_removed_from_error_messages(

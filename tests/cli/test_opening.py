@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pi import __version__
+from pi.version import __version__
 from tests.cli.program import Program, known
 from tests.screens.terminal_user import TOUR, needs_pty, terminal_user
 from tests.stories.loopback_model import loopback_model

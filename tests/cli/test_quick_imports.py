@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def imported(name: str = MODULE) -> ModuleType:
-    with quick_imports(importlib.import_module(PACKAGE)):
+    with quick_imports(PACKAGE):
         return importlib.import_module(name)
 
 
@@ -129,7 +129,7 @@ def test_modules_of_the_standard_library_are_imported_quickly(
         py_compile.compile(str(file), doraise=True)
         monkeypatch.delitem(sys.modules, name, raising=False)
 
-    with quick_imports(importlib.import_module(PACKAGE), library=str(library)):
+    with quick_imports(PACKAGE, library=str(library)):
         found = [importlib.import_module(name) for name in names]
     for name in names:
         del sys.modules[name]

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi import __version__
 from pi.base.records import replace
 from pi.cli.session_setup import verbose_report
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
+from pi.version import __version__
 
 
 async def test_the_verbose_report_names_the_source_of_every_resource(tmp_path: Path) -> None:

@@ -39,7 +39,6 @@ def letters():
 def checkout(tmp_path: Path) -> Path:
     """Write a small program."""
     for path, text in {
-        "pi/__init__.py": "",
         "pi/cli/__init__.py": "",
         "pi/cli/main.py": MAIN,
         "pi/cli/late.py": "def run(): ...\n",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-import pi
+import pi.version
 from tests.files import put
 
 MODULE = '"""pi."""\n\n__version__ = "0.1.0"\n'
@@ -34,7 +34,7 @@ def release(root: Path, checkout: Path, *arguments: str) -> subprocess.Completed
 def checkout(root: Path, tmp_path: Path) -> Path:
     """Write a small package with the build configuration of pi."""
     checkout = tmp_path / "checkout"
-    put(checkout / "src/pi/__init__.py", MODULE)
+    put(checkout / "src/pi/version/__init__.py", MODULE)
     put(checkout / "docs/README.md", "# Docs\n")
     put(checkout / "changes/tabs.added.md", "Tabs.\n")
     put(checkout / "CHANGELOG.md", "# Changelog\n\n## [0.1.0] - 2026-11-17\n\n### Added\n\n- pi.\n")
@@ -48,7 +48,7 @@ def test_release_writes_version_changelog_tag_message_and_wheel(root: Path, chec
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 
     assert finished.returncode == 0, finished.stderr
-    assert '__version__ = "0.2.0"' in (checkout / "src/pi/__init__.py").read_text()
+    assert '__version__ = "0.2.0"' in (checkout / "src/pi/version/__init__.py").read_text()
     assert (
         "## [0.2.0] - 2026-12-01\n\n### Added\n\n- Tabs.\n"
         in (checkout / "CHANGELOG.md").read_text()
@@ -76,12 +76,14 @@ def test_a_rejected_release_changes_nothing(
     finished = release(root, checkout, *arguments)
 
     assert (finished.returncode, finished.stderr) == (1, f"{message}\n")
-    assert (checkout / "src/pi/__init__.py").read_text() == MODULE
+    assert (checkout / "src/pi/version/__init__.py").read_text() == MODULE
     assert not (checkout / "dist").exists()
 
 
 def test_the_changelog_has_a_section_for_this_version(root: Path) -> None:
-    assert f"\n## [{pi.__version__}] - 20" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{pi.version.__version__}] - 20" in (root / "CHANGELOG.md").read_text(
+        encoding="utf-8"
+    )
 
 
 # The wheel in an empty environment ---------------------------------------------------------------
@@ -156,7 +158,7 @@ def test_the_wheel_works_in_an_empty_environment_without_an_index(
     run(*pip, "--no-index", "--find-links", wheelhouse, "pi-harness")
 
     installed = tmp_path / "empty/bin/pi"
-    assert run(installed, "--version").stdout.strip() == pi.__version__
+    assert run(installed, "--version").stdout.strip() == pi.version.__version__
     assert "That was the tour" in run(installed, "--model", "demo/tour", "-p", "hi").stdout
     where = run(python, "-c", "import pi.docs; print(*pi.docs.__path__)").stdout.strip()
     assert Path(where, "CHANGELOG.md").read_bytes() == (root / "CHANGELOG.md").read_bytes()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import pi
+import pi.version
 
 
 @pytest.fixture
@@ -64,15 +64,19 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     first = run([checkout / "pi", "--version"], tmp_path, env)
     second = run([link, "--version"], tmp_path, env)
 
-    assert (first.returncode, first.stdout) == (0, f"{pi.__version__}\n"), first.stderr
+    assert (first.returncode, first.stdout) == (0, f"{pi.version.__version__}\n"), first.stderr
     assert first.stderr == "pi: installing into .venv (once; needs the package index)…\n"
-    assert (second.returncode, second.stdout, second.stderr) == (0, f"{pi.__version__}\n", "")
+    assert (second.returncode, second.stdout, second.stderr) == (
+        0,
+        f"{pi.version.__version__}\n",
+        "",
+    )
 
     # Changed dependencies are installed automatically.
     with (checkout / "constraints.txt").open("a") as constraints:
         constraints.write("# newer\n")
     third = run([checkout / "pi", "--version"], tmp_path, env)
-    assert (third.returncode, third.stdout) == (0, f"{pi.__version__}\n"), third.stderr
+    assert (third.returncode, third.stdout) == (0, f"{pi.version.__version__}\n"), third.stderr
     assert "installing" in third.stderr
 
     # An interrupted install cannot be trusted, so it starts over.
@@ -80,7 +84,7 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
         mark.unlink()
     shutil.rmtree(checkout / ".venv" / "lib")
     fourth = run([checkout / "pi", "--version"], tmp_path, env)
-    assert (fourth.returncode, fourth.stdout) == (0, f"{pi.__version__}\n"), fourth.stderr
+    assert (fourth.returncode, fourth.stdout) == (0, f"{pi.version.__version__}\n"), fourth.stderr
 
 
 def test_an_interrupted_install_is_reported_in_one_line_and_not_marked_complete(
@@ -121,7 +125,9 @@ def test_the_launcher_falls_back_to_the_next_installer_after_a_failure(
 
     finished = run([checkout / "pi", "--version"], tmp_path, env)
 
-    assert (finished.returncode, finished.stdout) == (0, f"{pi.__version__}\n"), finished.stderr
+    assert (finished.returncode, finished.stdout) == (0, f"{pi.version.__version__}\n"), (
+        finished.stderr
+    )
     assert "uv: no such index" in finished.stderr
 
 

@@ -27,6 +27,7 @@ from pi.ai.providers.rows import BUILT_IN
 from pi.cli.process import log_crash
 from pi.coding.runtime.rpc_client import RpcClient
 from pi.testing import says
+from scripts.workspace import battery_manifests, source_files
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 from tests.modes.interactive.commands.command_fixture import CommandFixture
 from tests.stories.loopback_model import LoopbackModel, loopback_model
@@ -339,14 +340,12 @@ def test_every_variable_in_the_source_named_like_a_secret_is_withheld(root: Path
         r"""["']([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|HEADERS)(?:_ID)?)["']"""
     )
     named = {
-        name
-        for path in (root / "src/pi").rglob("*.py")
-        for name in sounds.findall(path.read_text("utf-8"))
+        name for path in source_files(root) for name in sounds.findall(path.read_text("utf-8"))
     }
 
     of_batteries = {
         name
-        for path in (root / "src/pi/batteries").glob("*/pi.toml")
+        for path in battery_manifests(root)
         for name in tomllib.loads(path.read_text("utf-8")).get("secrets", ())
     }
     not_of_providers = {

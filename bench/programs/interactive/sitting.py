@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from bench.terminal import Terminal, terminal
-from pi import __version__
+from pi.version import __version__
 
 FRAME = "─".encode()
 """On the screen as soon as there is an editor."""

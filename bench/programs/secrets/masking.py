@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pi
+import pi.ai
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import says
 from pi.batteries.secrets.adapter import extension
@@ -32,7 +32,7 @@ def secrets(count: int) -> list[str]:
 
 def code() -> str:
     """1 MB of source code."""
-    files = sorted(Path(pi.__file__).parent.rglob("*.py"))
+    files = sorted(Path(pi.ai.__file__).parent.rglob("*.py"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     return (text * (SIZE // len(text) + 1))[:SIZE]
 

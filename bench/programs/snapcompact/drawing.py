@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-import pi
+import pi.ai
 from pi.batteries.snapcompact.frames import draw, paginate
 from pi.batteries.snapcompact.history import Piece
 from pi.batteries.snapcompact.shapes import SHAPES
@@ -22,7 +22,7 @@ IDLE_SECONDS = 0.2
 
 def text(characters: int) -> str:
     """Source code in one line."""
-    files = sorted(Path(pi.__file__).parent.rglob("*.py"))
+    files = sorted(Path(pi.ai.__file__).parent.rglob("*.py"))
     code = " ".join(" ".join(file.read_text(encoding="utf-8").split()) for file in files[:200])
     return (code * (characters // len(code) + 1))[:characters]
 

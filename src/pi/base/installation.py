@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import pi
 from pi.base.files import agent_directory
 from pi.base.records import Record
 
@@ -56,7 +55,7 @@ class Installation(Record):
 
         from pi.base.processes.environment import find_program
 
-        source, prefix = Path(pi.__path__[0]), Path(sys.prefix)
+        source, prefix = Path(__file__).parents[1], Path(sys.prefix)
         packages = Path(sysconfig.get_path("purelib"))
         managed = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").exists()
         kind = _kind(source, prefix, is_venv=sys.prefix != sys.base_prefix)
@@ -208,7 +207,7 @@ def _required_lines() -> list[str]:
     import tomllib
 
     try:
-        project = tomllib.loads(Path(pi.__path__[0], "../../pyproject.toml").read_text("utf-8"))
+        project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return []
     extras = project.get("project", {}).get("optional-dependencies", {})

@@ -14,7 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi import __version__
 from pi.cli.arguments import (
     Arguments,
     UsageError,
@@ -26,6 +25,7 @@ from pi.cli.arguments import (
 from pi.cli.first_words import expand_short_form, is_name, reject_non_prompt
 from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
+from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.discovery.manifest import Subcommand

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from pi import __version__
+from pi.version import __version__
 
 _MAX_NAMED = 500
 """Maximum length of the list of programs that are still running."""

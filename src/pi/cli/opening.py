@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import expand_home
 from pi.base.records import replace
@@ -39,6 +38,7 @@ from pi.modes.headless import PromptInput
 from pi.modes.interactive.startup import OpenContext, OpenedSession, StartRefused
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.phases import phase
+from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.ai.models.model import Model

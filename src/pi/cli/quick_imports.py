@@ -17,8 +17,6 @@ from importlib.util import MAGIC_NUMBER
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-import pi
-
 if TYPE_CHECKING:
     from _typeshed.importlib import MetaPathFinderProtocol
 
@@ -35,9 +33,7 @@ _LIBRARY = os.__file__.rpartition(os.sep)[0]
 """The folder of the standard library."""
 
 
-def quick_imports(
-    package: ModuleType = pi, *, library: str = _LIBRARY
-) -> AbstractContextManager[None]:
+def quick_imports(package: str = "pi", *, library: str = _LIBRARY) -> AbstractContextManager[None]:
     """Find the modules of ``package`` and of the standard library in one step inside the block."""
     return finder_first(_QuickFinder(package, library))
 
@@ -55,23 +51,25 @@ def finder_first(finder: MetaPathFinderProtocol) -> Iterator[None]:
 class _QuickFinder:
     """Finds a module if its compiled file exists and matches the source."""
 
-    def __init__(self, package: ModuleType, library: str) -> None:
-        self._names = sys.stdlib_module_names | {package.__name__}
+    def __init__(self, package: str, library: str) -> None:
+        self._names = sys.stdlib_module_names | {package}
         self._library = library
-        cached = package.__spec__.cached if package.__spec__ else None
-        self._suffix = (cached or "").rpartition("__init__")[2]
-        """E.g. ``.cpython-311.pyc``."""
+        self._suffix = f".{sys.implementation.cache_tag}.pyc"
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec with the code, or ``None`` to leave the module to Python."""
-        if name.partition(".")[0] not in self._names or (path is not None and len(path) != 1):
+        if name.partition(".")[0] not in self._names:
             return None
-        folder, leaf = self._library if path is None else path[0], name.rpartition(".")[2]
-        return self._spec(name, folder, leaf) or self._spec(
-            name, f"{folder}{os.sep}{leaf}", "__init__"
-        )
+        leaf = name.rpartition(".")[2]
+        # A namespace has a folder for each package of a checkout, and one when it is installed.
+        for folder in (self._library,) if path is None else path:
+            if spec := self._spec(name, folder, leaf) or self._spec(
+                name, f"{folder}{os.sep}{leaf}", "__init__"
+            ):
+                return spec
+        return None
 
     def _spec(self, name: str, folder: str, leaf: str) -> ModuleSpec | None:
         source = f"{folder}{os.sep}{leaf}.py"

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from pi import __version__
 from pi.ai.models.model import ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -32,6 +31,7 @@ from pi.coding.session.opening import (
 )
 from pi.modes.headless import PromptInput
 from pi.modes.stdio import in_daemon_thread
+from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.coding.port.extensions import ExtensionInfo

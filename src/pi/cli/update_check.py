@@ -16,11 +16,11 @@ from pathlib import Path
 
 import msgspec
 
-from pi import __version__
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.records import UNREADABLE, Record, replace
 from pi.coding.runtime.machine import Machine, flag
+from pi.version import __version__
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi import batteries
+import pi.batteries as batteries
 from pi.batteries.auth_broker.refresher import Refresher
 from pi.batteries.auth_broker.server import BrokerServer
 from pi.batteries.auth_broker.store import BrokerStore
@@ -116,7 +116,8 @@ async def running_broker(
 
 def battery(package: str, load: Factory) -> Candidate:
     """A battery with its own manifest, so that its triggers load it, and another function."""
-    manifest = read_manifest(Path(batteries.__path__[0]) / package / "pi.toml")
+    folders = (Path(folder, package) for folder in batteries.__path__)
+    manifest = read_manifest(next(folder for folder in folders if folder.is_dir()))
     source = SourceInfo(path=f"<inline:{package}>", source="inline", scope="temporary")
     return Candidate(
         name=manifest.name, rank="explicit", source=source, factory=load, manifest=manifest

@@ -12,7 +12,7 @@ from pi.coding.port.ui import Mode
 from pi.modes.interactive.extensions.connection import ExtensionViews
 from pi.modes.interactive.extensions.drawing import ExtensionTheme
 from pi.tui.text.ansi import strip_sequences
-from tests.batteries.test_bundled import SOURCE, install
+from tests.batteries.test_bundled import SOURCES, install
 from tests.coding.extension_host.extension_session import extension_session
 from tests.coding.runtime.session_fixture import SessionFixture
 from tests.modes.interactive.fake_screen import plain_theme
@@ -26,7 +26,7 @@ async def test_diagrams_are_drawn_on_screens_without_a_host(
 ) -> None:
     pytest.importorskip("mermaid_term")
     fixture = SessionFixture(tmp_path)
-    path = (str(install(tmp_path / "installed")), str(SOURCE))
+    path = tuple(map(str, (install(tmp_path / "installed"), *SOURCES)))
     fixture.host = replace(fixture.host, import_path=path)
     session = await fixture.open(mode=mode)
     views = ExtensionViews(
@@ -52,7 +52,7 @@ async def test_without_the_extra_mermaid_is_shown_as_code(tmp_path: Path) -> Non
     with (metadata / "METADATA").open("a") as file:
         file.write("Requires-Dist: no-such-library; extra == 'diagrams'\n")
     fixture = SessionFixture(tmp_path)
-    fixture.host = replace(fixture.host, import_path=(str(folder), str(SOURCE)))
+    fixture.host = replace(fixture.host, import_path=tuple(map(str, (folder, *SOURCES))))
     session = await fixture.open(mode="tui")
 
     assert not session.extensions.views.has("code", "mermaid")

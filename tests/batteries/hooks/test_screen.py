@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pi import __version__
+from pi.version import __version__
 from tests.batteries.hooks.hook_session import HookProject
 from tests.cli.program import Program
 from tests.screens.terminal_user import needs_pty, terminal_user

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pi import __version__
 from pi.batteries.status_engine.engine import StatusEngine
 from pi.extension import ExtensionAPI
 from pi.testing import says
+from pi.version import __version__
 from tests.batteries.status_engine.status_session import PATIENT, status_session
 
 LINE_2 = "faux | medium | project"

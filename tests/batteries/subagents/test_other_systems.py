@@ -28,7 +28,7 @@ from tests.batteries.subagents.agent_session import (
     results,
     text,
 )
-from tests.batteries.test_bundled import SOURCE, install
+from tests.batteries.test_bundled import SOURCES, install
 from tests.batteries.test_recommended import with_path
 from tests.coding.runtime.session_fixture import SessionFixture
 
@@ -169,7 +169,7 @@ async def test_an_embedding_program_can_set_the_task_depth(tmp_path: Path) -> No
 
 async def test_the_battery_is_loaded_because_a_result_is_required(tmp_path: Path) -> None:
     script = Script(main=[calls("yield", data="four")])
-    fixture = with_path(SessionFixture(tmp_path, script), install(tmp_path / "installed"), SOURCE)
+    fixture = with_path(SessionFixture(tmp_path, script), install(tmp_path / "installed"), *SOURCES)
     session = await fixture.open(task=TaskOptions(requires_result=True))
     await session.start()
     await session.prompt("2 + 2?")

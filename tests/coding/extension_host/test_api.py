@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pi import __version__
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.errors import ExtensionError
+from pi.version import __version__
 from tests.coding.extension_host.extension_session import extension_session
 
 

@@ -18,6 +18,7 @@ from pi.coding.runtime.embedding import (
     run,
 )
 from pi.testing import calls, says
+from scripts.workspace import below_pi, source_files
 from tests.coding.runtime.program import Program, add
 from tests.conftest import ROOT
 
@@ -75,15 +76,15 @@ async def test_an_interrupt_ends_the_run_in_the_thread(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_missing_package_files_do_not_raise(tmp_path: Path) -> None:
     copy = tmp_path / "packed"
-    for module in (ROOT / "src/pi").rglob("*.py"):
-        target = copy / module.relative_to(ROOT / "src")
+    for module in source_files(ROOT):
+        target = copy / "pi" / below_pi(module)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(module.read_bytes())
     program = (
-        "import sys, pi\n"
+        "import sys, pi.version\n"
         "from pi.ai.providers.faux import FauxProvider, says\n"
         "from pi.sdk import discover_models, run\n"
-        "assert pi.__file__.startswith(sys.argv[1])\n"
+        "assert pi.version.__file__.startswith(sys.argv[1])\n"
         "models = discover_models()\n"
         "models.models.register(FauxProvider(says('Here.')))\n"
         "print(run('Where?', model='faux/faux', model_registry=models))\n"

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
-import pi
 from pi.base.records import Record
 from pi.batteries.status_engine.config import SETTING, declare
 from pi.batteries.web_search.providers import PROVIDERS
@@ -31,21 +30,20 @@ from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
 from pi.modes.interactive.early_settings import EarlySettings
+from scripts.workspace import below_pi, source_files
 from tests.coding.tools.places import make_place
 
 ROWS = {setting.name: setting for setting in SETTINGS}
-FOLDER = Path(pi.__file__).parent
+ROOT = Path(__file__).parents[3]
 BATTERIES = tuple(
     row
-    for path in sorted((FOLDER / "batteries").rglob("*.py"))
+    for path in source_files(ROOT, "batteries/**/*.py")
     if "\nSETTINGS: " in path.read_text("utf-8")
     and path.parent.name not in ("jobs", "shell_session")  # records of core have their defaults
-    for row in import_module(
-        ".".join(("pi", *path.relative_to(FOLDER).with_suffix("").parts))
-    ).SETTINGS
+    for row in import_module(".".join(("pi", *below_pi(path).with_suffix("").parts))).SETTINGS
 )
 """Settings that bundled extensions declare: name, type, default, help."""
-SOURCES = sorted(FOLDER.rglob("*.py"))
+SOURCES = list(source_files(ROOT))
 
 
 class Declared:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from pi import __version__
 from pi.ai.models.model import ThinkingLevel
 from pi.base.files import replace_file
 from pi.base.terminal_text import one_line, sanitise
@@ -25,6 +24,7 @@ from pi.coding.batch.report import report_page, report_table
 from pi.coding.batch.results import BatchFolder, BatchManifest, BatchResult, latest, predictions
 from pi.coding.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.coding.runtime.embedding import AgentSessionOptions
+from pi.version import __version__
 
 DEFAULT_OUTPUT = "batch"
 REPORT = "report.html"

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from pi import __version__
 from pi.ai.auth.errors import StoreDamaged
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.factory import weights_folder
@@ -45,6 +44,7 @@ from pi.coding.shell.environment import service_environment, withheld_variables
 from pi.coding.shell.locating import NoShell, find_shell
 from pi.coding.tools.programs import SearchPrograms
 from pi.coding.trust import BadTrustFile, Trust, needing_trust
+from pi.version import __version__
 
 # The checks never show the value of a variable or a credential.
 

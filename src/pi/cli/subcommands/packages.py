@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pi import __version__
 from pi.base.errors import PiError
 from pi.base.installation import Installation
 from pi.cli.arguments import Arguments, UsageError
@@ -49,6 +48,7 @@ from pi.coding.runtime.packages_here import stores_here
 from pi.coding.settings.files import SettingsFile
 from pi.coding.settings.settings import Settings
 from pi.coding.trust import Trust, TrustStore, decide_trust
+from pi.version import __version__
 
 
 class PackageContext:

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, Unpack
 
-from pi import __version__
 from pi.base.records import Record
 from pi.base.tasks import finish_despite_cancel
 from pi.coding.batch.budget import Budget, LocalGate
@@ -40,6 +39,7 @@ from pi.coding.runtime.embedding import AgentSessionOptions
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions
 from pi.coding.runtime.workspace import own_settings
+from pi.version import __version__
 
 Redo: TypeAlias = Literal["failed", "all"]
 RETRIED = frozenset({"error", "timeout"})

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pi import __version__
 from pi.ai.messages import Json
 from pi.base.tasks import TaskScope
 from pi.coding.session.errors import NoMatchingSession, SessionNotFound
@@ -26,6 +25,7 @@ from pi.modes.acp.dialogs import OpenCalls
 from pi.modes.acp.params import Client, directory_param, mcp_settings, prompt_input, text_param
 from pi.modes.acp.session import AcpSession, OpenRequest, SessionSource
 from pi.modes.stdio import Output
+from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort

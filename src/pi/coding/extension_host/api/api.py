@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args, overload
 
 from msgspec import UNSET
 
-from pi import __version__
 from pi.agent.policy import Policy
 from pi.agent.tools.define import ToolOptions
 from pi.agent.tools.tool import AgentTool, ToolResult, Update
@@ -94,6 +93,7 @@ from pi.coding.port.extensions import InputMode, Sink, ViewKind
 from pi.coding.port.results import SubSession
 from pi.coding.session.entries import CustomMessage
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
+from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.coding.export.share import ShareHandler  # deferred: imports every export format

@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 GROUP = "pi.extensions"
 FILE = "extension-index.json"
 BUNDLED = "pi.batteries."
-PARSED = "manifests.json"
-"""The parsed manifests of the batteries, in their folder.
+PARSED = Path(__file__).with_name("manifests.json")
+"""The parsed manifests of the batteries.
 
 ``WRITE_SNAPSHOTS=1 ./test tests/batteries/test_bundled.py`` writes the file.
 """
@@ -252,14 +252,14 @@ def _bundled_manifest(file: Path) -> Manifest | None:
 
     Parsing 40 files takes 15 ms of the first start, and in a container every start is the first.
     """
-    return _parsed_manifests(file.parent.parent / PARSED).get(_text(file.parent, file.name))
+    return _parsed_manifests().get(_text(file.parent, file.name))
 
 
 @cache
-def _parsed_manifests(file: Path) -> dict[str, Manifest]:
+def _parsed_manifests() -> dict[str, Manifest]:
     """The manifests by the texts of their files."""
     try:
-        return msgspec.json.decode(read_regular(file), type=dict[str, Manifest])
+        return msgspec.json.decode(read_regular(PARSED), type=dict[str, Manifest])
     except (OSError, *UNREADABLE) as error:
         log.info("parsing the manifests of all batteries: %s", error)
         return {}

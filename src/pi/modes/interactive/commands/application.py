@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-import pi
+import pi.version
 from pi.base.clock import iso_timestamp
 from pi.base.errors import PiError
 from pi.base.files import private_directory, replace_file
@@ -311,7 +311,7 @@ def _report_text(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
     model = ui.port.models.current
     facts = {
         "Time": now,
-        "pi": pi.__version__,
+        "pi": pi.version.__version__,
         "Python": platform.python_version(),
         "System": platform.platform(),
         "Terminal": ui.host.environ.get("TERM_PROGRAM") or ui.host.environ.get("TERM", "unknown"),
