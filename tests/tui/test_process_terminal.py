@@ -3,15 +3,19 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import select
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pi.base.event_loop import run_event_loop
 from pi.tui.terminal import Listener, Size
 from pi.tui.terminals import own_terminal
 from pi.tui.terminals.posix import NotATerminal, ProcessTerminal
+from pi.tui.terminals.tty_output import is_ready
 from tests.sampling import sampled
 from tests.tui.pty_program import PtyProgram
 
@@ -46,6 +50,28 @@ def test_the_environment_sets_the_size_if_the_device_has_none(device: tuple[int,
         Size(columns=33, rows=7),
         Size(columns=80, rows=24),
     )
+
+
+def test_input_that_is_reported_twice_does_not_block_the_event_loop(
+    device: tuple[int, int],
+) -> None:
+    master, slave = device
+    received: list[bytes] = []
+
+    async def main() -> None:
+        terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
+        terminal.start(Listener(received.append, *[_ignore] * 3), restore=str)
+        os.write(master, b"a")
+        assert is_ready(slave, select.POLLIN, 30)
+        # Leaves the loop after the input was reported and before it is read.
+        asyncio.get_running_loop().call_soon(sys.exit)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        terminal.stop()
+
+    run_event_loop(main())
+
+    assert received == [b"a"]
 
 
 @pytest.mark.behaviour("exit-restores-the-terminal")

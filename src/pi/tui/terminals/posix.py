@@ -190,6 +190,10 @@ class ProcessTerminal:
 
     def _read(self) -> None:
         try:
+            # asyncio reports the same input twice if SystemExit of a callback has left the loop
+            # before it was read. Reading would block: the device is shared with the shell.
+            if not is_ready(self._input_fd, select.POLLIN, 0):
+                return
             data = os.read(self._input_fd, READ_SIZE)
         except (BlockingIOError, InterruptedError):
             return
