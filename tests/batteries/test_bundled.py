@@ -197,7 +197,7 @@ def test_an_outdated_index_is_rebuilt(cli: Program) -> None:
 
 def test_exactly_the_settings_that_load_batteries_take_effect_at_once() -> None:
     """``switches.change`` loads and unloads by these triggers; the table tells users."""
-    manifests = [read_manifest(path.parent) for path in FOLDER.glob("*/pi.toml")]
+    manifests = [read_manifest(path.parent) for path in MANIFESTS]
     triggers = {name for manifest in manifests for name in manifest.triggers("setting")}
     rows = {setting.name: setting for setting in SETTINGS}
 
