@@ -9,7 +9,7 @@ import pytest
 
 from tests.journeys.home import Home
 from tests.journeys.program import Journey
-from tests.journeys.terminal import ENTER, ESCAPE, LEFT, RIGHT, TAB
+from tests.journeys.terminal import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB
 
 WELCOME, WAY = "Welcome to pi", "How do you want to start?"
 ACCEPTED = {"permissions": {"mode": "auto-edit"}, "batteries": "recommended"}
@@ -70,6 +70,58 @@ def test_escape_leaves_everything_as_the_original_has_it(untouched: Journey) -> 
         user.leaves()
     assert without_version(untouched.home) == {}
     assert sorted(untouched.model.tools_of()) == ["bash", "edit", "read", "write"]
+
+
+def test_escape_in_the_list_of_batteries_goes_back_to_the_choices(untouched: Journey) -> None:
+    untouched.home.use_model(untouched.model)
+    with untouched.terminal() as user:
+        user.shows(WELCOME)
+        user.types(TAB + TAB + LEFT + ENTER)
+        user.shows("Which batteries?", "[x] todo")
+        user.types(ESCAPE)
+        user.shows(WELCOME, "● choose", "● before commands that change something")
+        user.types(ESCAPE)
+        user.shows("Nothing was changed", "Ask anything")
+        user.leaves()
+    assert without_version(untouched.home) == {}
+
+
+def test_batteries_are_chosen_one_by_one_and_changed_later(untouched: Journey) -> None:
+    untouched.home.use_model(untouched.model)
+    with untouched.terminal() as user:
+        user.shows(WELCOME)
+        user.types(TAB + TAB + LEFT + ENTER)
+        user.shows("Which batteries?")
+        user.types(" " + DOWN + " " + ENTER)  # neither ask nor lsp
+        user.shows("Saved in", "Ask anything")
+        user.leaves()
+    assert untouched.home.settings["todo"] == {"enabled": True}
+    assert "batteries" not in untouched.home.settings
+    assert "lsp" not in untouched.home.settings
+    untouched.home.use_settings(modelRoles={"smol": "loop/one"})
+
+    with untouched.terminal("setup") as user:
+        user.shows(WELCOME, "● as now", "todo")
+        user.types(TAB + TAB + LEFT + ENTER)
+        user.shows("[ ] lsp", "[x] plan")
+        user.types(DOWN + " " + DOWN * 3 + " " + ENTER)  # lsp, and no plan
+        user.shows("Saved in", "Ask anything")
+        user.leaves()
+    assert untouched.home.settings["lsp"] == {"enabled": True}
+    assert "plan" not in untouched.home.settings or not untouched.home.settings["plan"]
+    assert untouched.home.settings["modelRoles"] == {"smol": "loop/one"}
+
+    with untouched.terminal("setup") as user:
+        user.shows(WELCOME, "● as now")
+        user.types(TAB + TAB + LEFT + LEFT)
+        user.shows("● none")
+        user.types(ENTER)
+        user.shows("Saved in", "Ask anything")
+        user.submits("hello")
+        user.sees("All is well.")
+        user.leaves()
+    assert sorted(untouched.model.tools_of()) == ["bash", "edit", "read", "write"]
+    assert untouched.home.settings["modelRoles"] == {"smol": "loop/one"}
 
 
 def test_trust_is_asked_before_the_screen(untouched: Journey) -> None:

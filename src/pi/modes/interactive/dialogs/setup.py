@@ -5,7 +5,7 @@ Everything is preselected, so one key accepts all; Escape changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
 from pi.tui.input.keys import matches_key
-from pi.tui.text.width import truncate_to_width
+from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 
 TITLE = "Welcome to pi"
@@ -36,7 +36,7 @@ ROWS_FOR_LISTS, ROWS_FOR_SAMPLE = 24, 30
 PERMISSIONS = "permissions.mode"
 SYSTEM_THEME = "system"
 """A theme in the colours of the terminal, if there is one."""
-NONE, CHOOSE = "none", "choose"
+CHOOSE, KEEP = "choose", "keep"
 
 
 class SetupValue(Record):
@@ -80,13 +80,14 @@ class SetupForm:
         preview: Callable[[Any], None],
         accept: Callable[[], None],
         cancel: Callable[[], None],
+        focus: int = 0,
     ) -> None:
         self._ui = ui
         self._choices = choices
         self._preview = preview
         self._accept = accept
         self._cancel = cancel
-        self._focus = 0
+        self._focus = focus
 
     def invalidate(self) -> None:
         """Nothing is cached."""
@@ -133,9 +134,11 @@ class SetupForm:
     def _single(self, choice: SetupChoice, number: int, width: int) -> list[str]:
         """Return a choice in one row, and its meaning while it has the focus."""
         paint = self._ui.theme.paint
-        value = paint("accent")(f"‹ {choice.selected.label} ›")
-        count = paint("dim")(f"  {choice.index + 1} of {len(choice.values)}")
-        rows = [self._head(choice, number) + value + count]
+        value = f"‹ {choice.selected.label} ›"
+        count = f"  {choice.index + 1} of {len(choice.values)}"
+        if LABEL_WIDTH + visible_width(value + count) > width:
+            count = ""
+        rows = [self._head(choice, number) + paint("accent")(value) + paint("dim")(count)]
         return rows + (self._detail(choice, width) if number == self._focus else [])
 
     def _listed(self, choice: SetupChoice, number: int, width: int) -> list[str]:
@@ -176,41 +179,56 @@ async def set_up(ui: Ui, *, is_new: bool) -> None:
             ui.themes.use(name)
             ui.request_render()
 
-    def build(done: Callable[[bool], None]) -> Component:
+    def build(focus: int, done: Callable[[bool], None]) -> Component:
         form = SetupForm(
             ui,
             choices,
             preview=preview,
             accept=partial(done, True),  # noqa: FBT003 - the answer of a dialog
             cancel=partial(done, False),  # noqa: FBT003
+            focus=focus,
         )
         return framed(ui, TITLE, form, tuple, message=MESSAGE)
 
+    names: list[str] | None = None
+    is_accepted = await _accepts(ui, partial(build, 0), partial(preview, before))
+    while is_accepted and batteries.selected.value == CHOOSE and names is None:
+        names = await _choose_batteries(ui, is_new=is_new)
+        if names is None:  # Escape goes back to the choices
+            focus = choices.index(batteries)
+            is_accepted = await _accepts(ui, partial(build, focus), partial(preview, before))
+    if not is_accepted:
+        ui.notify(f"Nothing was changed. {AGAIN}")
+        return
+    changes = {
+        "theme": theme.selected.value,
+        PERMISSIONS: approvals.selected.value,
+        **_battery_changes(ui, batteries.selected.value, names or ()),
+    }
+    await _save(ui, changes)
+    ui.notify(f"Saved in {short_folder(ui.host.agent_dir, ui.host.home)}. {AGAIN}")
+
+
+async def _accepts(
+    ui: Ui, build: Callable[[Callable[[bool], None]], Component], undo: Callable[[], None]
+) -> bool:
+    """Show the choices; returns whether they were accepted. Otherwise ``undo`` is called."""
     is_accepted = False
     try:
         is_accepted = await ui.show(build)
     finally:
         if not is_accepted:
-            preview(before)
-    if not is_accepted:
-        ui.notify(f"Nothing was changed. {AGAIN}")
-        return
-    changes: dict[str, Any] = {"theme": theme.selected.value, PERMISSIONS: approvals.selected.value}
-    if batteries.selected.value == CHOOSE:
-        changes |= await _chosen_batteries(ui)
-    else:
-        changes["batteries"] = batteries.selected.value
-    await _save(ui, changes)
-    ui.notify(f"Saved in {short_folder(ui.host.agent_dir, ui.host.home)}. {AGAIN}")
+            undo()
+    return is_accepted
 
 
 async def _save(ui: Ui, changes: dict[str, Any]) -> None:
-    """Save what differs, and load the batteries."""
+    """Save what differs from the user's settings, and load the batteries."""
     settings = ui.port.settings
     new = {
         name: value
         for name, value in changes.items()
-        if value_at(settings.raw, name.split(".")) != value
+        if settings.layer("user", name.split(".")) != value
     }
     if not new:
         return
@@ -264,7 +282,6 @@ def battery_choice(ui: Ui, *, is_new: bool) -> SetupChoice:
     """Return the choice of the batteries."""
     infos = _recommended(ui)
     benefits = ", ".join(info.benefit or info.name for info in infos)
-    current = ui.port.settings.raw.get("batteries")
     values = [
         SetupValue(value=RECOMMENDED, label="recommended", detail=f"{benefits}."),
         SetupValue(
@@ -274,7 +291,13 @@ def battery_choice(ui: Ui, *, is_new: bool) -> SetupChoice:
             value=CHOOSE, label="choose", detail="A list follows; /extensions has the others."
         ),
     ]
-    return SetupChoice("Batteries", values, RECOMMENDED if is_new else current)
+    if is_new:
+        return SetupChoice("Batteries", values, RECOMMENDED)
+    current = ui.port.settings.raw.get("batteries")
+    if current != RECOMMENDED and (names := _names_on(ui)):
+        values.append(SetupValue(value=KEEP, label="as now", detail=f"{', '.join(names)}."))
+        current = KEEP
+    return SetupChoice("Batteries", values, current)
 
 
 def _recommended(ui: Ui) -> list[ExtensionInfo]:
@@ -282,11 +305,33 @@ def _recommended(ui: Ui) -> list[ExtensionInfo]:
     return sorted(infos, key=lambda info: info.name)
 
 
-async def _chosen_batteries(ui: Ui) -> dict[str, Any]:
-    """Return the settings of the batteries that the user checks in a list."""
+def _names_on(ui: Ui) -> list[str]:
+    """The recommended batteries that are on."""
+    rows = ui.port.extensions.switches.rows()
+    return sorted(row.name for row in rows if row.recommended and row.group == "on")
+
+
+async def _choose_batteries(ui: Ui, *, is_new: bool) -> list[str] | None:
+    """Return the batteries that the user checks in a list; ``None`` after Escape."""
     infos = _recommended(ui)
     options = [Option(value=info.name, label=info.name, description=info.benefit) for info in infos]
-    initial = [info.name for info in infos]
-    names = await choose_several(ui, "Which batteries?", options, initial=initial)
-    chosen = [info for info in infos if info.name in (names or ())]
-    return {name: value for info in chosen for name, value in info.recommended.items()}
+    initial = [info.name for info in infos] if is_new else _names_on(ui)
+    return await choose_several(ui, "Which batteries?", options, initial=initial)
+
+
+def _battery_changes(ui: Ui, selected: str | None, names: Collection[str]) -> dict[str, Any]:
+    """Return the settings for a value of the choice; ``names`` are the chosen batteries."""
+    if selected == KEEP:
+        return {}
+    if selected == RECOMMENDED:
+        return {"batteries": RECOMMENDED}
+    changes: dict[str, Any] = {"batteries": None}
+    for info in _recommended(ui):
+        for name, value in info.recommended.items():
+            stored = ui.port.settings.layer("user", name.split("."))
+            if info.name in names:
+                # What the user has configured, such as roles, stays.
+                changes[name] = value if stored in (None, False) else stored
+            elif stored == value:
+                changes[name] = None
+    return changes
