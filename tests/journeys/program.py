@@ -54,6 +54,8 @@ class Journey:
             **ENVIRONMENT,
             "HOME": str(self.home.path),
         }
+        self.program = COMMAND
+        """The program that runs; another one if the journey has an installation of its own."""
         self.seen: list[str] = []
         """Everything that programs of the journey have written."""
         self.expected: set[str] = set()
@@ -79,7 +81,11 @@ class Journey:
         """Run ``pi`` on a terminal during the block; the window closes at its end."""
         term = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
         user = Terminal(
-            [COMMAND, *arguments], self.home.cwd, {**self.environ, **term, **environ}, columns, rows
+            [self.program, *arguments],
+            self.home.cwd,
+            {**self.environ, **term, **environ},
+            columns,
+            rows,
         )
         self._sessions.add(user.process.pid)
         try:
@@ -129,7 +135,7 @@ class Journey:
         self, arguments: tuple[str, ...], environ: dict[str, str]
     ) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            [COMMAND, *arguments],
+            [self.program, *arguments],
             cwd=self.home.cwd,
             env={**self.environ, **environ},
             stdin=subprocess.PIPE,

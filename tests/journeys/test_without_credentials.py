@@ -52,3 +52,28 @@ def test_the_scripted_tour_names_no_session(journey: Journey) -> None:
         user.sees("That was the tour")
         user.submits("/name")
         user.sees("The session has no name.")
+
+
+def test_a_search_tool_without_a_key_is_not_declared_and_each_mode_says_why_once(
+    journey: Journey,
+) -> None:
+    reason = "web_search is not offered to the model. No web search provider configured."
+    journey.home.use_recommended()
+
+    ended = [journey.pi(*words) for words in (["-p", "hi"], ["-p", "hi"], ["--mode", "json", "hi"])]
+    assert [reason in each.err for each in ended] == [True, False, True]
+    with journey.rpc() as client:
+        client.prompts("hi")
+    assert sum(reason in line for line in client.lines) == 1
+    with journey.terminal() as user:
+        user.shows("Ask anything", "web_search is not offered to the model")
+        user.leaves()
+    assert all("web_search" not in journey.model.tools_of(i) for i in range(4))
+
+
+def test_a_selected_tool_without_a_key_is_named_each_time(journey: Journey) -> None:
+    for tool in ("web_search", "generate_image"):
+        for _ in range(2):
+            ended = journey.pi("-p", "--tools", f"read,{tool}", "hi")
+            assert (ended.code, ended.err.count(f"{tool} is not offered to the model.")) == (0, 1)
+            assert journey.model.tools_of() == ["read"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -90,9 +91,12 @@ def _bundled_pip() -> Path | None:
     Environments of `uv tool` have no pip of their own.
     """
     spec = importlib.util.find_spec("ensurepip")
-    if spec is None or spec.origin is None:
-        return None
-    return next(iter(sorted(Path(spec.origin).parent.glob("_bundled/pip-*.whl"))), None)
+    folders = [] if spec is None or spec.origin is None else [Path(spec.origin).parent / "_bundled"]
+    # Debian and Fedora keep the wheels of ensurepip in a folder of the system.
+    if folder := sysconfig.get_config_var("WHEEL_PKG_DIR"):
+        folders.append(Path(folder))
+    wheels = (wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl")))
+    return next(wheels, None)
 
 
 def pip_environment(environ: Mapping[str, str]) -> dict[str, str]:

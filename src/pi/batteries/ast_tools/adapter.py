@@ -90,11 +90,28 @@ class EditParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register both tools. The setting activates them; otherwise they are active if selected."""
+    """Register both tools, if the library for syntax trees is installed.
+
+    The setting activates them; otherwise they are active if selected.
+    """
     pi.settings.declare_all(SETTINGS)
-    tools = AstTools(pi)
     pi.add_view("tool", SEARCH, "pi.batteries.ast_tools.views:search")
     pi.add_view("tool", EDIT, "pi.batteries.ast_tools.views:edit")
+    is_usable = can_parse_syntax()
+    if is_usable:
+        _add_tools(pi)
+
+    @pi.on("session_start")
+    def activate(event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        if not is_usable:
+            if ctx.task.depth == 0:
+                pi.warn(f"{SEARCH} and {EDIT} are not offered to the model: {_missing_parser()}")
+        elif pi.settings.get("astTools.enabled"):
+            pi.enable_tools((SEARCH, EDIT))
+
+
+def _add_tools(pi: ExtensionAPI) -> None:
+    tools = AstTools(pi)
     pi.add_tool(
         make_tool(
             name=SEARCH,
@@ -124,11 +141,6 @@ def extension(pi: ExtensionAPI) -> None:
         exposure="on_demand",
         prompt_snippet="Rewrite code by its syntax tree; previews first",
     )
-
-    @pi.on("session_start")
-    def activate(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        if pi.settings.get("astTools.enabled"):
-            pi.enable_tools((SEARCH, EDIT))
 
 
 class TreeMatch(Record):
@@ -326,7 +338,11 @@ class TreeParser:
 def require_parser() -> None:
     """Raise ``ToolFailed`` if the library for syntax trees is not installed."""
     if not can_parse_syntax():
-        raise ToolFailed(f"Syntax trees need the package ast-grep-py. {install_hint('rules')}")
+        raise ToolFailed(_missing_parser())
+
+
+def _missing_parser() -> str:
+    return f"Syntax trees need the package ast-grep-py. {install_hint('rules')}"
 
 
 def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Annotated, Any
 
 from pi.extension import (
+    BeforeAgentStartEvent,
     CallEffects,
     ExtensionAPI,
     ExtensionContext,
@@ -67,29 +68,12 @@ class ImageParams(Record):
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register the tool. The setting activates it; otherwise it is active if selected."""
+    """Register the tool once an image model has a key. The setting activates it, or its name."""
     pi.settings.declare_all(SETTINGS)
     maker = ImageMaker(pi)
     pi.add_view("tool", NAME, "pi.batteries.image_tool.views:generate_image")
-    pi.add_tool(
-        make_tool(
-            name=NAME,
-            label=NAME,
-            description=DESCRIPTION,
-            params=ImageParams,
-            run=maker.run,
-            effects=maker.effects,
-            approval="write",
-            format_approval_details=lambda arguments: str(arguments.get("prompt", "")),
-        ),
-        exposure="on_demand",
-        prompt_snippet="Make or edit a picture",
-    )
-
-    @pi.on("session_start")
-    def activate(event: SessionStartEvent, ctx: ExtensionContext) -> None:
-        if pi.settings.get("imageTool.enabled"):
-            pi.enable_tools((NAME,))
+    pi.on("session_start", maker.session_start)
+    pi.on("before_agent_start", maker.before_agent_start)
 
 
 class ImageMaker:
@@ -97,6 +81,38 @@ class ImageMaker:
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
+        self._is_offered = False
+
+    async def session_start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
+        """Offer the tool if a model can be used; otherwise name the reason."""
+        await self._offer()
+        if not self._is_offered and ctx.task.depth == 0:
+            self._pi.warn(f"{NAME} is not offered to the model. {self._no_model()}")
+
+    async def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
+        """Offer the tool after a login during the session."""
+        await self._offer()
+
+    async def _offer(self) -> None:
+        if self._is_offered or not self._fitting(await self._pi.images.available()):
+            return
+        self._is_offered = True
+        self._pi.add_tool(
+            make_tool(
+                name=NAME,
+                label=NAME,
+                description=DESCRIPTION,
+                params=ImageParams,
+                run=self.run,
+                effects=self.effects,
+                approval="write",
+                format_approval_details=lambda arguments: str(arguments.get("prompt", "")),
+            ),
+            exposure="on_demand",
+            prompt_snippet="Make or edit a picture",
+        )
+        if self._pi.settings.get("imageTool.enabled"):
+            self._pi.enable_tools((NAME,))
 
     def effects(self, params: ImageParams) -> CallEffects:
         """The pictures that are read, and those that are written with the usual suffix."""
@@ -140,25 +156,30 @@ class ImageMaker:
 
     def _chosen(self, models: Sequence[ImageModel], *, edits: bool) -> ImageModel:
         """The configured model; by default one of the session's provider. Raises ``ToolFailed``."""
-        provider = self._pi.settings.get("imageTool.provider")
-        name = self._pi.settings.get("imageTool.model")
-        fitting = [
-            model
-            for model in models
-            if provider in ("auto", "", model.provider)
-            and name in ("", model.id)
-            and (not edits or "image" in model.input)
-        ]
+        fitting = [model for model in self._fitting(models) if not edits or "image" in model.input]
         if not fitting:
-            ability = " that can change pictures" if edits and models else ""
-            preferred = f" of {provider}" if provider not in ("auto", "") else ""
-            raise ToolFailed(
-                f"There is no image model{preferred}{ability} with a key. The user can add one with"
-                " /login for openai, google or openrouter."
-            )
+            raise ToolFailed(self._no_model(" that can change pictures" * (edits and bool(models))))
         current = self._pi.context.model
         own = "" if current is None else current.provider
         return next((model for model in fitting if model.provider == own), fitting[0])
+
+    def _fitting(self, models: Sequence[ImageModel]) -> list[ImageModel]:
+        """The models that the settings allow."""
+        provider = self._pi.settings.get("imageTool.provider")
+        name = self._pi.settings.get("imageTool.model")
+        return [
+            model
+            for model in models
+            if provider in ("auto", "", model.provider) and name in ("", model.id)
+        ]
+
+    def _no_model(self, ability: str = "") -> str:
+        provider = self._pi.settings.get("imageTool.provider")
+        preferred = f" of {provider}" if provider not in ("auto", "") else ""
+        return (
+            f"There is no image model{preferred}{ability} with a key. The user can add one with"
+            " /login for openai, google or openrouter."
+        )
 
     async def _input(self, path: str) -> Image:
         try:

@@ -1,0 +1,123 @@
+"""Libraries that an installation lacks: pi installs them, or names the command that does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.installation import install_pi, write_wheel
+from tests.journeys.program import Journey
+
+LIBRARIES = ("ast-grep-py", "ast_grep_py"), ("google-re2", "re2")
+QUESTION = "Install the 2 libraries that ast-tools needs"
+LIMITED = "ast_grep and ast_edit are not offered to the model"
+KINDS = ["uv tool", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("pipx", "venv"))]
+
+
+@pytest.fixture(params=KINDS)
+def plain(request: pytest.FixtureRequest, journey: Journey) -> Journey:
+    """A user whose pi was installed without optional libraries, and who has an index with them."""
+    journey.program = str(install_pi(journey.folder / "environment", request.param))
+    wheels = journey.folder / "wheels"
+    for name, module in LIBRARIES:
+        write_wheel(wheels, name, "9999.0", module=module, size=1_200_000)
+    journey.environ |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    return journey
+
+
+def target(journey: Journey) -> Path:
+    """Where libraries go: `uv tool upgrade` would remove them from its environment."""
+    environment = journey.folder / "environment"
+    if (environment / "uv-receipt.toml").exists():
+        return journey.home.agent_dir / "libraries"
+    return environment
+
+
+def test_a_session_installs_what_a_battery_needs_and_uses_it_at_once(plain: Journey) -> None:
+    with plain.terminal() as user:
+        user.shows("Ask anything")
+        user.submits("/extensions on ast-tools")
+        user.shows(QUESTION, "(2.4 MB)", "• ast-grep-py 9999.0 (1.2 MB)", "• google-re2 9999.0")
+        assert str(target(plain)) in user.screen.replace("\n ", "")
+        user.types("y")
+        user.shows("ast-tools is on")
+        user.submits("hello")
+        user.sees("All is well.")
+        user.leaves()
+    assert {"ast_grep", "ast_edit"} <= {*plain.model.tools_of()}
+    assert list(target(plain).glob("**/ast_grep_py.py"))
+    assert plain.pi("-p", "hello").err == ""
+    assert "ast_grep" in plain.model.tools_of()
+
+
+@pytest.mark.full
+def test_the_shell_installs_what_a_battery_needs(plain: Journey) -> None:
+    with plain.terminal("extensions", "on", "ast-tools") as user:
+        user.shows(QUESTION, "• ast-grep-py 9999.0 (1.2 MB)", "[y/N]")
+        user.submits("y")
+        assert user.ends() == 0
+        assert "Installed ast-grep-py 9999.0" in user.tape
+        assert "ast-tools is on" in user.tape
+    assert plain.pi("-p", "hello").err == ""
+    assert "ast_grep" in plain.model.tools_of()
+
+
+@pytest.mark.full
+def test_no_installs_nothing(plain: Journey) -> None:
+    with plain.terminal("extensions", "on", "ast-tools") as user:
+        user.shows(QUESTION)
+        user.submits("n")
+        user.ends()
+    assert not list(target(plain).glob("**/ast_grep_py.py"))
+    assert "astTools" not in plain.home.settings
+
+
+@pytest.mark.full
+def test_without_a_terminal_the_command_for_this_installation_is_printed(plain: Journey) -> None:
+    ended = plain.pi("extensions", "on", "ast-tools")
+
+    assert ended.code == 1
+    assert "pi-harness[" not in ended.err
+    command = ended.err.split("Install it: ")[1].strip()
+    assert str(plain.folder / "environment") in command
+    assert "'ast-grep-py>=0.40' 'google-re2>=" in command
+    assert "astTools" not in plain.home.settings
+
+
+def test_tools_without_their_library_are_not_declared_and_every_mode_says_why(
+    plain: Journey,
+) -> None:
+    plain.home.use_settings(astTools={"enabled": True})
+
+    for words in (["-p", "hi"], ["--mode", "json", "hi"], ["-p", "--tools", "read,ast_grep", "hi"]):
+        ended = plain.pi(*words)
+        assert (ended.code, ended.err.count(LIMITED), ended.err.count("\n")) == (0, 1, 1)
+        assert "Install it: " in ended.err
+    with plain.rpc() as client:
+        client.prompts("hi")
+        client.prompts("hi")
+    assert sum(LIMITED in line for line in client.lines) == 1
+    with plain.terminal() as user:
+        user.shows("Ask anything", "are not offered to the model")
+        user.submits("hi")
+        user.sees("All is well.")
+        assert user.tape.count("are not offered to the model") == 1
+        user.leaves()
+    declared = {name for i in range(6) for name in plain.model.tools_of(i)}
+    assert "read" in declared
+    assert not declared & {"ast_grep", "ast_edit"}
+
+
+def test_the_recommended_set_works_without_optional_libraries(plain: Journey) -> None:
+    plain.home.use_recommended()
+    plain.home.write_work("a.html", "<h1>Herons</h1><p>They <b>wade</b>.</p>")
+    plain.home.write_work(
+        ".pi/rules/x.md", "---\ncondition: heron\ndescription: no herons\n---\nSay stork.\n"
+    )
+
+    assert "Left out" not in plain.pi("-p", "--approve", "hello").err
+    assert {"todo", "propose_plan", "task"} <= {*plain.model.tools_of()}
+    plain.model.says("A heron wades.", "A stork wades.")
+    ended = plain.pi("-p", "--approve", "hello")
+    assert ended.out == "A stork wades.\n"
