@@ -14,6 +14,13 @@ def test_words_of_other_programs_suggest_what_to_use(journey: Journey) -> None:
         (["tools", "list"], "`pi extensions`"),
         (["settings"], "/settings"),
         (["trust"], "/trust"),
+        (["batteries", "on", "plan"], "`pi extensions`"),
+        (["settings", "set", "theme", "light"], "/settings"),
+        (["plugin", "list"], "`pi install`"),
+        (["upgrade"], "`pi update`"),
+        (["permissions"], "type /permissions: "),
+        (["compact"], "type /compact: "),
+        (["todo"], "type /todo: "),
     ):
         ended = journey.pi(*words)
         assert ended.code == 1
@@ -31,6 +38,30 @@ def test_login_and_logout_are_those_of_auth(journey: Journey) -> None:
     assert (journey.home.agent_dir / "auth.json").read_text().strip() == "{}"
     assert "anthropic" in journey.pi("login").err
     assert journey.model.requests == []
+
+
+def test_logout_without_a_name_says_how_to_name_one(journey: Journey) -> None:
+    assert "`pi logout <provider>`" in journey.pi("logout").err
+
+
+def test_doctor_and_config_run(journey: Journey) -> None:
+    assert "settings" in journey.pi("doctor").out
+    assert journey.pi("config").out == "No packages installed.\n"
+    assert journey.model.requests == []
+
+
+def test_a_command_and_a_space_run_what_was_typed(journey: Journey) -> None:
+    with journey.terminal() as user:
+        user.shows("Ask anything")
+        for command in ("/extensions ", "/theme ", "/name "):
+            user.types(command)
+            user.settles()
+            user.submits("")
+            user.settles()
+            user.types("\x1b")
+            user.settles()
+        user.sees("The session has no name.")
+    assert journey.home.settings.keys() == {"lastChangelogVersion"}
 
 
 def test_resume_opens_the_session_it_names(journey: Journey) -> None:

@@ -38,6 +38,8 @@ class ManifestOptions(Record):
     """The subcommands of bundled extensions."""
     is_complete: bool = True
     """Whether all flags of the extensions found here are declared."""
+    commands: dict[str, str] = field(default_factory=dict)
+    """Slash commands with their descriptions."""
 
 
 def resolve_options(arguments: Arguments, flags: Iterable[tuple[str, ExtensionFlag]]) -> Arguments:
@@ -161,6 +163,7 @@ def read_manifest_options(
         or any(not path_exists(cwd / path) for path in explicit)
     )
     subcommands: dict[str, Subcommand] = {}
+    commands: dict[str, str] = {}
     bundled: set[str] = set()
     for candidate in _candidates(arguments, agent_dir, settings, cwd):
         try:
@@ -170,12 +173,14 @@ def read_manifest_options(
         name = manifest.name or candidate.name
         flags += (extension_flag(name, declared_flag(*each)) for each in manifest.flags.items())
         subcommands |= manifest.subcommands
+        commands |= manifest.declared_commands()
         bundled -= manifest.subcommands.keys()
         bundled |= manifest.subcommands.keys() if candidate.rank == "bundled" else set()
         is_complete &= not any(trigger in ALWAYS for trigger in manifest.activate)
     return ManifestOptions(
         flags=tuple(flags),
         subcommands=subcommands,
+        commands=commands,
         bundled=frozenset(bundled),
         is_complete=is_complete,
     )

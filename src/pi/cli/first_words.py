@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
 from pi.cli.options import COMMANDS, find_command
 
@@ -25,15 +26,24 @@ SHORT_FORMS: Mapping[str, tuple[str, ...]] = {
 }
 """What a first word runs if nothing, an option or one word follows it."""
 
+_PLUGINS = "`pi extensions` switches bundled extensions, `pi install` adds others."
 SUGGESTIONS: Mapping[str, str] = {
     "batteries": "`pi extensions` lists and switches the bundled extensions.",
     "tools": "`pi extensions` lists what adds tools, and `--tools a,b` allows only these.",
     "settings": "In a session, /settings shows and changes them; /reload reads the file again.",
     "trust": "In a session, /trust decides; `--approve` trusts the project for one run.",
+    "plugin": _PLUGINS,
+    "plugins": _PLUGINS,
+    "packages": "`pi list` lists installed packages, `pi install` adds one.",
+    "upgrade": "`pi update` names the command that updates pi.",
 }
 """What to use instead of words that are commands elsewhere."""
 _ACTIONS = frozenset({"list", "ls", "show", "on", "off", "get", "set", "add", "remove", "edit"})
 """Words after a name of ``SUGGESTIONS`` that make a command of it, not a sentence."""
+
+
+MAX_ACTION = 3
+"""Words after such a name, as in ``pi settings set theme light``; more are a sentence."""
 
 
 def is_name(word: str) -> bool:
@@ -62,7 +72,11 @@ def reject_non_prompt(
 ) -> bool:
     """Print a suggestion and return True if the words are probably meant as a subcommand."""
     if arguments.messages == tuple(words):
-        line = _suggest_other(words) or _suggest_nearest(words, environ)
+        line = (
+            _suggest_other(words)
+            or _suggest_nearest(words, environ)
+            or _suggest_session_command(words, environ)
+        )
         if not line or _is_text_piped():  # as in `git diff | pi lint`
             return False
     else:
@@ -74,8 +88,8 @@ def reject_non_prompt(
 
 def _suggest_other(words: Sequence[str]) -> str:
     first, *following = words
-    is_command = not following or (len(following) == 1 and following[0] in _ACTIONS)
-    if first not in SUGGESTIONS or not is_command:
+    is_action = len(following) <= MAX_ACTION and following[:1] and following[0] in _ACTIONS
+    if first not in SUGGESTIONS or (following and not is_action):
         return ""
     typed = " ".join(words)
     return (
@@ -102,6 +116,25 @@ def _suggest_nearest(words: Sequence[str], environ: Mapping[str, str]) -> str:
     return (
         f"Unknown command `pi {typed}`: did you mean `pi {' '.join([suggestion, *following])}`?"
         f" `pi -- {typed}` sends it as a prompt."
+    )
+
+
+def _suggest_session_command(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return a suggestion if the only word is the name of a command of sessions."""
+    word, *following = words
+    if following or not is_name(word):
+        return ""
+    from pi.cli.extension_options import read_manifest_options
+    from pi.modes.interactive.commands.table import BUILT_IN  # lazy: for single words only
+
+    declared = read_manifest_options(Arguments(), environ, Path.cwd()).commands
+    description = next((row.description for row in BUILT_IN if row.name == word), None)
+    description = description or declared.get(word)
+    if description is None:
+        return ""
+    return (
+        f"Unknown command `pi {word}`. In a session, type /{word}: {one_line(description)}."
+        f" `pi -- {word}` sends it as a prompt."
     )
 
 

@@ -104,7 +104,10 @@ async def _login(arguments: Arguments, named: str | None, credentials: Credentia
 async def _logout(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
     provider = arguments.text("provider") or named
     if provider is None:
-        raise MissingTarget()
+        raise UsageError(
+            "No provider given.",
+            hint="Run `pi logout <provider>`; `pi doctor` lists the stored ones.",
+        )
     if await credentials.storage.remove(provider):
         sys.stdout.write(f"Removed {provider} from {credentials.storage.where}\n")
     else:
