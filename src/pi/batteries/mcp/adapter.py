@@ -29,8 +29,9 @@ from pi.extension import (
     split_words,
 )
 
+OFF = "No server is used while mcp.enabled is false; `pi extensions on mcp` switches it on."
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
-    ("mcp.enabled", bool, False, "use MCP servers, also without an mcp.json of pi"),
+    ("mcp.enabled", bool | None, None, "use MCP servers, also without an mcp.json of pi"),
     ("mcp.servers", dict[str, Any], {}, "MCP servers by name, as in mcp.json"),
     ("mcp.enableProjectConfig", bool, True, "offer MCP servers of project files"),
     ("mcp.notifications", bool, False, "inform the model about changes of resources it has read"),
@@ -211,8 +212,8 @@ class McpCommands:
             return f"shadowed by {each.shadowed_by}"
         if each.definition.problem:
             return f"left out: {each.definition.problem}"
-        if not each.definition.enabled:
-            return "disabled"
+        if not each.definition.enabled or self._session.is_off:
+            return "disabled" if not each.definition.enabled else "off, as mcp.enabled is false"
         if each.name in self._session.denied:
             return "not allowed"
         server = self._server_of(each)
@@ -292,7 +293,7 @@ class McpCommands:
         for name, server in before.items():
             if name not in now:
                 await server.disconnect()
-        self._write(ctx, text)
+        self._write(ctx, f"{text}\n{OFF}" if self._session.is_off else text)
 
     async def _resources(self, names: Sequence[str]) -> str:
         texts = []

@@ -140,6 +140,11 @@ class SessionMcp:
         return self._servers.get(name)
 
     @property
+    def is_off(self) -> bool:
+        """Whether the user has switched all servers off, whatever files define."""
+        return self.pi.settings.get("mcp.enabled") is False
+
+    @property
     def logins(self) -> Any:
         """The access tokens; imported lazily, because only HTTP servers need them."""
         if self._logins is None:
@@ -173,7 +178,8 @@ class SessionMcp:
                 self.pi.warn(f"MCP server {each.name} is left out: {each.definition.problem}.")
         valid = [each for each in usable if not each.definition.problem]
         self.denied = {each.name for each in valid if each not in allowed}
-        keep = {each.name: each for each in allowed}
+        # A command loads this extension in a session that the setting keeps without servers.
+        keep = {} if self.is_off else {each.name: each for each in allowed}
         for name in [*self._servers]:
             if self._servers[name].configured != keep.get(name):
                 self._servers.pop(name)
