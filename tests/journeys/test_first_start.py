@@ -198,3 +198,23 @@ def test_pi_setup_without_a_terminal_is_an_error(journey: Journey) -> None:
     assert ran.code == 1
     assert "needs a terminal" in ran.err
     assert "batteries" not in json.loads((journey.home.agent_dir / "settings.json").read_text())
+
+
+def test_the_tour_goes_on_when_each_step_is_allowed(untouched: Journey) -> None:
+    with untouched.terminal() as user:
+        user.shows(WELCOME)
+        user.types(ENTER)
+        user.shows(WAY)
+        user.types(DOWN + ENTER)
+        user.shows("Show me around")
+        user.types(ENTER)
+        for tool in ("write", "edit", "bash"):
+            user.shows(f"Allow {tool}?", "→ 1. Allow once")
+            assert "decides what runs later" not in user.screen
+            user.types(ENTER)
+            user.loses(f"Allow {tool}?")
+        user.sees("That was the tour")
+        user.leaves()
+    assert (untouched.home.agent_dir / "tour/hello.py").read_text() == (
+        'print("Hello from pi, edited")\n'
+    )

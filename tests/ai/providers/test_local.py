@@ -67,7 +67,10 @@ async def test_the_embedded_model_answers_without_tools_and_reports_that_it_load
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SMALL_MODEL, "The weights of the embedded model are not here."),
+        (
+            SMALL_MODEL,
+            "The weights of the embedded model are not here. Run `pi models pull` (92 MB).",
+        ),
         (gguf_model(Path("/nowhere/x.gguf")), "There is no model file /nowhere/x.gguf."),
     ],
 )

@@ -64,7 +64,7 @@ class LocalServer:
         try:
             child = await spawn([*program, *words], cwd=Path.cwd(), env=env, stdin="pipe")
         except PiError as error:
-            raise ProviderError(error.message, hint=error.hint) from error
+            raise ProviderError(error.explain()) from error
         self._child = await self._stack.enter_async_context(child)
         try:
             async with asyncio.timeout(START_SECONDS):

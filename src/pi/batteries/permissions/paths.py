@@ -104,6 +104,9 @@ def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool =
     """
     for form in path.forms:
         inner = in_copy(form, places)
+        tour = f"{places.agent_dir}/{TOUR}"
+        if places.agent_dir and form != tour and is_below(form, tour):
+            inner = form.removeprefix(f"{tour}/")
         name = form if inner is None else f"/{inner}"
         if starts_something(name) or (with_scripts and starts_by_scripts(name)):
             return True
@@ -112,6 +115,8 @@ def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool =
     return False
 
 
+TOUR = "tour"
+"""The folder of the agent directory with the files of the guided tour; pi loads nothing there."""
 WORKING_COPIES = "working-copies"
 """The folder of the agent directory with the copies of isolated agents: ``NAME/files/…``."""
 
