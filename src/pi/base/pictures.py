@@ -105,6 +105,28 @@ def _reduced(picture: Image, across: int, down: int) -> Image:
     return small
 
 
+_PIXEL_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
+
+
+def without_ancillary_chunks(png: bytes) -> bytes:
+    """Return a PNG with only the chunks that its pixels need; unchanged if it is cut off.
+
+    Pillow refuses a file with a wrong checksum in any chunk, e.g. in a text.
+    """
+    start, kept = 8, [png[:8]]
+    while start < len(png):
+        end = start + 12 + int.from_bytes(png[start : start + 4])
+        if end > len(png):
+            return png
+        name = png[start + 4 : start + 8]
+        if name in _PIXEL_CHUNKS:
+            kept.append(png[start:end])
+        if name == b"IEND":
+            break
+        start = end
+    return b"".join(kept)
+
+
 # Sizes from headers, without importing Pillow -----------------------------------------------------
 
 

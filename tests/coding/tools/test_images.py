@@ -4,6 +4,7 @@ import base64
 import io
 import random
 import threading
+import zlib
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from pi.coding.tools.images import (
     PNG,
     ImageLimits,
     PreparedImage,
+    image_type,
     prepare_image,
 )
 
@@ -154,6 +156,52 @@ def test_a_damaged_file_is_left_out(cut: int) -> None:
     data = encoded(noise(50, 50), "PNG")[:cut]
 
     assert prepare_image(data, PNG, LIMITS) == PreparedImage(mime="image/png", notes=(DAMAGED,))
+
+
+def png_chunk(name: bytes, content: bytes, *, flaw: int = 0) -> bytes:
+    checksum = zlib.crc32(name + content) ^ flaw
+    return len(content).to_bytes(4, "big") + name + content + checksum.to_bytes(4, "big")
+
+
+def with_chunk(png: bytes, chunk: bytes) -> bytes:
+    """A PNG with a chunk after its header."""
+    return png[:33] + chunk + png[33:]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        with_chunk(encoded(noise(50, 40), "PNG"), png_chunk(b"tEXt", b"Title\0x", flaw=1)),
+        with_chunk(encoded(noise(50, 40), "PNG"), png_chunk(b"pHYs", b"short")),
+        with_chunk(encoded(noise(50, 40), "PNG"), png_chunk(b"eXIf", b"no TIFF data")),
+        encoded(noise(50, 40), "PNG") + b"trailing bytes",
+        encoded(noise(50, 40), "JPEG", exif=b"Exif\0\0no TIFF data"),
+        encoded(noise(50, 40), "JPEG") + b"trailing bytes",
+    ],
+    ids=["checksum", "short chunk", "png exif", "png trailer", "jpeg exif", "jpeg trailer"],
+)
+def test_a_picture_with_a_harmless_flaw_is_sent_unchanged(data: bytes) -> None:
+    kind = image_type(data)
+    assert kind is not None
+    prepared = prepare_image(data, kind, LIMITS)
+
+    assert prepared.image is not None
+    assert base64.b64decode(prepared.image.data) == data
+    assert prepared.notes == ()
+
+
+def test_a_large_picture_with_a_harmless_flaw_is_scaled() -> None:
+    large = encoded(Pillow.new("RGB", (3000, 1500)), "PNG")
+    data = with_chunk(large, png_chunk(b"tEXt", b"Title\0x", flaw=1))
+
+    assert shown(prepare_image(data, PNG, LIMITS)).size == (2000, 1000)
+
+
+def test_a_png_whose_header_has_a_wrong_checksum_is_left_out() -> None:
+    data = bytearray(encoded(noise(50, 40), "PNG"))
+    data[32] ^= 1
+
+    assert prepare_image(bytes(data), PNG, LIMITS).notes == (DAMAGED,)
 
 
 def test_an_image_with_too_many_pixels_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import base64
 import codecs
 import io
+import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pi.ai.messages import Image, Text
-from pi.base.pictures import ONE_AT_A_TIME, UNREADABLE, TooManyPixels, open_picture, shrunk
+from pi.base.pictures import (
+    ONE_AT_A_TIME,
+    UNREADABLE,
+    TooManyPixels,
+    open_picture,
+    shrunk,
+    without_ancillary_chunks,
+)
 from pi.base.records import Record
 
 if TYPE_CHECKING:
@@ -116,22 +125,42 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
 
     An image that fits and is upright keeps its bytes.
     """
-    size = (0, 0)
     try:
-        picture = open_picture(data)
-        size = picture.size
+        return _prepared(data, data, kind, limits)
+    except UNREADABLE as error:
+        # Other decoders ignore flaws of what is not needed for the pixels, and so do providers.
+        plain = without_ancillary_chunks(data) if kind is PNG else data
+        if plain != data and not isinstance(error, TooManyPixels):
+            with suppress(*UNREADABLE):
+                return _prepared(plain, data, kind, limits)
+        note = TOO_MANY_PIXELS.format(error) if isinstance(error, TooManyPixels) else DAMAGED
+        return PreparedImage(mime=kind.mime, notes=(note,))
+
+
+def _prepared(readable: bytes, data: bytes, kind: ImageType, limits: ImageLimits) -> PreparedImage:
+    """Return ``data`` if ``readable``, the same picture, can be sent as it is; else convert it."""
+    picture = open_picture(readable)
+    size = picture.size
+    try:
         with ONE_AT_A_TIME:
-            is_turned = picture.getexif().get(ORIENTATION) not in UPRIGHT  # decodes a PNG
+            is_turned = _orientation(picture) not in UPRIGHT
             if not is_turned and kind.for_models and _fits(picture, data, limits):
                 picture.load()  # a damaged file would make every later request fail
                 return PreparedImage(mime=kind.mime, image=_image(data, kind.mime))
             return _converted(picture, kind, limits)
-    except TooManyPixels as error:
-        return PreparedImage(mime=kind.mime, notes=(TOO_MANY_PIXELS.format(error),))
     except MemoryError:
         return PreparedImage(mime=kind.mime, notes=(NO_MEMORY.format(*size),))
-    except UNREADABLE:
-        return PreparedImage(mime=kind.mime, notes=(DAMAGED,))
+
+
+def _orientation(picture: Pillow.Image) -> int | None:
+    """Return the orientation; ``None`` if there is none, or if the EXIF data are damaged."""
+    if picture.format == "PNG":
+        picture.load()  # ``getexif`` would, and its error must not be taken for one of EXIF
+    try:
+        orientation: int | None = picture.getexif().get(ORIENTATION)
+        return orientation
+    except (*UNREADABLE, LookupError, struct.error):
+        return None
 
 
 def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
@@ -144,7 +173,7 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
 def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
     from PIL import ImageOps  # lazy: few sessions contain images
 
-    orientation = picture.getexif().get(ORIENTATION)
+    orientation = _orientation(picture)
     is_rotated = orientation in ROTATED
     original = picture.size[::-1] if is_rotated else picture.size
     size = _bounded(original, limits) if limits.resize else original
