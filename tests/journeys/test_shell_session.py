@@ -47,3 +47,47 @@ def test_a_command_that_exits_leaves_the_shell_as_it_was(extended: Journey) -> N
         exited,
     )
     assert after == f"kept\n{extended.home.cwd}/d\n"
+
+
+@pytest.mark.parametrize("settings", [{"extended": True}, {"extended": True, "session": False}, {}])
+def test_commands_for_which_there_is_a_tool_are_refused_in_every_form(
+    journey: Journey, settings: dict[str, bool]
+) -> None:
+    journey.home.use_settings(bash=settings, bashInterceptor={"enabled": True})
+    commands = ("cd . && cat f", "FOO=1 cat f", "/bin/cat f", "command cat f", "cat f > g")
+    *refused, allowed = outputs(journey, *commands, "echo fine")
+
+    assert all(result.startswith("Blocked: Use the ") for result in refused), refused
+    assert allowed == "fine\n"
+
+
+def test_the_model_is_told_that_a_pipe_to_head_was_removed(extended: Journey) -> None:
+    shortened, kept, failed = outputs(
+        extended, "seq 3 | head -n 1", "seq 9 | head -n -7", "(seq 3; exit 4) | tail -1"
+    )
+
+    note = "[`| {}` was not run: long output is cut by the tool, which keeps all of it.]"
+    assert shortened == f"1\n2\n3\n\n{note.format('head -n 1')}"
+    assert kept == "1\n2\n"
+    assert failed.endswith(f"Command exited with code 4\n\n{note.format('tail -1')}")
+
+
+def test_a_time_limit_out_of_range_is_clamped(extended: Journey) -> None:
+    extended.model.calls("bash", command="sleep 30", timeout=-1)
+    extended.pi("-p", "run it")
+
+    assert "Command timed out after 1 seconds" in extended.model.results_of()[0]
+
+
+def test_settings_of_the_interceptor_without_effect_are_named(journey: Journey) -> None:
+    rules = [
+        {"pattern": "(", "tool": "read", "message": "no"},
+        {"pattern": "x", "tool": "raed", "message": "no"},
+    ]
+    journey.home.use_settings(bashInterceptor={"rules": rules})
+    assert "bashInterceptor.rules has no effect" in journey.pi("-p", "hi").err
+    journey.home.use_settings(bashInterceptor={"rules": rules, "enabled": True})
+    errors = journey.pi("-p", "hi").err
+
+    assert "'(' is no regular expression" in errors
+    assert "there is no tool 'raed'" in errors

@@ -16,13 +16,14 @@ from pi.batteries.shell_session.command_lines import (
         ("make 2>&1 | tail -n 5", "make"),
         ("make |& tail --lines=5", "make"),
         ("make | tail", "make"),
+        ("make | tail -n -7", "make"),
         ("make 2>&1", "make"),
         ("grep -r 'a | head' . | head -n3", "grep -r 'a | head' ."),
         ("a && b | tail -1", "a && b"),
     ],
 )
 def test_trailing_output_limits_are_removed(command: str, stripped: str) -> None:
-    assert strip_limits_at_end(command) == stripped
+    assert strip_limits_at_end(command).command == stripped
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,10 @@ def test_trailing_output_limits_are_removed(command: str, stripped: str) -> None
     [
         "make | head -20 | wc -l",
         "make | tail -n +5",
+        "seq 9 | head -n -7",
+        "seq 9 | head --lines=-7",
+        "seq 9 | head 7",
+        "seq 9 | head -c 7",
         "make | tail -f",
         "make || head -5",
         "tail -5",
@@ -46,14 +51,17 @@ def test_trailing_output_limits_are_removed(command: str, stripped: str) -> None
     ],
 )
 def test_limits_that_cannot_be_removed_safely_are_kept(command: str) -> None:
-    assert strip_limits_at_end(command) == command
+    assert strip_limits_at_end(command) == CleanedCommand(command=command)
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
         ("cd src && make", CleanedCommand(command="make", cwd="src")),
-        ("cd 'a b' && make | tail -3", CleanedCommand(command="make", cwd="a b")),
+        (
+            "cd 'a b' && make | tail -3",
+            CleanedCommand(command="make", cwd="a b", removed="tail -3"),
+        ),
         ('cd "a b" && make', CleanedCommand(command="make", cwd="a b")),
         ("cd ~/x && a && b", CleanedCommand(command="a && b", cwd="~/x")),
         ("cd src; make", CleanedCommand(command="cd src; make")),

@@ -26,6 +26,19 @@ ALL = {"read", "grep", "find", "edit", "write"}
         ("echo hi > f", "write"),
         ("cat > f <<EOF\nx\nEOF", "write"),
         ("cat <<EOF > f\nx\nEOF", "write"),
+        ("cat f > g", "write"),
+        ("cd src && cat f", "read"),
+        ("cd 'a b'; cat f", "read"),
+        ("cd src\ncat f", "read"),
+        ("FOO=1 grep x f", "grep"),
+        ("FOO='a b' BAR= grep x f", "grep"),
+        ("/bin/cat f", "read"),
+        ("command cat f", "read"),
+        ("\\cat f", "read"),
+        ("'cat' f", "read"),
+        ("cd a && LC_ALL=C env X=1 timeout 5 nice -n10 /usr/bin/grep x f", "grep"),
+        ("cd a && sed -i s/x/y/ f", "edit"),
+        ("cd a && echo hi > f", "write"),
     ],
 )
 def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str) -> None:
@@ -48,6 +61,12 @@ def test_commands_for_which_there_is_a_tool_are_refused(command: str, tool: str)
         "echo hi",
         "echo hi 2>&1",
         "catalog x",
+        "cd src && make && cat log",
+        "cd src && ps aux | grep x",
+        "FOO=1 make",
+        "cat f | sort > g",
+        "cd cat",
+        "timeout 5 make",
     ],
 )
 def test_other_commands_are_not_blocked(command: str) -> None:
@@ -56,6 +75,12 @@ def test_other_commands_are_not_blocked(command: str) -> None:
 
 def test_a_rule_applies_only_while_its_tool_is_active() -> None:
     assert find_interception("cat f", DEFAULT_RULES, {"grep"}) is None
+
+
+def test_a_pattern_for_the_line_as_written_matches() -> None:
+    rule = InterceptionRule(pattern="^sudo ", tool="read", message="x")
+
+    assert find_interception("sudo make", [rule], ALL) is not None
 
 
 def test_a_long_script_is_not_checked() -> None:

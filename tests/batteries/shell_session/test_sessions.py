@@ -274,7 +274,7 @@ async def test_without_a_session_every_command_has_its_own_shell(tmp_path: Path)
     async with shell(tmp_path, settings={"session": False}) as bash:
         (bash.cwd / "below").mkdir()
         call: dict[str, Any] = {"command": "echo $A $CI", "env": {"A": "1"}}
-        outputs = await bash.texts("x=1; cd /", "echo [$x]; pwd", call, "cd below && pwd | head -5")
+        outputs = await bash.texts("x=1; cd /", "echo [$x]; pwd", call, "cd below && pwd")
 
         assert outputs[1:] == [f"[]\n{bash.cwd}\n", "1 true\n", f"{bash.cwd}/below\n"]
 
@@ -286,7 +286,6 @@ async def test_without_a_session_every_command_has_its_own_shell(tmp_path: Path)
         ({"cwd": "file"}, "Working directory is not a directory: {}/file"),
         ({"env": {"a-b": "1"}}, "'a-b' cannot be the name of a variable: use letters, digits, _."),
         ({"async": True}, "Jobs are switched off (async.enabled), so async cannot be used here."),
-        ({"timeout": -1}, "Invalid timeout -1: give seconds, 1 to 3600, or leave it out."),
     ],
 )
 async def test_invalid_arguments_are_rejected(

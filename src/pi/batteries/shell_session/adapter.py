@@ -18,6 +18,7 @@ from pi.batteries.shell_session.command_lines import (
     clean_command,
     find_interception,
     minimise,
+    rules_without_effect,
     strip_limits_at_end,
 )
 from pi.batteries.shell_session.runner import SessionRunner
@@ -86,10 +87,16 @@ def extension(pi: ExtensionAPI) -> None:
     pi.settings.declare_all(SETTINGS)
     no_pty = pi.flag("no-pty", description="Give no command of the model a terminal.")
 
+    async def _intercepted(params: Any, ctx: ToolContext, inner: Any) -> Any:
+        refuse_intercepted(pi, params.command)
+        return await inner(params, ctx)
+
     @pi.on("session_start")
     def start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         # Settings cannot be read before there is a session.
+        warn_of_rules(pi)
         if not pi.settings.get("bash.extended"):
+            pi.wrap_tool("bash", _intercepted)
             return
         bash = ExtendedBash(pi, terminals=lambda: not no_pty())
         text = DESCRIPTION + (IN_SESSION if pi.settings.get("bash.session") else IN_OWN_SHELL)
@@ -126,6 +133,13 @@ class ExtendedBash:
         if params.get("async") is True:
             raise ToolFailed("Jobs are switched off (async.enabled), so async cannot be used here.")
         call = self._call(params)
+        try:
+            result = await self._run(call, params, ctx, inner)
+        except ToolFailed as error:
+            raise _noting_removal(error, call) from error
+        return _with_note(result, _removal_note(call))
+
+    async def _run(self, call: BashCall, params: Json, ctx: ToolContext, inner: Any) -> ToolResult:
         if params.get("pty") is True and self._has_terminals():
             return await self._runner.run_in_terminal(call, ctx)
         uses_session = self._pi.settings.get("bash.session") and not ctx.background
@@ -145,11 +159,7 @@ class ExtendedBash:
 
     def _call(self, params: Json) -> BashCall:
         line = self._line(params)
-        if self._pi.settings.get("bashInterceptor.enabled"):
-            rules = self._pi.settings.get("bashInterceptor.rules")
-            tools = self._pi.get_active_tools()
-            if refusal := find_interception(line.command, rules, tools):
-                raise ToolFailed(refusal)
+        refuse_intercepted(self._pi, line.command)
         if "\0" in line.command:
             raise ToolFailed("The command contains a zero byte, which bash cannot run.")
         return BashCall(
@@ -157,6 +167,7 @@ class ExtendedBash:
             cwd=self._folder(line.cwd),
             env=_variables(params),
             timeout=_timeout(params),
+            removed=line.removed,
         )
 
     def _line(self, params: Json) -> CleanedCommand:
@@ -164,8 +175,8 @@ class ExtendedBash:
         strip = bool(self._pi.settings.get("bash.stripTrailingHeadTail"))
         # In a session ``cd`` must take effect in the shell itself.
         if cwd is not None or self._pi.settings.get("bash.session"):
-            command = strip_limits_at_end(command) if strip else command
-            return CleanedCommand(command=command, cwd=cwd)
+            line = strip_limits_at_end(command) if strip else CleanedCommand(command=command)
+            return replace(line, cwd=cwd)
         return clean_command(command, strip_limits=strip)
 
     def _folder(self, cwd: str | None) -> Path | None:
@@ -218,6 +229,51 @@ class ExtendedBash:
         )
 
 
+def refuse_intercepted(pi: ExtensionAPI, command: str) -> None:
+    """Raise ``ToolFailed`` for a command for which the model has a tool, if that is switched on."""
+    if not pi.settings.get("bashInterceptor.enabled"):
+        return
+    rules = pi.settings.get("bashInterceptor.rules")
+    if refusal := find_interception(command, rules, pi.get_active_tools()):
+        raise ToolFailed(refusal)
+
+
+def warn_of_rules(pi: ExtensionAPI) -> None:
+    """Name the settings of the interceptor that have no effect."""
+    rules = pi.settings.get("bashInterceptor.rules")
+    if not pi.settings.get("bashInterceptor.enabled"):
+        if rules != DEFAULT_RULES:
+            message = "bashInterceptor.rules has no effect: bashInterceptor.enabled is not set."
+            pi.warn(message)
+        return
+    if rules == DEFAULT_RULES:
+        return
+    for _, reason in rules_without_effect(rules, {tool.name for tool in pi.get_all_tools()}):
+        message = f"A rule of bashInterceptor.rules has no effect: {reason}."
+        pi.warn(message)
+
+
+def _removal_note(call: BashCall) -> str:
+    if not call.removed:
+        return ""
+    return (
+        f"[`| {call.removed}` was not run: long output is cut by the tool, which keeps all of it.]"
+    )
+
+
+def _with_note(result: ToolResult, note: str) -> ToolResult:
+    """The result with a note after its text."""
+    if not note:
+        return result
+    text = "".join(block.text for block in result.content if isinstance(block, Text))
+    return ToolResult.of(f"{text.rstrip()}\n\n{note}", details=result.details)
+
+
+def _noting_removal(error: ToolFailed, call: BashCall) -> ToolFailed:
+    note = _removal_note(call)
+    return ToolFailed(f"{error.message}\n\n{note}", details=error.details) if note else error
+
+
 @contextmanager
 def _overriding(override: _Override) -> Iterator[None]:
     token = _override.set(override)
@@ -245,6 +301,6 @@ def _timeout(params: Json) -> float | None:
     seconds = params.get("timeout")
     if seconds is None:
         return None
-    if not math.isfinite(seconds) or seconds <= 0:
+    if not math.isfinite(seconds):
         raise ToolFailed(f"Invalid timeout {seconds:g}: give seconds, 1 to 3600, or leave it out.")
     return min(max(float(seconds), MIN_TIMEOUT_SECONDS), MAX_TIMEOUT_SECONDS)

@@ -16,10 +16,12 @@ import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from pi.extension import CommandLine, Record, parse_command
+from pi.extension import CommandLine, Record, parse_command, replace
 
 _LIMIT = re.compile(
-    r"(?<!\s)\s*(?<!\|)\|&?\s*(?P<program>head|tail)(?:\s+(?:-n\s*|--lines[= ])?-?\d+)?\s*$"
+    # `head -n -7` and `tail -n +7` are no limits: they leave lines out at the other end.
+    r"(?<!\s)\s*(?<!\|)\|&?\s*(?P<limit>(?:head|tail)(?:\s+(?:-n\s*|--lines[= ]|-)\d+)?"
+    r"|tail\s+(?:-n\s*|--lines[= ])-\d+)\s*$"
 )
 _MERGED = re.compile(r"(?<!\s)\s+2>&1\s*$")
 _ENDLESS = re.compile(
@@ -38,6 +40,8 @@ class CleanedCommand(Record):
     command: str
     cwd: str | None = None
     """Set if the command began with ``cd``."""
+    removed: str = ""
+    """The limit at its end that was removed, such as ``head -20``."""
 
 
 class BashCall(Record):
@@ -47,31 +51,35 @@ class BashCall(Record):
     cwd: Path | None
     env: dict[str, str]
     timeout: float | None
+    removed: str = ""
+    """The limit at its end that was removed, such as ``head -20``."""
 
 
 def clean_command(command: str, *, strip_limits: bool = True) -> CleanedCommand:
     """Return the command without limits at its end, and its leading ``cd`` as ``cwd``."""
-    if strip_limits:
-        command = strip_limits_at_end(command)
-    moved = _CHANGE_FOLDER.fullmatch(command)
+    line = strip_limits_at_end(command) if strip_limits else CleanedCommand(command=command)
+    moved = _CHANGE_FOLDER.fullmatch(line.command)
     if moved is None or "\n" in command:
-        return CleanedCommand(command=command)
+        return line
     folder = moved["single"] or moved["double"] or moved["bare"]
-    return CleanedCommand(command=moved["rest"], cwd=folder)
+    return replace(line, command=moved["rest"], cwd=folder)
 
 
-def strip_limits_at_end(command: str) -> str:
+def strip_limits_at_end(command: str) -> CleanedCommand:
     """Return the command without ``| head``, ``| tail`` and ``2>&1`` at its end.
 
     The tool keeps the whole output with standard error and truncates it itself.
     """
     if "\n" in command:
-        return command
-    shorter = _LIMIT.sub("", command)
-    if shorter != command and (not _is_whole(shorter) or _ENDLESS.search(shorter)):
-        return command
+        return CleanedCommand(command=command)
+    limit = _LIMIT.search(command)
+    shorter = command[: limit.start()] if limit else command
+    if limit and (not _is_whole(shorter) or _ENDLESS.search(shorter)):
+        return CleanedCommand(command=command)
     merged = _MERGED.sub("", shorter)
-    return merged if merged.strip() and _is_whole(merged) else shorter
+    if merged.strip() and _is_whole(merged):
+        shorter = merged
+    return CleanedCommand(command=shorter, removed=limit["limit"] if limit else "")
 
 
 def _is_whole(command: str) -> bool:
@@ -115,7 +123,8 @@ DEFAULT_RULES = (
     ),
     InterceptionRule(
         pattern=r"^\s*(?:echo|printf)\s+[^|;&]*[^\d&|;\s-]\s*>{1,2}\s*[^&|;\s]\S*\s*$"
-        r"|^\s*cat\s*(?:>{1,2}\s*\S+\s*<<|<<\S+\s*>{1,2})",
+        r"|^\s*cat\s*(?:>{1,2}\s*\S+\s*<<|<<\S+\s*>{1,2})"
+        r"|^\s*cat\s[^|;&<>]*[^\d&|;\s<>-]\s*>{1,2}\s*[^&|;\s]\S*\s*$",
         tool="write",
         message="Use the write tool to create files; it creates folders too.",
     ),
@@ -132,10 +141,51 @@ def find_interception(
     """Return why a command is rejected; ``None`` if no rule of an active tool matches."""
     if len(command) > MAX_INTERCEPTED:
         return None
+    forms = dict.fromkeys((command, normalised(command)))
     for rule in rules:
-        if rule.tool in tools and _matches(rule.pattern, command):
+        if rule.tool in tools and any(_matches(rule.pattern, form) for form in forms):
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"
     return None
+
+
+_WORD = r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\;&|<>()])+"""
+_PREFIX = re.compile(
+    rf"\s*(?:cd(?:\s+{_WORD})?\s*(?:&&|;|\n)"
+    rf"|[A-Za-z_]\w*=(?:{_WORD})?(?=\s)"
+    r"|(?:command|builtin|exec|env|nohup|time|nice|sudo)(?=\s)(?:\s+-\w+)*"
+    rf"|timeout(?:\s+-\w+)*\s+{_WORD})\s*"
+)
+"""What precedes the command that a line is about."""
+_PROGRAM = re.compile(
+    r"""\\?(?P<quote>["']?)(?:[^\s'"/;&|<>()]*/)*(?P<name>[\w.+-]+)(?P=quote)(?=\s|$)"""
+)
+
+
+def normalised(command: str) -> str:
+    """Return a command without leading ``cd``, assignments, wrappers and the path of its program.
+
+    ``cd src && LC_ALL=C command /bin/cat f`` becomes ``cat f``.
+    """
+    while prefix := _PREFIX.match(command):
+        command = command[prefix.end() :]
+    program = _PROGRAM.match(command)
+    return program["name"] + command[program.end() :] if program else command
+
+
+def rules_without_effect(
+    rules: Sequence[InterceptionRule], tools: Collection[str]
+) -> list[tuple[InterceptionRule, str]]:
+    """Return the rules that can never match, and why."""
+    problems: list[tuple[InterceptionRule, str]] = []
+    for rule in rules:
+        try:
+            re.compile(rule.pattern)
+        except re.error as error:
+            problems.append((rule, f"{rule.pattern!r} is no regular expression: {error}"))
+            continue
+        if rule.tool not in tools:
+            problems.append((rule, f"there is no tool {rule.tool!r}"))
+    return problems
 
 
 def _matches(pattern: str, command: str) -> bool:
