@@ -74,6 +74,45 @@ def test_a_choice_gets_a_choice_and_a_value_is_asked_for(journey: Journey) -> No
     assert journey.home.settings["ssh"] == {"hosts": ["web", "db"]}
 
 
+def test_switching_off_loses_nothing_that_the_user_wrote(journey: Journey) -> None:
+    hooks = {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    roles = {"tiny": "loop/one"}
+    journey.home.use_settings(hooks=hooks, modelRoles=roles, ssh={"hosts": ["web"]})
+    for name in ("hooks", "model-roles"):
+        ended = journey.pi("extensions", "off", name)
+        assert (ended.code, ended.out) == (1, "")
+        assert "definitions of yours, which would be lost" in ended.err
+    assert (journey.home.settings["hooks"], journey.home.settings["modelRoles"]) == (hooks, roles)
+    assert 'ssh is off. ssh.hosts was ["web"].' in journey.pi("extensions", "off", "ssh").out
+    with journey.rpc() as client:
+        for name in ("hooks", "model-roles"):
+            answer = client.request("set_extension", name=name, enabled=False, keep=False)
+            assert answer["message"] == f"{name} is off."
+
+
+def test_every_recommended_battery_can_be_switched_off(journey: Journey) -> None:
+    journey.home.use_recommended()
+    with journey.rpc() as client:
+        before = {row["name"]: row for row in client.request("get_extensions")["extensions"]}
+        names = [name for name, row in before.items() if row["recommended"]]
+        assert {before[name]["state"] for name in names} == {"on"}
+        for name in names:
+            answer = client.request("set_extension", name=name, enabled=False, keep=True)
+            assert answer["message"] == f"{name} is off."
+        client.prompts("hi")
+        assert journey.model.tools_of() == ["read", "bash", "edit", "write"]
+    ended = journey.pi("-p", "hi")
+    assert (ended.err, journey.model.tools_of()) == ("", ["read", "bash", "edit", "write"])
+
+
+def test_switching_one_strategy_off_keeps_another(journey: Journey) -> None:
+    journey.home.use_settings(compaction={"strategy": "handoff"})
+    assert journey.pi("extensions", "off", "snapcompact").out.startswith("snapcompact is off.")
+    assert journey.home.settings["compaction"] == {"strategy": "handoff"}
+    assert journey.pi("extensions", "off", "handoff").out.startswith("handoff is off.")
+    assert journey.home.settings["compaction"] == {}
+
+
 def test_an_unknown_name_suggests_one_and_other_words_are_a_prompt(journey: Journey) -> None:
     ended = journey.pi("extensions", "on", "permission")
     assert ended.code == 1
@@ -162,6 +201,21 @@ def test_switching_needs_a_value_that_is_valid(journey: Journey) -> None:
         assert "*** Begin Patch" in str(journey.model.last["tools"])
 
 
+def test_the_advisor_that_a_command_switched_is_listed_with_the_way_to_keep_it(
+    journey: Journey,
+) -> None:
+    with journey.rpc() as client:
+        for command, text, state in (
+            ("/advisor", "Reviews are on, by loop/one. Keep it: `pi extensions on adv", "session"),
+            ("/advisor", "Reviews are off.", "off"),
+            ("/advisor on", "Reviews are on, by loop/one.", "session"),
+        ):
+            client.request("prompt", message=command)
+            assert text in str(client.events("extension_ui_request")[-1])
+            assert _row(client, "advisor")["state"] == state
+    assert "advisor" not in journey.home.settings
+
+
 def test_the_mode_that_a_command_chose_is_listed_and_yields_to_a_switch(journey: Journey) -> None:
     with journey.rpc() as client:
         client.request("prompt", message="/permissions ask")
@@ -175,7 +229,10 @@ def test_the_mode_that_a_command_chose_is_listed_and_yields_to_a_switch(journey:
         assert (journey.home.cwd / "gone").exists()
 
 
-COMMANDS = ("/plan", "/todo", "/agents", "/rewind", "/rules", "/jobs", "/memory", "/lsp")
+COMMANDS = (
+    *("/plan", "/plan-review", "/todo", "/agents", "/rewind", "/redo", "/rules", "/jobs"),
+    *("/memory", "/remember", "/lsp", "/roles", "/switch"),
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -142,15 +142,12 @@ class Advisor(Policy):
 
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
-        self._switched: bool | None = None
         self._reviews = 0
         self._turns = 0
 
     @property
     def is_on(self) -> bool:
         """Whether runs are reviewed."""
-        if self._switched is not None:
-            return self._switched
         return self._pi.settings.get("advisor.enabled") is True
 
     async def at_boundary(self, at: Boundary) -> Next:
@@ -206,16 +203,23 @@ class Advisor(Policy):
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """``/advisor``: turn reviews of this session on or off."""
         word = arguments.strip()
-        if word in ("on", "off"):
-            self._switched = word == "on"
-        elif word:
+        if word not in ("", "on", "off"):
             ctx.ui.notify("Usage: /advisor, /advisor on, /advisor off", "warning")
             return
-        else:
-            self._switched = not self.is_on
+        is_wanted = word == "on" if word else not self.is_on
+        if is_wanted != self.is_on:
+            # The setting of the session, so that /extensions lists what is true.
+            self._pi.settings.set("advisor.enabled", is_wanted, place="session")
         models = (await self._pi.models.for_role("advisor")).models
         name = f"{models[0].model.provider}/{models[0].model.id}" if models else "no model"
-        ctx.write(f"Reviews are {f'on, by {name}' if self.is_on else 'off'}.\n")
+        text = f"Reviews are on, by {name}." if self.is_on else "Reviews are off."
+        ctx.write(f"{text}{self._way_to_keep(ctx)}\n")
+
+    def _way_to_keep(self, ctx: CommandContext) -> str:
+        if self._pi.settings.get_session("advisor.enabled") is None:
+            return ""
+        command = f"extensions {'on' if self.is_on else 'off'} advisor"
+        return f" Keep it: {f'/{command}' if ctx.mode == 'tui' else f'`pi {command}`'}"
 
 
 def _entry(advice: str) -> CustomMessageEntry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pi.extension import (
     CommandContext,
@@ -202,7 +202,7 @@ class RoleCommands:
         return level
 
     def _stored(self) -> dict[str, Any]:
-        return dict(self._pi.settings.get("modelRoles"))
+        return dict(self._pi.settings.get("modelRoles") or {})
 
     def _store(self, role: str, value: str | None, ctx: CommandContext) -> None:
         stored = self._stored()
@@ -245,7 +245,7 @@ class RoleCommands:
 
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
-    ("modelRoles", dict[str, Any], {}, "models by role"),
+    ("modelRoles", dict[str, Any] | Literal[False], {}, "models by role"),
     ("modelTags", dict[str, str], {}, "what custom roles are for"),
     ("cycleOrder", tuple[str, ...], (), "the roles that the cycle key goes through"),
 )

@@ -123,7 +123,7 @@ SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
         "auto",
         "how copies of the project are made",
     ),
-    ("modelRoles", dict, {}, "models by role"),
+    ("modelRoles", dict | Literal[False], {}, "models by role"),
 )
 
 

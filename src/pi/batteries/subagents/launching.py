@@ -146,7 +146,8 @@ def _resolved(pi: ExtensionAPI, pattern: str) -> ChosenModel | None:
         if found is None or not is_usable(found.model):
             return None
         return ChosenModel(model=found.model, thinking=found.thinking)
-    roles = {name: value for name, value in pi.settings.get("modelRoles").items() if value}
+    configured = pi.settings.get("modelRoles") or {}
+    roles = {name: value for name, value in configured.items() if value}
     settings = RoleSettings(roles=roles, overrides=role_overrides({}, ctx.environ))
     if reference.role not in {*roles, *settings.overrides}:
         return None

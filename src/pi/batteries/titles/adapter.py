@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pi.extension import (
     BeforeAgentStartEvent,
@@ -53,7 +53,7 @@ def title_of(answer: str) -> str:
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("titles.enabled", bool, False, "name sessions after their first message"),
     ("providers.tinyModel", str, "", "the model for titles, if no role is set"),
-    ("modelRoles", dict, {}, "models by role"),
+    ("modelRoles", dict | Literal[False], {}, "models by role"),
 )
 FILE = "TITLE_SYSTEM.md"
 KIND = "title prompts"

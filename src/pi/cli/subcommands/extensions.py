@@ -17,13 +17,12 @@ from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptio
 from pi.coding.extension_host.discovery.manifest import ActivationState
 from pi.coding.extension_host.loading.loader import describe
 from pi.coding.extension_host.switches import (
-    changes_to_switch_off,
-    changes_to_switch_on,
+    changes_to_switch,
     check_switchable,
     find_row,
     outcome,
+    removed_value,
     row_of,
-    sentence,
     switch_of,
 )
 from pi.coding.port.extensions import ExtensionRow, RowGroup
@@ -114,19 +113,18 @@ class _Catalog:
         manifest = next(c.declared() for c in self._candidates if c.where == row.path)
         setting = switch_of(manifest)
         assert setting is not None, "a switchable extension has a setting"
-        if on and row.state == "needs":
-            raise PiError(sentence(row), hint=f"Install it: {row.install}")
-        if on:
-            given = parse_value(setting, value[0]) if value else None
-            changes = changes_to_switch_on(row.name, setting, self._settings.raw, given)
-        else:
-            changes = changes_to_switch_off(setting, self._settings.raw)
+        given = parse_value(setting, value[0]) if value else None
+        changes = changes_to_switch(row, setting, self._settings.raw, on=on, keep=True, given=given)
         self._settings.set(changes)
+        removed = removed_value(row, on=on)
         row = find_row(self.rows(), row.name)
         others = "the project's settings or a file"
-        return (
-            f"{outcome(row, on=on, decided_by=others)} A session that is open follows with /reload."
+        sentences = (
+            outcome(row, on=on, decided_by=others),
+            removed,
+            "A session that is open follows with /reload.",
         )
+        return " ".join(filter(None, sentences))
 
 
 def _report(catalog: _Catalog, name: str, message: str, *, as_json: bool) -> None:

@@ -64,6 +64,34 @@ def is_on(setting: Setting, values: Mapping[str, Any]) -> bool:
     return value not in (None, False, "", [])
 
 
+def changes_to_switch(
+    row: ExtensionRow,
+    setting: Setting,
+    values: Mapping[str, Any],
+    *,
+    on: bool,
+    keep: bool,
+    given: object = None,
+) -> dict[str, object]:
+    """Return what to store to switch an extension; empty if it is as wanted without a value.
+
+    Raises ``PiError`` if that is impossible: ``NeedsValue``, ``InvalidValue``, or libraries lack.
+    """
+    if not on:
+        changes = changes_to_switch_off(setting, values)
+        if keep and changes.keys() & {setting.name} and _is_table(setting, values):
+            raise PiError(
+                f"{setting.name} has definitions of yours, which would be lost.",
+                hint=f"Remove them in settings.json, or switch {row.name} off for a session only.",
+            )
+        return changes
+    if row.state == "needs":
+        raise PiError(sentence(row), hint=f"Install it: {row.install}")
+    if row.state == "ready" and row.asks and given is None:
+        return {}  # hooks: on until they are switched off
+    return changes_to_switch_on(row.name, setting, values, given)
+
+
 def changes_to_switch_on(
     name: str, setting: Setting, values: Mapping[str, Any], given: object = None
 ) -> dict[str, object]:
@@ -95,6 +123,8 @@ def changes_to_switch_off(setting: Setting, values: Mapping[str, Any]) -> dict[s
     value = value_at(values, setting.name.split("."))
     if isinstance(value, dict) and f"{setting.name}.enabled" in _table():
         return {f"{setting.name}.enabled": False}
+    if setting.name == STRATEGY and value != setting.on:
+        return {}  # another strategy is in use
     if setting.kind == "choice":
         return {setting.name: setting.default}
     return {setting.name: setting.off}
@@ -157,6 +187,19 @@ def row_of(
     )
 
 
+def removed_value(row: ExtensionRow, *, on: bool) -> str:
+    """Return a sentence with the value that switching off removes, so that it can be set again."""
+    if on or row.kind not in ("text", "list") or row.value in (None, "", []):
+        return ""
+    return f"{row.setting} was {_text(row.value)}."
+
+
+def _is_table(setting: Setting, values: Mapping[str, Any]) -> bool:
+    """Whether the value of a setting is an object or a list of objects that the user wrote."""
+    value = value_at(values, setting.name.split("."))
+    return setting.kind == "json" and isinstance(value, (dict, list)) and bool(value)
+
+
 def outcome(row: ExtensionRow, *, on: bool, keep: str = "", decided_by: str) -> str:
     """Return what is true of an extension after it was switched.
 
@@ -214,12 +257,11 @@ def _state_while_off(
 ) -> RowState:
     """The state of an extension whose setting is off: a file or an option may load it as well."""
     value = value_at(settings.raw, setting.name.split("."))
-    if setting.off is not None and value is None and info.state == "waiting":
-        return "ready"  # hooks: on until they are switched off
     if setting.off is not None and value == setting.off:
         return "off"
     if info.rank == "bundled" and _is_idle(manifest, state):
-        return "off"
+        # Hooks: their files load them until they are switched off.
+        return "ready" if setting.off is not None and manifest.triggers("file") else "off"
     return "on" if info.state == "loaded" or is_triggered(manifest, state) else "off"
 
 

@@ -49,6 +49,8 @@ def check_value(setting: Setting, value: object) -> object:
             return _number(setting, str(value))
         case "list" if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             raise InvalidValue(f'{setting.label} must be words: ["one", "two"].')
+        case "json" if not isinstance(value, (dict, list, bool)):
+            raise InvalidValue(f"{setting.label} must be a JSON object or array.")
         case "text" if not isinstance(value, str):
             raise InvalidValue(f"{setting.label} must be a text.")
     return value

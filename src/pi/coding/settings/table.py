@@ -379,7 +379,7 @@ _TOOLS = group(
     *needing(("plan.autosave",),
         text("plan.autosaveDir", "Folder of plans", "Where approved plans are stored.", ".pi/plans"),
     ),
-    switching(json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}.'), on={}),
+    switching(json("modelRoles", "Models by role", 'Models of roles, such as {"tiny": "openai/gpt-5-nano", "plan": "anthropic/*opus*:high"}; false uses none.'), on={}, off=False),
     json("modelTags", "Custom roles", 'What roles of your own are for, such as {"review": "reads changes before a commit"}.'),
     words("cycleOrder", "Order of roles", "Roles that the key for the next model goes through, each with its own thinking level."),
     *needing(("titles.enabled",),

@@ -75,10 +75,10 @@ class ExtensionSwitches:
     async def switch(self, name: str, *, on: bool, value: object = None, keep: bool = True) -> str:
         """Switch an extension at once; returns a sentence that says what is true now."""
         from pi.coding.extension_host.switches import (
-            changes_to_switch_off,
-            changes_to_switch_on,
+            changes_to_switch,
             check_switchable,
             find_row,
+            removed_value,
             sentence,
             switch_of,
         )
@@ -88,18 +88,13 @@ class ExtensionSwitches:
         setting = switch_of(self._hosting.host.loading.manifest_at(row.path))
         assert setting is not None, "a switchable extension has a setting"
         raw = self._core.workspace.settings.raw
-        if on and row.state == "needs":
-            raise PiError(sentence(row), hint=f"Install it: {row.install}")
-        changes = (
-            changes_to_switch_on(row.name, setting, raw, value)
-            if on
-            else changes_to_switch_off(setting, raw)
-        )
+        changes = changes_to_switch(row, setting, raw, on=on, keep=keep, given=value)
         _, note = await self._change(changes, keep=keep)
+        removed = removed_value(row, on=on) if keep else ""
         row = find_row(self.rows(), row.name)
         if row.state == "failed":
             raise PiError(sentence(row))
-        return _joined(self._outcome(row, on=on), note)
+        return _joined(self._outcome(row, on=on), removed, note)
 
     async def change(self, changes: Mapping[str, object], *, keep: bool = True) -> str:
         """Store settings by dotted name, and load or unload the extensions that they switch.
