@@ -108,7 +108,7 @@ async def test_a_worktree_begins_with_the_files_as_they_are_now(
     assert contents(copy.path) == {k: v for k, v in before.items() if k != "ignored"}
     assert contents(repository) == before
     assert git(repository, "status", "--porcelain") == status
-    assert (await copy.patch()) == Patch()
+    assert (await copy.patch()).files == ()
     assert await copy.close() == ClosedCopy()
     assert git(repository, "branch", "--list", "pi/*") == ""
     assert git(repository, "worktree", "list").count("\n") == 1
@@ -210,8 +210,12 @@ async def test_a_conflict_changes_nothing_and_the_branch_stays(
     (repository / "kept").write_text("changed meanwhile\n")
     before = contents(repository)
 
-    with pytest.raises(WorkingCopyFailed, match="do not fit") as failed:
+    with pytest.raises(WorkingCopyFailed) as failed:
         await copy.apply(await copy.patch())
+    assert failed.value.message == (
+        "kept: both sides changed the same lines:\n<<<<<<< your file\nchanged meanwhile\n"
+        "=======\nkept\nmore\n>>>>>>> the agent"
+    )
     closed = await copy.close()
 
     assert copy.branch in failed.value.hint
@@ -219,6 +223,52 @@ async def test_a_conflict_changes_nothing_and_the_branch_stays(
     assert closed == ClosedCopy(branch=copy.branch)
     assert git(repository, "show", f"{copy.branch}:kept") == "kept\nmore\n"
     assert not copy.folder.exists()
+
+
+async def test_changes_of_different_lines_of_one_file_are_merged(
+    repository: Path, tmp_path: Path
+) -> None:
+    for through in (None, LocalFiles(lambda: repository, home=str(tmp_path))):
+        (repository / "list").write_text("one\ntwo\nthree\n")
+        copy = await make(repository, tmp_path)
+        (copy.path / "list").write_text("one\ntwo\nTHREE\n")
+        (copy.path / "made").write_text("made\n")
+        (repository / "list").write_text("ONE\ntwo\nthree\n")
+
+        await copy.apply(await copy.patch(), files=through)
+
+        assert (repository / "list").read_text() == "ONE\ntwo\nTHREE\n"
+        assert (repository / "made").read_text() == "made\n"
+        await copy.close(discard=True)
+        (repository / "made").unlink()
+
+
+@pytest.mark.parametrize("deletes", ["user", "agent"])
+async def test_a_file_that_one_side_deletes_and_the_other_changes_is_a_conflict(
+    repository: Path, tmp_path: Path, deletes: str
+) -> None:
+    copy = await make(repository, tmp_path)
+    sides = {"user": repository / "kept", "agent": copy.path / "kept"}
+    sides.pop(deletes).unlink()
+    (changed,) = sides.values()
+    changed.write_text("changed\n")
+    before = contents(repository)
+
+    with pytest.raises(WorkingCopyFailed, match="deleted it"):
+        await copy.apply(await copy.patch())
+    assert contents(repository) == before
+
+
+async def test_worktrees_are_made_and_removed_in_parallel(repository: Path, tmp_path: Path) -> None:
+    async def work() -> None:
+        copy = await make(repository, tmp_path)
+        (copy.path / "kept").write_text("changed\n")
+        assert (await copy.patch()).files == ("kept",)
+        await copy.close(discard=True)
+
+    await asyncio.gather(*(work() for _ in range(12)))
+
+    assert git(repository, "worktree", "list").count("\n") == 1
 
 
 async def test_commits_run_no_hooks_and_need_no_identity(repository: Path, tmp_path: Path) -> None:

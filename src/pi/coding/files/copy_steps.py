@@ -16,12 +16,13 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
+from pi.base.locks import FileLock
 from pi.base.processes import SpawnFailed, run
 from pi.base.processes.git import GIT_PROGRAMS_QUERY, git_command, git_programs
 from pi.base.records import Record
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 
 TIMEOUT = 600.0
+LOCK_SECONDS = 600.0
+"""How long a change of the list of worktrees waits for those of other processes."""
 
 _QUIET = (
     "-c", "commit.gpgSign=false", "-c", "user.name=pi", "-c", "user.email=pi@localhost",
@@ -39,7 +42,8 @@ _QUIET = (
 )  # fmt: skip
 """No signatures: they may prompt."""
 _CONVERTING = frozenset({
-    "add", "apply", "checkout", "cherry-pick", "clone", "commit", "diff", "status", "worktree",
+    "add", "apply", "cat-file", "checkout", "cherry-pick", "clone", "commit", "diff", "status",
+    "worktree",
 })  # fmt: skip
 """Commands that may run the filters and merge drivers of a repository."""
 
@@ -103,6 +107,18 @@ async def run_git(
     code = result.exit_code if result.exit_code is not None else -1
     shown = result.output if code == 0 else result.errors or result.output
     return code, shown.decode("utf-8", "surrogateescape")
+
+
+@asynccontextmanager
+async def worktrees_locked(repository: Path, environ: Mapping[str, str]) -> AsyncIterator[None]:
+    """Let one process at a time change the list of worktrees of a repository.
+
+    git reads all entries of the list when it adds or removes one, and fails if another process is
+    in the middle of that.
+    """
+    common = (await git(["rev-parse", "--git-common-dir"], repository, environ)).rstrip("\n")
+    async with FileLock(repository / common / "pi-worktrees.lock", wait=LOCK_SECONDS):
+        yield
 
 
 # Overlay mounts -----------------------------------------------------------------------------------

@@ -14,13 +14,14 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import field
 
+from pi.base.errors import PiError
 from pi.base.files import replace_file
 from pi.base.processes.tree import is_running
 from pi.base.records import Record
@@ -34,11 +35,11 @@ from pi.coding.files.copy_steps import (
     top_level,
     unmount,
     without_repository,
+    worktrees_locked,
     write_merged,
 )
-
-if TYPE_CHECKING:
-    from pi.coding.files.local import LocalFiles
+from pi.coding.files.local import LocalFiles
+from pi.coding.files.three_way import MAX_SHOWN, ThreeWayMerge
 
 CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]
 
@@ -56,6 +57,8 @@ class Patch(Record):
     """Applies with ``git apply``; empty if it is larger than the limit."""
     files: tuple[str, ...] = ()
     size: int = 0
+    tree: str = ""
+    """The tree object with all files, for a three-way merge."""
 
     @property
     def is_complete(self) -> bool:
@@ -125,11 +128,12 @@ class WorkingCopy(Record):
         size = output.stat().st_size
         text = await asyncio.to_thread(output.read_bytes) if size <= limit else b""
         output.unlink()
-        return Patch(text=text, files=files, size=size)
+        return Patch(text=text, files=files, size=size, tree=tree)
 
     async def apply(self, patch: Patch, *, files: LocalFiles | None = None) -> None:
         """Apply ``patch`` to the original, or raise ``WorkingCopyFailed`` and change nothing.
 
+        Files that have changed since are merged line by line; a conflict shows both sides.
         With ``files`` each file is written through its layers, like a write of a tool: they may
         refuse it with an error of their own, and histories include it.
         """
@@ -141,27 +145,54 @@ class WorkingCopy(Record):
         if not patch.text:
             return
         root = await top_level(self.source, self.environ) or self.source
-        await self._apply_in(root, patch, self.environ, "--check")
+        try:
+            await self._apply_in(root, patch, self.environ, "--check")
+        except WorkingCopyFailed:
+            if not patch.tree:
+                raise
+            await self._write(files, root, patch, self._merge_into)
+            return
         if files is None:
             await self._apply_in(root, patch, self.environ)
         else:
-            await self._apply_through(files, root, patch)
+            await self._write(files, root, patch, self._patch_into)
 
-    async def _apply_through(self, files: LocalFiles, root: Path, patch: Patch) -> None:
+    async def _write(
+        self,
+        files: LocalFiles | None,
+        root: Path,
+        patch: Patch,
+        change: Callable[[Path, Path, Patch], Awaitable[None]],
+    ) -> None:
+        """Write what ``change`` makes of copies of the files."""
         merged = self.folder / "merged"
         merged.mkdir()
         try:
             await asyncio.to_thread(copy_paths, root, merged, patch.files)
-            # With the repository of the project, its attributes, such as line ends, apply here too.
-            git_dir = str(self.folder / "git")
-            if self.kind != "copy":
-                found = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
-                git_dir = found.rstrip("\n")
-            where = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
-            await self._apply_in(merged, patch, where)
+            await change(root, merged, patch)
+            if files is None:
+                files = LocalFiles(lambda: root, home=str(root))
             await write_merged(files, root, merged, patch.files)
         finally:
             await asyncio.to_thread(shutil.rmtree, merged, ignore_errors=True)
+
+    async def _patch_into(self, root: Path, merged: Path, patch: Patch) -> None:
+        # With the repository of the project, its attributes, such as line ends, apply here too.
+        git_dir = str(self.folder / "git")
+        if self.kind != "copy":
+            found = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
+            git_dir = found.rstrip("\n")
+        where = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
+        await self._apply_in(merged, patch, where)
+
+    async def _merge_into(self, root: Path, merged: Path, patch: Patch) -> None:
+        """Merge each file with the present one; raises ``WorkingCopyFailed`` with all conflicts."""
+        merge = ThreeWayMerge(self._git, self.base, patch.tree, self.folder, self.environ)
+        conflicts = await merge.merge_into(merged, patch.files)
+        if conflicts:
+            raise WorkingCopyFailed(
+                "\n".join(conflicts), hint=f"They are kept on the branch {self.branch}."
+            )
 
     async def _apply_in(
         self, folder: Path, patch: Patch, environ: Mapping[str, str], *options: str
@@ -201,10 +232,13 @@ class WorkingCopy(Record):
         result = await run_git(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
         if result is not None and result[0] == 0:
             return
+        both_sides = await run_git(["diff", "--diff-filter=U"], self.source, self.environ)
         await run_git(["cherry-pick", "--abort"], self.source, self.environ)
+        shown = both_sides[1][:MAX_SHOWN].rstrip() if both_sides and both_sides[0] == 0 else ""
         reason = result[1].strip().splitlines()[0] if result and result[1].strip() else "git failed"
         raise WorkingCopyFailed(
-            f"The commits do not fit: {reason}", hint=f"They are kept on the branch {self.branch}."
+            f"The commits do not fit: {reason}" + (f"\n{shown}" if shown else ""),
+            hint=f"They are kept on the branch {self.branch}.",
         )
 
     async def close(self, *, discard: bool = False) -> ClosedCopy:
@@ -255,10 +289,13 @@ class WorkingCopy(Record):
 
     async def _remove(self, *, keep: bool) -> None:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
-        if self.kind in ("worktree", "overlay"):
-            await run_git(["worktree", "prune"], self.source, self.environ)
-            if not keep:
-                await run_git(["branch", "-D", self.branch], self.source, self.environ)
+        if self.kind not in ("worktree", "overlay"):
+            return
+        with suppress(PiError):  # the repository may be gone
+            async with worktrees_locked(self.source, self.environ):
+                await run_git(["worktree", "prune"], self.source, self.environ)
+                if not keep:
+                    await run_git(["branch", "-D", self.branch], self.source, self.environ)
 
     async def _tree(self) -> str:
         """Write the files as a tree object, with a temporary index; returns its id."""
@@ -354,7 +391,9 @@ async def make_working_copy(
         await unmount(folder, environ)
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         if top is not None:
-            await run_git(["worktree", "prune"], top, environ)
+            with suppress(PiError):  # the first error is raised
+                async with worktrees_locked(top, environ):
+                    await run_git(["worktree", "prune"], top, environ)
         raise
     state = _State(
         kind=copy.kind, source=str(copy.source), base=copy.base, branch=copy.branch,
@@ -415,7 +454,8 @@ async def _worktree(
     """Make a worktree on a new branch from the commit ``base``."""
     branch = f"pi/{label}"
     files = str(folder / "files")
-    await git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
+    async with worktrees_locked(top, environ):
+        await git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
     copy = WorkingCopy(
         kind="worktree", source=source, folder=folder, base=base, branch=branch,
         below=_below(source, top), environ=environ,
