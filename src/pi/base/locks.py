@@ -133,8 +133,8 @@ class HolderLock(FileLock):
     The lock file is removed with the lock.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(Path(f"{os.path.realpath(path)}.lock"))
+    def __init__(self, path: Path, *, wait: float = 0.0) -> None:
+        super().__init__(Path(f"{os.path.realpath(path)}.lock"), wait=wait)
 
     def _try_acquire(self) -> bool:
         if not super()._try_acquire():

@@ -15,7 +15,6 @@ from pi.coding.files.layers import FileChange, FileWrite, FileWritten, writing_f
 from pi.coding.files.local import LocalFiles
 from pi.coding.files.working_copies import (
     ClosedCopy,
-    Patch,
     WorkingCopy,
     make_working_copy,
     sweep_working_copies,
@@ -213,8 +212,9 @@ async def test_a_conflict_changes_nothing_and_the_branch_stays(
     with pytest.raises(WorkingCopyFailed) as failed:
         await copy.apply(await copy.patch())
     assert failed.value.message == (
+        "The changes do not fit the files as they are now.\n"
         "kept: both sides changed the same lines:\n<<<<<<< your file\nchanged meanwhile\n"
-        "=======\nkept\nmore\n>>>>>>> the agent"
+        "=======\nkept\nmore\n>>>>>>> the agent\n"
     )
     closed = await copy.close()
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
-from pi.base.locks import FileLock
+from pi.base.locks import HolderLock
 from pi.base.processes import SpawnFailed, run
 from pi.base.processes.git import GIT_PROGRAMS_QUERY, git_command, git_programs
 from pi.base.records import Record
@@ -117,7 +117,7 @@ async def worktrees_locked(repository: Path, environ: Mapping[str, str]) -> Asyn
     in the middle of that.
     """
     common = (await git(["rev-parse", "--git-common-dir"], repository, environ)).rstrip("\n")
-    async with FileLock(repository / common / "pi-worktrees.lock", wait=LOCK_SECONDS):
+    async with HolderLock(repository / common / "pi-worktrees", wait=LOCK_SECONDS):
         yield
 
 

@@ -190,8 +190,10 @@ class WorkingCopy(Record):
         merge = ThreeWayMerge(self._git, self.base, patch.tree, self.folder, self.environ)
         conflicts = await merge.merge_into(merged, patch.files)
         if conflicts:
+            shown = "\n".join(conflicts)
             raise WorkingCopyFailed(
-                "\n".join(conflicts), hint=f"They are kept on the branch {self.branch}."
+                f"The changes do not fit the files as they are now.\n{shown}\n",
+                hint=f"They are kept on the branch {self.branch}.",
             )
 
     async def _apply_in(
