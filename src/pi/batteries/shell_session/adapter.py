@@ -34,6 +34,7 @@ from pi.extension import (
     ToolFailed,
     ToolResult,
     replace,
+    sanitise,
 )
 
 NO_TERMINAL = "PI_NO_PTY"
@@ -222,7 +223,7 @@ class ExtendedBash:
             return result
         number = details.get("artifactId")
         if number is None:
-            number = self._pi.context.artifacts.save("bash-original", output)
+            number = self._pi.context.artifacts.save("bash-original", sanitise(output))
         return ToolResult.of(
             f"{short}\n[raw output: artifact://{number}]",
             details={**details, "minimized": {"artifactId": number, "bytes": len(output.encode())}},

@@ -14,6 +14,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
+from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,
@@ -63,8 +64,11 @@ def _content(entry: Entry) -> Content:
 
 def _message_content(message: SessionMessage) -> Content:
     match message:
-        case UserMessage(content=content) | ToolResultMessage(content=content):
+        case UserMessage(content=content):
             return _parts(content)
+        case ToolResultMessage():
+            (result,) = convert_to_llm([message])
+            return _parts(result.content) if isinstance(result, ToolResultMessage) else ()
         case AssistantMessage():
             return (Text(text="\n\n".join(_answer_texts(message))),)
         case BashExecution(exclude_from_context=True):

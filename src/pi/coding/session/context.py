@@ -30,6 +30,7 @@ from pi.ai.messages import (
     blocks,
 )
 from pi.base.records import Record, replace
+from pi.base.terminal_text import sanitise
 from pi.coding.session.entries import (
     BashExecution,
     BranchSummary,
@@ -338,11 +339,30 @@ def _converted(message: SessionMessage) -> Message | None:
             return None
         case SystemMessage() | AssistantMessage():
             return message
-        case UserMessage() | ToolResultMessage():
+        case ToolResultMessage():
+            return _with_readable_images(_without_controls(message))
+        case UserMessage():
             return _with_readable_images(message)
         case _:
             user_message = UserMessage(content=_content(message), timestamp=message.timestamp)
             return _with_readable_images(user_message)
+
+
+_EXACT_TOOLS = frozenset({"read", "grep", "find", "ls"})
+"""Tools whose results models copy into edits and paths, so that every character counts."""
+
+
+def _without_controls(message: ToolResultMessage) -> ToolResultMessage:
+    """Return a result as plain text. The entry keeps escape sequences, for the screen."""
+    if message.tool_name in _EXACT_TOOLS:
+        return message
+    content = tuple(
+        replace(block, text=plain)
+        if isinstance(block, Text) and (plain := sanitise(block.text)) != block.text
+        else block
+        for block in message.content
+    )
+    return message if content == tuple(message.content) else replace(message, content=content)
 
 
 def _with_readable_images(message: UserMessage | ToolResultMessage) -> Message:

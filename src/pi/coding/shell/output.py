@@ -180,8 +180,9 @@ class Output:
     """Collects output and keeps the last lines.
 
     As soon as the output exceeds the limits, ``open_spill`` is called for a file that gets all of
-    it. ``harmless`` removes terminal control sequences. ``shows_style`` keeps SGR styles in what
-    ``add`` and ``finish`` return, for a screen; the collected text has none.
+    it, as plain text, because models read it. ``harmless`` removes terminal control sequences.
+    ``shows_style`` keeps SGR styles in what ``add`` and ``finish`` return, for a screen; the
+    collected text has none.
     """
 
     def __init__(
@@ -198,6 +199,7 @@ class Output:
         self._styled = _sanitiser(keeps_style=True) if harmless and shows_style else None
         self._held = bytearray()
         self._spill: Spill | None = None
+        self._spill_sanitiser: StreamSanitiser | None = None
         self._cut = False
         self._lines = 0
         self._bytes = 0
@@ -217,7 +219,8 @@ class Output:
         if self._sanitiser is not None:
             rest = self._sanitiser.feed(text) + self._sanitiser.finish()
         self._keep_text(rest)
-        if self._spill is not None:
+        if self._spill is not None and self._spill_sanitiser is not None:
+            self._spill.write(self._spill_sanitiser.finish().encode())
             self._spill.close()
         return rest if self._styled is None else self._styled.feed(text) + self._styled.finish()
 
@@ -244,14 +247,20 @@ class Output:
         self._count(data)
         self._held += data
         if self._spill is not None:
-            self._spill.write(data)
+            self._write_spill(data)
         elif not self._cut and self._exceeds_limit():
             self._cut = True
             self._spill = self._open_spill()
             if self._spill is not None:
-                self._spill.write(bytes(self._held))
+                self._spill_sanitiser = _sanitiser()
+                self._write_spill(bytes(self._held))
         if len(self._held) > MAX_HELD_BYTES:
             del self._held[:-KEPT_BYTES]
+
+    def _write_spill(self, data: bytes) -> None:
+        assert self._spill is not None
+        assert self._spill_sanitiser is not None
+        self._spill.write(self._spill_sanitiser.feed(data.decode()).encode())
 
     def _exceeds_limit(self) -> bool:
         return self._bytes > MAX_BYTES or self._lines + (self._line > 0) > MAX_LINES
