@@ -129,3 +129,22 @@ def test_the_options_above_are_all_that_batteries_declare(journey: Journey) -> N
     ]
 
     assert sorted(declared) == sorted(EFFECTS)
+
+
+SWITCHED: tuple[dict[str, object], ...] = ({"batteries": "recommended"}, {})
+"""Settings of a home: everything recommended, or nothing until a client switches."""
+
+
+@pytest.mark.parametrize("settings", SWITCHED, ids=["recommended", "switched in the session"])
+def test_an_option_counts_however_its_battery_was_switched_on(
+    journey: Journey, settings: dict[str, object]
+) -> None:
+    journey.home.use_settings(**settings)
+    journey.model.when(TITLE_REQUEST, says("A title"))
+    with journey.rpc("--no-title", "--no-lsp", PI_RPC_EMIT_TITLE="1") as client:
+        if not settings:
+            for name in ("titles", "lsp"):
+                client.request("set_extension", name=name, enabled=True)
+        client.prompts("Repair the parser of dates.")
+    assert "lsp" not in journey.model.tools_of(0)
+    assert not any(map(_is_title_request, journey.model.requests))

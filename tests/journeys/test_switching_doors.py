@@ -112,6 +112,26 @@ def test_an_editor_switches_a_battery_on_with_its_command(journey: Journey) -> N
         assert "todo" in journey.model.tools_of()
 
 
+def test_an_editor_switches_permissions_with_the_command_of_the_terminal(journey: Journey) -> None:
+    journey.model.calls("bash", command="rm -rf gone")
+    journey.home.write_work("gone/file", "")
+    with journey.acp() as client:
+        session = client.opens()
+        client.prompts(session, "/extensions")
+        assert "- todo " in client.text
+        client.updates.clear()
+        client.prompts(session, "/extensions on permissions")
+        assert client.text == "permissions is on (permissions.mode: ask).\n"
+        modes = [u for u in client.updates if u["sessionUpdate"] == "current_mode_update"]
+        assert [mode["currentModeId"] for mode in modes] == ["ask"]
+        client.prompts(session, "delete it")
+        assert (journey.home.cwd / "gone").exists()
+        client.updates.clear()
+        client.prompts(session, "/extensions on edit-variants")
+        assert "edit-variants needs one of patch" in client.text
+    assert journey.home.settings["permissions"] == {"mode": "ask"}
+
+
 def test_a_command_of_a_script_switches_its_battery_on(journey: Journey) -> None:
     ended = journey.pi("-p", "/jobs")
     assert (ended.code, ended.out) == (0, "There are no jobs.\n")

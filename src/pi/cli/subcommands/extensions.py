@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from pi.base.errors import PiError
-from pi.base.terminal_text import one_line, sanitise
+from pi.base.terminal_text import sanitise
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.process import print_error, run_until_signal
 from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import ActivationState
+from pi.coding.extension_host.listing import extension_lines
 from pi.coding.extension_host.loading.loader import describe
 from pi.coding.extension_host.switches import (
     changes_to_switch,
@@ -25,19 +26,12 @@ from pi.coding.extension_host.switches import (
     row_of,
     switch_of,
 )
-from pi.coding.port.extensions import ExtensionRow, RowGroup
+from pi.coding.port.extensions import ExtensionRow
 from pi.coding.runtime.extensions.sources import ExtensionSources
 from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.settings.parsing import parse_value
 from pi.coding.settings.settings import Settings
 
-GROUPS: dict[RowGroup, str] = {
-    "on": "On",
-    "recommended": "Recommended, off",
-    "more": "More, off",
-    "needs": "Needs something",
-}
-NAME_WIDTH = 20
 USAGE = "Use `pi extensions`, `pi extensions on NAME [VALUE]` or `pi extensions off NAME`."
 
 
@@ -49,7 +43,7 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         _offer_libraries(catalog, arguments.messages[1])
     match arguments.messages:
         case () | ("list",):
-            _print(_json(catalog.rows()) if as_json else "\n".join(_lines(catalog.rows())))
+            _print(_json(catalog.rows()) if as_json else "\n".join(extension_lines(catalog.rows())))
         case ("on", name, *value) if len(value) <= 1:
             _report(catalog, name, catalog.switch(name, on=True, value=value), as_json=as_json)
         case ("off", name):
@@ -133,29 +127,6 @@ def _report(catalog: _Catalog, name: str, message: str, *, as_json: bool) -> Non
         _print(_json({"message": message, "extension": row}))
     else:
         _print(message)
-
-
-def _lines(rows: Sequence[ExtensionRow]) -> Iterator[str]:
-    """Yield the extensions by group: name, benefit, and what is special about it."""
-    for group, title in GROUPS.items():
-        members = [row for row in rows if row.group == group]
-        if members:
-            yield f"{title}:"
-            yield from (_line(row) for row in members)
-            yield ""
-    yield "`pi extensions on NAME` and `pi extensions off NAME` switch; /extensions shows details."
-
-
-def _line(row: ExtensionRow) -> str:
-    facts = [row.benefit]
-    if row.state == "ready":
-        facts.append(f"({' or '.join(row.activation)})" * bool(row.activation))
-    elif row.state == "needs":
-        facts.append(f"It needs {', '.join(row.needs)}.")
-    elif row.state == "on" and row.kind == "choice" and isinstance(row.value, str):
-        facts.append(f"({row.value})")
-    text = one_line(" ".join(filter(None, facts)))
-    return f"  {one_line(row.name):{NAME_WIDTH}} {text}".rstrip()
 
 
 def _json(value: object) -> str:

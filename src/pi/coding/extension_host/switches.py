@@ -21,7 +21,7 @@ from pi.coding.extension_host.discovery.manifest import (
 from pi.coding.port.extensions import ExtensionInfo, ExtensionRow, RowGroup, RowState
 from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
-from pi.coding.settings.parsing import InvalidValue, check_value
+from pi.coding.settings.parsing import InvalidValue, check_value, parse_value
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.settings import Settings
 
@@ -150,6 +150,13 @@ def check_switchable(row: ExtensionRow) -> None:
     if not row.setting:
         how = f" It is used with {' or '.join(row.activation)}." if row.activation else ""
         raise PiError(f"No setting switches {row.name} on or off.{how}")
+
+
+def parse_given(row: ExtensionRow, text: str) -> object:
+    """Parse the value that the user gave for the setting of an extension. Raises ``PiError``."""
+    check_switchable(row)
+    setting = _table().get(row.setting)
+    return text if setting is None else parse_value(setting, text)
 
 
 def row_of(

@@ -39,6 +39,7 @@ from pi.modes.acp.connection import (
     RequestFailed,
 )
 from pi.modes.acp.dialogs import MODE, AcpUI, OpenCalls, SessionChoices
+from pi.modes.acp.extension_command import EXTENSIONS, run_extensions
 from pi.modes.acp.params import Client
 from pi.modes.headless import PromptInput
 
@@ -222,6 +223,10 @@ class AcpSession:
         if command == "/compact" and not prompt.images:
             result = await self.port.compaction.compact(rest.strip())
             self._write(f"Compacted {result.tokens_before:,} tokens.\n")
+            return
+        if command == "/extensions" and not self._has_command("extensions"):
+            self._write(f"{await run_extensions(self.port.extensions.switches, rest)}\n")
+            self.choices.publish()  # permissions and plan mode are modes of the session
             return
         try:
             await self.port.prompts.prompt(prompt.text, prompt.images, source="rpc")
@@ -432,8 +437,14 @@ class AcpSession:
                 update["error"] = event.error_message
         return self.update(update)
 
+    def _has_command(self, name: str) -> bool:
+        """Whether a template or an extension has a command: names of users win."""
+        return any(command.name == name for command in self.port.info.commands())
+
     def _commands(self) -> list[Json]:
         rows: list[Json] = [COMPACT]
+        if not self._has_command("extensions"):
+            rows.append(EXTENSIONS)
         for command in self.port.info.commands():
             about = command.description
             text = command.name if isinstance(about, UnsetType) else about

@@ -102,14 +102,14 @@ class SessionExtensions:
 
     def _show_note(self, note: str, command: DeclaredCommand) -> None:
         """Show a note of pi itself about a command; on stderr where there is no screen."""
-        ui, mode = self.hosting.ui, self.hosting.mode
-        if mode in ("print", "json"):
-            manifest = self.hosting.manifests_by_path().get(command.owner.path)
-            # `pi rewind` and the like are sessions of one command: there is nothing to keep.
-            if manifest is None or command.name not in manifest.subcommands:
-                self._core.machine.report(note)
-        elif ui is not None:
-            ui.notify(note, "info")
+        hosting = self.hosting
+        if hosting.ui is not None and hosting.shows_notices:
+            hosting.ui.notify(note, "info")
+            return
+        manifest = hosting.manifests_by_path().get(command.owner.path)
+        # `pi rewind` and the like are sessions of one command: there is nothing to keep.
+        if manifest is None or command.name not in manifest.subcommands:
+            self._core.machine.report(note)
 
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""

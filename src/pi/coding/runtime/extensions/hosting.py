@@ -109,6 +109,11 @@ class ExtensionHosting:
         """The attached user interface; ``None`` before."""
         return None if self._attached is None else self._attached[0]
 
+    @property
+    def shows_notices(self) -> bool:
+        """Whether a user interface is attached that shows notices; print mode only writes."""
+        return self._attached is not None and self._attached[1] != "print"
+
     async def read_resources_again(self) -> None:
         """Read skills, templates and instructions again, and those that extensions provide."""
         core = self._core

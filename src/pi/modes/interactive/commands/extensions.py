@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pi.base.errors import PiError
-from pi.coding.extension_host.switches import check_switchable, find_row
-from pi.coding.settings.parsing import parse_value
-from pi.coding.settings.table import SETTINGS
+from pi.coding.extension_host.switches import find_row, parse_given
 from pi.modes.interactive.dialogs.extension_switching import switch_extension
 from pi.modes.interactive.dialogs.extensions import show_extensions
 from pi.modes.interactive.ui import Ui
@@ -19,17 +17,10 @@ async def extensions(ui: Ui, arguments: str) -> None:
         case []:
             await show_extensions(ui)
         case ["on", name, *texts]:
-            value = _value(ui, name, texts[0]) if texts else None
+            row = find_row(ui.port.extensions.switches.rows(), name)
+            value = parse_given(row, texts[0]) if texts else None
             await switch_extension(ui, name, on=True, value=value)
         case ["off", name]:
             await switch_extension(ui, name, on=False)
         case _:
             raise PiError(USAGE)
-
-
-def _value(ui: Ui, name: str, text: str) -> object:
-    """Return the value of the setting of an extension. Raises ``PiError``."""
-    row = find_row(ui.port.extensions.switches.rows(), name)
-    check_switchable(row)
-    setting = next((setting for setting in SETTINGS if setting.name == row.setting), None)
-    return text if setting is None else parse_value(setting, text)
