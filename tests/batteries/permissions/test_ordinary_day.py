@@ -20,8 +20,9 @@ DAY: list[dict[str, Any]] = [
     json.loads(line)
     for line in Path(__file__).with_name("ordinary_day.jsonl").read_text("utf-8").splitlines()
 ]
-"""Calls, and why they ask: ``outside`` for those that change or download something outside the
-project, ``project code`` for tests, linters and builds, which run what the model can write."""
+"""Calls, and why they are no mere reads or edits: ``outside`` for those that change or download
+something outside the project, ``project code`` for tests, linters and builds, which run what the
+model can write."""
 TIERS: dict[str, ToolTier] = {"bash": "exec", "edit": "write", "write": "write"}
 
 
@@ -58,10 +59,64 @@ def test_the_day_has_two_hundred_calls_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize("call", DAY, ids=lambda call: str(call["input"])[:60])
-def test_in_auto_edit_only_what_leaves_the_project_or_runs_its_code_asks(
+def test_in_auto_edit_only_what_leaves_the_project_asks(
     call: dict[str, Any], places: BaseFolders
 ) -> None:
-    assert decision(call, places, "auto-edit").action == ("ask" if call["asks"] else "allow")
+    answer = decision(call, places, "auto-edit")
+
+    assert answer.action == ("ask" if call["asks"] else "allow")
+    assert answer.runs_project == (call["asks"] == "project code")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest -q && git push",
+        "pytest -q > ../report.txt",
+        "pip install x && pytest",
+        "PYTHONPATH=. pytest",
+        "make install",
+        "make test deploy",
+        "npm run dev",
+        "npm start",
+        "npx some-package",
+        "cargo run",
+        "python -m http.server",
+        "python tests/run.py",
+        "pytest $(cat names)x; eval x",
+        "sudo pytest",
+    ],
+)
+def test_other_programs_are_asked_about(command: str, places: BaseFolders) -> None:
+    answer = decision({"tool": "bash", "input": {"command": command}}, places, "auto-edit")
+
+    assert (answer.action, answer.runs_project) == ("ask", False)
+
+
+@pytest.mark.parametrize("mode", ["ask", "ask-all"])
+def test_tests_of_the_project_are_asked_about_in_the_other_modes(
+    mode: Mode, places: BaseFolders
+) -> None:
+    answer = decision({"tool": "bash", "input": {"command": "pytest -q"}}, places, mode)
+
+    assert (answer.action, answer.runs_project) == ("ask", False)
+
+
+@pytest.mark.parametrize(
+    "lists", [{"deny": ["Read(.env)"]}, {"ask": ["Read(.env)"]}, {"ask": ["Bash(pytest:*)"]},
+              {"deny": ["Bash(rm:*)"], "ask": ["Bash"]}]
+)  # fmt: skip
+def test_rules_that_restrict_are_respected_by_tests_of_the_project(
+    lists: dict[str, list[str]], places: BaseFolders
+) -> None:
+    rules, _ = parse_rules(lists, "test")
+    request = ToolRequest(
+        tool="bash", input={"command": "pytest -q"}, approval=ToolApproval(tier="exec")
+    )
+
+    answer = decide(request, RuleSet(rules=rules), "auto-edit", places)
+
+    assert (answer.action, answer.runs_project) == ("ask", False)
 
 
 def test_in_the_sandbox_no_call_of_the_day_asks_but_those_that_leave_the_project(
@@ -86,7 +141,7 @@ def test_one_answer_covers_the_tests_of_the_whole_day(places: BaseFolders) -> No
                 granted += answer.grants
 
     assert decision(DAY[0], places, "auto-edit", granted).action == "allow"
-    assert len(asked) < 25
+    assert len(asked) < 35  # one for each program
     assert "python -m pytest -x -k parse tests" not in asked
     assert "timeout 120 python -m pytest -q" not in asked
 

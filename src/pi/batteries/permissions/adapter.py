@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.permissions.actual_files import ActualFiles
+from pi.batteries.permissions.confined_runs import ConfinedRuns
 from pi.batteries.permissions.decisions import decide
 from pi.batteries.permissions.granted import Duration, Grant, Grants
 from pi.batteries.permissions.paths import BaseFolders
@@ -98,6 +99,9 @@ def extension(pi: ExtensionAPI) -> None:
     # Last, because other handlers may change the arguments.
     pi.on("tool_call", guard.call, at="last")
     pi.on("tool_result", guard.ended)
+    pi.on("tool_result", guard.confined.result)
+    # Last: programs that other extensions wrap around a command run in the sandbox, too.
+    pi.wrap_spawn(guard.confined.wrap, ("bash",), at="last")
     actual = ActualFiles(guard)
     pi.wrap_files(actual.write, guard=actual, at="first")
     sensitive = SensitiveFiles(pi, approves=lambda: guard.mode != "off", folders=guard.folders)
@@ -117,6 +121,7 @@ class Guard:
         self._grants = Grants(pi)
         self.running: dict[str, ToolRequest] = {}
         """The calls that were allowed and have not ended, by id."""
+        self.confined = ConfinedRuns(pi, self.running)
         self._agreed: set[tuple[str, str]] = set()
         """Calls and files that they did not name, and that the user has allowed."""
         self._agent_dir = ""
@@ -275,6 +280,9 @@ class Guard:
         self, call_id: str, request: ToolRequest, ctx: ExtensionContext
     ) -> Block | None:
         decision = decide(request, self.rules(), self.mode, self._places(ctx))
+        self.confined.release(call_id, request)
+        if decision.runs_project and await self.confined.accept(call_id, request, decision):
+            return None
         if decision.action == "ask":
             async with self._dialog:
                 # The answer to the previous question may cover this call.

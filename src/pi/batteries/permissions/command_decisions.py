@@ -19,6 +19,7 @@ from pi.batteries.permissions.paths import (
     touched,
 )
 from pi.batteries.permissions.patterns import covers_restricted, rule_matches
+from pi.batteries.permissions.project_runs import tests_project
 from pi.batteries.permissions.repository import program_reason
 from pi.batteries.permissions.requests import Decision, ToolRequest, rule_reason
 from pi.batteries.permissions.rules import (
@@ -35,7 +36,6 @@ from pi.batteries.permissions.unasked import (
     has_protected_files,
     is_of_project,
     makes_links,
-    tests_project,
     written_words,
 )
 from pi.extension import (
@@ -87,7 +87,12 @@ class CommandDecision:
             return doubt
         if missing or self._request.approval.must_ask:
             reason = self._request.approval.reason
-            return Decision(action="ask", reason=reason, grants=self._grants(missing))
+            return Decision(
+                action="ask",
+                reason=reason,
+                grants=self._grants(missing),
+                runs_project=self._only_runs_project(missing),
+            )
         return Decision(action="allow")
 
     def _doubt(self, denied: commands.Verdict) -> Decision | None:
@@ -126,21 +131,49 @@ class CommandDecision:
             and not commands.is_allowed(part, rules, strict=strict)
             and not self._runs_unasked(part)
         ]
-        if missing:
-            return missing
-        # A redirection that writes needs the same permission as an edit.
+        writing = self._part_with_files()
+        return missing or ([] if writing is None else [writing])
+
+    def _part_with_files(self) -> CommandPart | None:
+        """The first part with a redirection that needs consent, as an edit does."""
         for part in self._line.parts:
             for each in part.redirections:
                 if each.writes and not self._may_write(each.target.literal):
-                    return [part]
+                    return part
                 if each.operator == "<" and _may_connect(each.target):
-                    return [part]
-        return []
+                    return part
+        return None
+
+    def _only_runs_project(self, missing: Sequence[CommandPart]) -> bool:
+        """Whether ``auto-edit`` needs consent for tests, checks and builds of the project alone.
+
+        The whole line can then run in a sandbox. Rules about reads would not be respected in it,
+        and what a rule allows may need more than it.
+        """
+        rules = self._rules
+        if self._mode != "auto-edit" or self._request.approval.must_ask:
+            return False
+        if self._places.keeps_folder:  # such commands run in a shell that has already started
+            return False
+        if rules.of("deny", "read") or rules.of("ask", "read") or self._part_with_files():
+            return False
+        others = (part for part in self._line.parts if part not in missing)
+        return all(map(self._tests_project, missing)) and all(
+            part.is_launched or commands.is_allowed(part, (), strict=False)
+            for part in others
+            if not self._runs_unasked(part)
+        )
+
+    def _tests_project(self, part: CommandPart) -> bool:
+        is_known = not part.unresolved and not commands.decisive_assignments(part)
+        return is_known and tests_project(part)
 
     def _runs_unasked(self, part: CommandPart) -> bool:
         """Whether a part only reads, or, in ``auto-edit``, only changes files of the project."""
         if part.unresolved or commands.decisive_assignments(part) or not part.words:
             return False
+        if self._places.is_confined and self._mode == "auto-edit" and tests_project(part):
+            return True
         if is_of_project(part.name or "", self._places):
             return False
         reads = not change_reason(part)
@@ -152,8 +185,6 @@ class CommandDecision:
         return reads or (self._mode == "auto-edit" and self._stays_inside(part))
 
     def _stays_inside(self, part: CommandPart) -> bool:
-        if self._places.is_confined and tests_project(part):
-            return True
         words = written_words(part)
         return words is not None and all(self._may_change(part, word.literal) for word in words)
 

@@ -42,6 +42,8 @@ class Decision(Record):
     reason: str = ""
     grants: tuple[str, ...] = ()
     """Rules that would allow the call; if empty, it can only be allowed once."""
+    runs_project: bool = False
+    """Whether the call only asks because it tests, checks or builds the project."""
 
 
 def texts_of(value: Any) -> Iterable[str]:

@@ -165,31 +165,3 @@ def _is_message(words: Sequence[CommandWord]) -> bool:
         ):
             return False
     return True
-
-
-# Programs of the project --------------------------------------------------------------------------
-
-_PROJECT_PROGRAMS = _names(
-    "pytest py.test mypy pyright ruff black isort flake8 pylint coverage tsc eslint prettier jest "
-    "vitest mocha biome phpunit rspec rubocop shellcheck golangci-lint gofmt clang-format ctest "
-    "make ninja python python3 node cargo go npm npx"
-)
-_PROJECT_RUNS = re.compile(
-    r"(?:python|python3) -m (?:pytest|unittest|mypy|ruff|black|coverage|compileall)\b.*"
-    r"|npm (?:test|t|run (?:test|lint|build|check|typecheck|format)[\w:-]*)\b.*"
-    r"|npx (?:tsc|eslint|prettier|jest|vitest|mocha|biome)\b.*"
-    r"|cargo (?:test|check|build|clippy|fmt|bench)\b.*|go (?:test|vet|build|fmt)\b.*"
-    r"|make(?: (?:test|check|lint|build|all|clean))?(?: -j ?\d*)?"
-    r"|node --test\b.*",
-    re.DOTALL,
-)
-
-
-def tests_project(part: CommandPart) -> bool:
-    """Whether a part tests, checks or builds the project, which runs the code of the project."""
-    name = part.name or ""
-    if name not in _PROJECT_PROGRAMS:
-        return False
-    text = " ".join(word.literal if word.literal is not None else "?" for word in part.words)
-    subcommands = ("make", "ninja", "python", "python3", "node", "cargo", "go", "npm", "npx")
-    return name not in subcommands or _PROJECT_RUNS.fullmatch(text) is not None

@@ -59,6 +59,8 @@ class SpawnRequest(Record):
     cwd: Path
     env: Mapping[str, str]
     limits: ProcessLimits = ProcessLimits()
+    call_id: str = ""
+    """The tool call that starts it; empty outside of a call."""
 
     @property
     def limited(self) -> list[str]:
@@ -90,7 +92,9 @@ async def wrapped_request(request: SpawnRequest, wraps: Sequence[SpawnWrap]) -> 
             changed = await maybe_await(wrap(request))
             if not isinstance(changed, SpawnRequest):
                 raise TypeError(f"it returned {type(changed).__name__}, not a SpawnRequest")
-            request = replace(changed, kind=request.kind, command=request.command)
+            request = replace(
+                changed, kind=request.kind, command=request.command, call_id=request.call_id
+            )
     except SpawnFailed:
         raise
     except Exception as error:

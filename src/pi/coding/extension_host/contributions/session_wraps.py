@@ -33,7 +33,7 @@ from pi.coding.extension_host.events.run import (
     BeforeProviderHeadersEvent,
     BeforeProviderRequestEvent,
 )
-from pi.coding.files.layers import FileLayer, OpenText, ReadGuard
+from pi.coding.files.layers import FileLayer, OpenText, ReadGuard, running_call
 from pi.coding.prompt import tagged
 from pi.coding.shell.spawns import SpawnRequest, SpawnWrap
 
@@ -161,6 +161,7 @@ class SessionWraps:
 
 
 async def _contained_wrap(wrap: SpawnWrap, request: SpawnRequest) -> SpawnRequest:
+    request = replace(request, call_id=running_call())
     return await contained(partial(wrap, request))
 
 
