@@ -1,0 +1,1 @@
+"""Programs that call tools in a session with guards."""
