@@ -133,7 +133,8 @@ class Guard:
     @property
     def mode(self) -> Mode:
         """The current mode; ``read-only`` for an unknown one: a typo must not switch it off."""
-        return next((mode for mode in MODES if mode == self._written_mode), "read-only")
+        written = self._written_mode
+        return next((mode for mode in MODES if mode == written), "read-only")
 
     @property
     def _written_mode(self) -> object:

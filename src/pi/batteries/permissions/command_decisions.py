@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from pi.batteries.permissions import commands
@@ -18,10 +19,10 @@ from pi.batteries.permissions.paths import (
     named_files,
     touched,
 )
-from pi.batteries.permissions.patterns import covers_restricted, rule_matches
+from pi.batteries.permissions.patterns import FileMatcher, covers_restricted, rule_matches
 from pi.batteries.permissions.project_runs import tests_project
 from pi.batteries.permissions.repository import program_reason
-from pi.batteries.permissions.requests import Decision, ToolRequest, rule_reason
+from pi.batteries.permissions.requests import Action, Decision, ToolRequest, rule_reason
 from pi.batteries.permissions.rules import (
     Effect,
     Mode,
@@ -233,7 +234,7 @@ class CommandDecision:
             rule_matches(rule, path, self._places) for rule in self._rules.of("allow", "edit")
         )
 
-    @property
+    @cached_property
     def _cwd(self) -> str:
         cwd = self._request.input.get("cwd")
         folder = cwd if isinstance(cwd, str) and cwd else "."
@@ -245,7 +246,12 @@ class CommandDecision:
             return None
         return folders_of(self._line, self._cwd)
 
-    def _files(self) -> Iterable[tuple[NamedFile, TouchedPath | None]]:
+    @cached_property
+    def _files(self) -> tuple[tuple[NamedFile, TouchedPath | None], ...]:
+        """The words of the line that may name files, with the files in each possible folder."""
+        return tuple(self._find_files())
+
+    def _find_files(self) -> Iterable[tuple[NamedFile, TouchedPath | None]]:
         folders = self._folders()
         for file in named_files(self._line):
             bases = [self._cwd]
@@ -265,7 +271,8 @@ class CommandDecision:
         rules = tuple(rule for rule in rules if rule.specifier)
         if not rules:
             return None
-        for file, path in self._files():
+        matchers = [FileMatcher(rule, self._places) for rule in rules]
+        for file, path in self._files:
             if path is None or not file.is_known:
                 if self._may_be(path, rules):
                     reason = (
@@ -273,11 +280,10 @@ class CommandDecision:
                     )
                     return Decision(action="ask", reason=reason)
                 continue
-            for rule in rules:
-                if rule_matches(rule, path, self._places):
-                    return Decision(
-                        action="deny" if effect == "deny" else "ask", reason=rule_reason(rule)
-                    )
+            for matcher in matchers:
+                if matcher.matches(path):
+                    action: Action = "deny" if effect == "deny" else "ask"
+                    return Decision(action=action, reason=rule_reason(matcher.rule))
             inside = covers_restricted(path, rules, self._places)
             if inside is not None and file.text and not file.text.startswith("-"):
                 return Decision(action="ask", reason=rule_reason(inside))
@@ -318,7 +324,7 @@ class CommandDecision:
 
     def _protected(self) -> Decision | None:
         """A question about files that decide what runs later, or that may be such files."""
-        for file, path in self._files():
+        for file, path in self._files:
             if path is None or not file.may_write:
                 continue
             if is_protected(path, self._places):

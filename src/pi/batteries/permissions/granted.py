@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from pi.batteries.permissions.rules import Rule, parse_rules
@@ -80,6 +81,6 @@ class Grants:
         stored = self._pi.store("global").get(self._project, [])
         return [rule for rule in stored if isinstance(rule, str)]
 
-    @property
+    @cached_property
     def _project(self) -> str:
         return str(self._pi.context.cwd.resolve())

@@ -9,14 +9,14 @@ from glob import has_magic, iglob
 from itertools import islice
 from pathlib import Path
 
-from pi.batteries.permissions.commands import INTERPRETERS, base_name
+from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
 from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
     sensitive_folder,
 )
-from pi.extension import CommandLine, CommandPart, CommandWord, parse_command
+from pi.extension import CommandLine, CommandPart, CommandWord
 
 SHOWS_NO_CONTENT = frozenset(
     {
@@ -46,7 +46,7 @@ _SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str, ...]:
     """The real paths of files with credentials that a command line may read."""
-    line = parse_command(command)
+    line = parsed(command)
     folders = None if places.keeps_folder else folders_of(line, cwd)
     bases = [cwd]
     for folder in (folders or [])[1:]:

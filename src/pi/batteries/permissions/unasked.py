@@ -43,11 +43,12 @@ def is_of_project(name: str, places: BaseFolders) -> bool:
     """
     if "/" in name:
         return False
-    real = os.path.realpath(places.cwd)
     for folder in places.program_folders:
-        inside = not folder.startswith("/") or is_below(os.path.realpath(folder), real)
-        if inside and Path(places.cwd, folder, name).exists():
-            return True
+        # Most folders do not have the program: that is the cheaper question.
+        if os.path.exists(os.path.join(places.cwd, folder, name)):  # noqa: PTH110, PTH118
+            real = os.path.realpath(places.cwd)
+            if not folder.startswith("/") or is_below(os.path.realpath(folder), real):
+                return True
     return False
 
 
