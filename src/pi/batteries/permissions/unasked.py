@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
@@ -43,13 +44,21 @@ def is_of_project(name: str, places: BaseFolders) -> bool:
     """
     if "/" in name:
         return False
-    for folder in places.program_folders:
-        # Most folders do not have the program: that is the cheaper question.
-        if os.path.exists(os.path.join(places.cwd, folder, name)):  # noqa: PTH110, PTH118
-            real = os.path.realpath(places.cwd)
-            if not folder.startswith("/") or is_below(os.path.realpath(folder), real):
-                return True
-    return False
+    folders = _project_folders(places.program_folders, places.cwd)
+    return any(Path(places.cwd, folder, name).exists() for folder in folders)
+
+
+@lru_cache(maxsize=4)
+def _project_folders(program_folders: tuple[str, ...], cwd: str) -> tuple[str, ...]:
+    """The folders of PATH in the project. Links to it from outside change with consent only."""
+    real = os.path.realpath(cwd)
+    return tuple(
+        folder
+        for folder in program_folders
+        if not folder.startswith("/")
+        or is_below(os.path.normpath(folder), cwd)
+        or is_below(os.path.realpath(folder), real)
+    )
 
 
 def makes_links(part: CommandPart) -> bool:
