@@ -112,6 +112,39 @@ def test_the_end_of_a_long_command_is_visible_and_all_of_it_can_be_read(
         user.sees("All is well.")
 
 
+@pytest.mark.parametrize(("columns", "rows"), [(60, 16), (80, 24), (110, 36)])
+def test_all_answers_and_what_they_allow_are_visible(
+    asking: Journey, columns: int, rows: int
+) -> None:
+    command = "FOO=1 python3 -m pytest -q && make install && npm run build:production"
+    for text in (SCRIPT, command):
+        asking.model.calls("bash", command=text)
+    with asking.terminal(columns=columns, rows=rows) as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("rm -rf ~/all", "4. Deny with a reason", "Escape deny and stop")
+        user.types("n")
+        user.shows("npm run build:production\n", "5. Deny (n)", "6. Deny with a reason")
+        screen = " ".join(user.screen.split())
+        assert (
+            "3 and 4 allow Bash(FOO=1 python3 -m pytest:*), Bash(make install:*), Bash(npm run"
+            " build:production:*)"
+        ) in screen
+        user.types("n")
+        user.sees("All is well.")
+
+
+def test_rules_that_cannot_be_read_are_not_offered(asking: Journey) -> None:
+    parts = [f"make install-{number}-of-many" for number in range(9)]
+    asking.model.calls("bash", command=" && ".join(parts))
+    with asking.terminal() as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("install-8-of-many", "1. Allow once", "3. Deny (n)")
+        user.types("n")
+        user.sees("All is well.")
+
+
 def test_a_change_is_shown_with_numbers(asking: Journey) -> None:
     asking.home.write_work("a.py", "one = 1\ntwo = 2\nthree = 3\n")
     edits = [{"oldText": "two = 2", "newText": "two = 22"}]

@@ -300,7 +300,7 @@ class Guard:
         if not ctx.has_ui:
             return Block(reason=_without_user(request, decision, self._mode_problem))
         text = question(request, decision, await self._before(request, ctx))
-        answer, note = await self._answer(call_id, text, decision, ctx)
+        answer, note = await self._answer(call_id, text, request, decision, ctx)
         if answer in (DENY, DENY_WITH_REASON):
             return Block(reason=f"The user denied this call. {note}".rstrip())
         if answer in DURATION_OF:
@@ -314,13 +314,18 @@ class Guard:
         return None
 
     async def _answer(
-        self, call_id: str, text: str, decision: Decision, ctx: ExtensionContext
+        self,
+        call_id: str,
+        text: str,
+        request: ToolRequest,
+        decision: Decision,
+        ctx: ExtensionContext,
     ) -> tuple[str, str]:
         """The option that the user chose, and the note; empty if the question was cancelled."""
         while True:
             answer = await ctx.ui.select(
                 text,
-                options(decision),
+                options(request, decision),
                 initial=initial_option(decision),
                 call_id=call_id,
                 cancel=CANCEL,

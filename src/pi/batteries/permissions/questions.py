@@ -21,12 +21,17 @@ CANCEL = "deny and stop"
 """What Escape does: the user says next what to do instead."""
 LONGEST_BESIDE = 30
 """Characters of rules that fit beside an option; longer ones are shown below the options."""
+LONGEST_RULES = 160
+"""Characters of rules that can be read in every dialog; longer ones are not offered."""
 
 
-def options(decision: Decision) -> list[Option]:
+def options(request: ToolRequest, decision: Decision) -> list[Option]:
     """The answers to a question. A call without grants can only be allowed once."""
     rules = ", ".join(decision.grants)
-    preview = f"Allows: {rules}" if len(rules) > LONGEST_BESIDE else ""
+    is_exact = request.command is not None and len(decision.grants) == 1 and "*" not in rules
+    if is_exact and len(rules) > LONGEST_BESIDE:
+        rules = "exactly this command"  # which is shown in full
+    preview = f"3 and 4 allow {rules}" if len(rules) > LONGEST_BESIDE else ""
     lasting = [
         Option(label=SESSION, description=rules, preview=preview),
         Option(label=PROJECT, description=rules, preview=preview),
@@ -34,7 +39,7 @@ def options(decision: Decision) -> list[Option]:
     return [
         Option(label=ONCE, key="y"),
         Option(label=ONCE_WITH_NOTE, key="tab"),
-        *(lasting if decision.grants else ()),
+        *(lasting if rules and len(rules) <= LONGEST_RULES else ()),
         Option(label=DENY, key="n"),
         Option(label=DENY_WITH_REASON),
     ]

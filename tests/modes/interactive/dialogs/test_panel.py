@@ -127,20 +127,40 @@ def test_a_title_is_shown_on_a_low_screen_with_a_long_message(tmp_path: Path) ->
     panel = framed(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
     rows = [strip_sequences(row).rstrip() for row in panel.render(20)]
     line = "─" * 20
-    reported = [" The folder", "", " … 4 hidden lines …", " for."]
+    reported = [" The folder", " … 4 hidden lines …", " screen has rows", " for."]
     assert rows == [line, " A title", *reported, " >", line]
 
 
-@pytest.mark.parametrize(("height", "hinted"), [(16, False), (17, True)])
-def test_hints_are_hidden_first_on_a_low_screen(
-    tmp_path: Path, height: int, *, hinted: bool
+@pytest.mark.parametrize(
+    ("height", "expected"),
+    [
+        (17, ["", *(["x"] * 9), "", " Enter choose · Escape cancel"]),
+        (16, ["", *(["x"] * 9), " Enter choose · Escape cancel"]),
+        (15, ["x"] * 9),
+    ],
+)
+def test_empty_rows_go_first_on_a_low_screen(
+    tmp_path: Path, height: int, expected: list[str]
 ) -> None:
     screen = FakeScreen(tmp_path)
     screen.rows = height
     panel = framed(screen, "A title", Lines(9), lambda: CHOOSING)
     rows = [strip_sequences(row).rstrip() for row in panel.render(60)]
-    hints = ["", " Enter choose · Escape cancel"] if hinted else []
-    assert rows[1:-1] == [" A title", "", *(["x"] * 9), *hints]
+    assert rows[1:-1] == [" A title", *expected]
+
+
+@pytest.mark.parametrize(("lines", "has_hints"), [(3, True), (4, True), (5, False), (6, True)])
+def test_the_keys_go_if_the_message_then_fits(
+    tmp_path: Path, lines: int, *, has_hints: bool
+) -> None:
+    screen = FakeScreen(tmp_path)
+    screen.rows = 16
+    title = "\n".join(["A title", *(f"line {number}" for number in range(lines))])
+    panel = framed(screen, title, Lines(6), lambda: CHOOSING)
+    rows = [strip_sequences(row).rstrip() for row in panel.render(60)]
+    assert (" Enter choose · Escape cancel" in rows) == has_hints
+    assert f" line {lines - 1}" in rows
+    assert ("hidden lines" in "".join(rows)) == (lines == 6)
 
 
 class Lines:

@@ -75,7 +75,7 @@ class MessageView:
             return rows
         if height < 1:
             return []
-        tail = (height - 1) // 2
+        tail = height // 2  # the end has the odd row
         head = height - 1 - tail
         hidden = len(rows) - head - tail
         noun = "line" if hidden == 1 else "lines"

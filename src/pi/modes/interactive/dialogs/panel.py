@@ -36,6 +36,8 @@ _BETWEEN = " · "
 _BULLET = "• "
 _BORDERS_AND_FOOTER = 4
 _ENOUGH_FOR_MESSAGE = 6
+"""Rows of a message for which empty rows are omitted."""
+_LEAST_OF_MESSAGE = 3
 """Rows of a message for which hints are omitted."""
 _TITLE_SHARE = 4
 """Maximum part of the screen for a title."""
@@ -128,14 +130,24 @@ class Panel:
         """Return the rows below the message, and the number of rows that the message has."""
         inner_width = max(width - 2, 1)
         margin = " " * self._inset
-        inside = self.inside.render(max(width - self._inset, 1))
-        body = [*self._gap(), *(f"{margin}{row}" for row in inside)]
-        remaining = available - len(body)
+        inside = [f"{margin}{row}" for row in self.inside.render(max(width - self._inset, 1))]
+        message_rows = len(self._message.rows(inner_width))
+        needed = min(message_rows, _ENOUGH_FOR_MESSAGE)
         hints = self._hint_rows(inner_width)
-        needed = min(len(self._message.rows(inner_width)), _ENOUGH_FOR_MESSAGE)
-        if needed + len(hints) <= remaining:
-            return body + hints, remaining - len(hints)
-        return body, max(remaining, 1)
+        gap = [""] if self._rows() >= LOW else []
+        # Without room the empty rows go first; the keys go if the message then fits, or if it has
+        # hardly any rows.
+        layouts = (
+            ([*gap, *inside, *(["", *hints] if hints else ())], needed),
+            ([*gap, *inside, *hints], needed),
+            ([*inside, *hints], message_rows),
+            (inside, message_rows),
+            ([*inside, *hints], min(needed, _LEAST_OF_MESSAGE)),
+        )
+        for body, least in layouts:
+            if available - len(body) >= least:
+                return body, available - len(body)
+        return inside, max(available - len(inside), 1)
 
     def _head(self, width: int) -> list[str]:
         if not self._title:
@@ -151,13 +163,9 @@ class Panel:
         title[-1] += self._theme.paint("muted")(aside)
         return title
 
-    def _gap(self) -> list[str]:
-        return [""] if self._rows() >= LOW else []
-
     def _hint_rows(self, width: int) -> list[str]:
         dim = self._theme.paint("dim")
-        rows = wrap_parts(self._hints(), _BETWEEN, width)
-        return ["", *(f" {dim(row)}" for row in rows)] if rows else []
+        return [f" {dim(row)}" for row in wrap_parts(self._hints(), _BETWEEN, width)]
 
 
 def framed(

@@ -151,7 +151,10 @@ class KeyedList:
 
 
 class PreviewedList:
-    """A list, and below it the preview of the selected option."""
+    """A list, and below it the preview of the selected option.
+
+    A preview that several options share is always shown: keys choose without selecting before.
+    """
 
     def __init__(
         self, ui: Ui, inside: Component, selected: Callable[[], int | None], texts: Sequence[str]
@@ -160,6 +163,8 @@ class PreviewedList:
         self._inside = inside
         self._selected = selected
         self._texts = [sanitise(text).expandtabs(4) for text in texts]
+        previews = [text for text in self._texts if text.strip()]
+        self._shared = previews[0] if len(previews) > 1 and len({*previews}) == 1 else ""
         self.handle_input = inside.handle_input  # type: ignore[attr-defined]
         """Passes keys to the list."""
         self.invalidate = inside.invalidate
@@ -168,6 +173,8 @@ class PreviewedList:
     def render(self, width: int) -> list[str]:
         """Return the list and the preview, which takes the rows that are left."""
         rows, at = self._inside.render(width), self._selected()
+        if self._shared:
+            return [*rows, *self._draw_shared(width, len(rows))]
         text = "" if at is None else self._texts[at]
         most = self._ui.rows // 2 - len(rows)
         if not text.strip() or most < MIN_PREVIEW:
@@ -178,7 +185,18 @@ class PreviewedList:
         paint = self._ui.theme.paint("muted")
         return [*rows, "", *(paint(line) for line in lines)]
 
+    def _draw_shared(self, width: int, list_height: int) -> list[str]:
+        lines = [part for line in self._shared.split("\n") for part in wrap_text(line, width - 2)]
+        most = max(self._ui.rows - _ROWS_OF_OTHERS - list_height, 1)
+        paint = self._ui.theme.paint("muted")
+        gap = [""] if self._ui.rows >= COMFORTABLE else []
+        return [*gap, *(paint(f"  {line}") for line in lines[:most])]
 
+
+_ROWS_OF_OTHERS = 7
+"""Rows of a dialog beside a list and its preview: borders, title, two of the message, footer."""
+COMFORTABLE = 20
+"""Screen height above which there are empty rows inside of lists."""
 MIN_PREVIEW = 3
 """Rows below which there is no preview."""
 
@@ -203,19 +221,20 @@ async def choose(
     With ``numbered`` digits choose, too. ``cancel`` says what cancelling does.
     """
     has_numbers = numbered and len(options) <= MAX_NUMBERED
+    numbered_options = options if has_numbers else ()
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
             SelectItem(
                 value=str(index),
                 label=_numbered_label(index, option) if has_numbers else option.label,
-                description=option.description,
+                description=_description(option),
             )
             for index, option in enumerate(options)
         ]
         inside = SelectList(
             items,
-            lambda: list_rows(ui),
+            lambda: max(list_rows(ui), min(len(numbered_options), ui.rows - _ROWS_OF_QUESTION)),
             ui.theme.select,
             keymap=ui.keymap,
             on_select=lambda item: done(options[int(item.value)].value),
@@ -241,6 +260,16 @@ async def choose(
         )
 
     return await ui.show(build)
+
+
+_ROWS_OF_QUESTION = 10
+"""Rows of a question beside its numbered options, which are all visible if possible."""
+
+
+def _description(option: Option[Any]) -> str:
+    """The text beside the label; one that is part of the preview is readable there."""
+    is_repeated = option.description and option.preview.endswith(option.description)
+    return "" if is_repeated else option.description
 
 
 def _numbered_label(index: int, option: Option[Any]) -> str:
