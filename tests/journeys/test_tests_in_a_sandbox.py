@@ -20,6 +20,10 @@ class Writes(unittest.TestCase):
         pathlib.Path("inside.txt").write_text("x")
 
     def test_outside(self):
+        try:
+            print("found", pathlib.Path.home().joinpath(".netrc").read_text())
+        except OSError:
+            print("found nothing")
         pathlib.Path.home().joinpath("outside.txt").write_text("x")
 """
 COMMAND = "python3 -m unittest"
@@ -28,6 +32,7 @@ COMMAND = "python3 -m unittest"
 @pytest.fixture
 def editing(journey: Journey) -> Journey:
     journey.home.use_settings(permissions={"mode": "auto-edit"})
+    (journey.home.path / ".netrc").write_text("the password")
     journey.home.write_work("test_it.py", TESTS)
     journey.home.write_work("test_good.py", "import unittest\n")
     return journey
@@ -43,6 +48,8 @@ def test_tests_run_unasked_and_can_only_change_the_project(editing: Journey) -> 
     first, second = editing.model.results_of()
     assert "Read-only file system" in first
     assert "This ran in a sandbox" in first
+    assert "found" in first
+    assert "the password" not in first
     assert (editing.home.cwd / "inside.txt").exists()
     assert not (editing.home.path / "outside.txt").exists()
     # What needs more than the sandbox is asked about, and in -p no user can answer.

@@ -1,8 +1,8 @@
 """Runs tests, checks and builds of the project in a sandbox, so that they need no question.
 
 They run code that the model may have written. In ``auto-edit`` the user has agreed to changes of
-the project; in the sandbox such a run can change nothing else and reaches no network. Where there
-is no sandbox, the user is asked.
+the project; in the sandbox such a run can change nothing else, reads no credentials of the user and
+reaches no network. Where there is no sandbox, the user is asked.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pi.extension import (
     Text,
     ToolResultAnswer,
     ToolResultEvent,
+    credential_paths,
     find_sandbox,
     project_policy,
     replace,
@@ -35,8 +36,8 @@ from pi.extension import (
 )
 
 NOTE = (
-    "[This ran in a sandbox, without network and with changes of the project only: tests need no"
-    " consent there. If it needs more than that, call it again; the user is then asked.]"
+    "[This ran in a sandbox, without network and credentials, and with changes of the project only:"
+    " tests need no consent there. If it needs more, call it again; the user is then asked.]"
 )
 _STOPPED = re.compile(
     r"(?i)read-only file system|permission denied|operation not permitted|access denied"
@@ -97,8 +98,7 @@ class ConfinedRuns:
     async def _is_possible(self, root: Path) -> bool:
         if self._pi.settings.get("sandbox.enabled") is True:
             return False  # sandboxes cannot be nested
-        home = Path(self._pi.context.environ.get("HOME") or Path.home()).resolve()
-        if home.is_relative_to(root.resolve()):
+        if self._home.is_relative_to(root.resolve()):
             return False  # everything of the user is inside of such a project
         try:
             await self._sandboxed(("true",), root, root)
@@ -145,7 +145,14 @@ class ConfinedRuns:
 
     def _policy(self, root: Path, cwd: Path) -> SandboxPolicy:
         policy = project_policy(root, temporary=(self._temporary_folder(),))
-        return replace(policy, cwd=cwd, sockets=False)
+        credentials = credential_paths(self._home, self._pi.context.agent_dir)
+        # A project inside of such a folder, such as a copy for an agent, stays readable.
+        unreadable = tuple(path for path in credentials if not root.is_relative_to(path))
+        return replace(policy, cwd=cwd, unreadable=unreadable, sockets=False)
+
+    @property
+    def _home(self) -> Path:
+        return Path(self._pi.context.environ.get("HOME") or Path.home()).resolve()
 
     def _temporary_folder(self) -> Path:
         """A temporary folder for these runs alone: in the usual one there are files of others."""
