@@ -137,7 +137,7 @@ class ConfinedRuns:
     async def _sandboxed(
         self, arguments: tuple[str, ...], root: Path, cwd: Path
     ) -> SandboxedCommand:
-        """Raises ``SandboxUnavailable`` if the machine cannot enforce the policy."""
+        """Return the command line in the sandbox. Raises ``SandboxUnavailable``."""
         async with self._probing:
             if self._support is None:
                 self._support = await find_sandbox(self._pi.context.environ)
