@@ -21,11 +21,11 @@ def install_pi(folder: Path, kind: str) -> Path:
     (packages,) = folder.glob("lib/python*/site-packages")
     for name in ["pi-harness", *_required("pi-harness")]:
         _link(name, packages)
-    source = find_spec("pi")
-    assert source is not None
-    assert source.submodule_search_locations is not None
+    # A namespace: in a checkout one folder has the code, another one the documentation.
+    namespace = find_spec("pi")
+    folders = namespace.submodule_search_locations if namespace is not None else None
     (packages / "pi").unlink(missing_ok=True)
-    (packages / "pi").symlink_to(source.submodule_search_locations[0])
+    (packages / "pi").symlink_to(next(path for path in folders or () if Path(path, "cli").is_dir()))
     if kind in MARKERS:
         (folder / MARKERS[kind]).touch()
     program = folder / "bin" / "pi"

@@ -12,6 +12,17 @@ from tests.journeys.program import Journey
 LIBRARIES = ("ast-grep-py", "ast_grep_py"), ("google-re2", "re2")
 QUESTION = "Install the 2 libraries that ast-tools needs"
 LIMITED = "ast_grep and ast_edit are not offered to the model"
+PDF = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R
+/Resources<</Font<</F1 5 0 R>>>>>>endobj
+4 0 obj<</Length 43>>stream
+BT /F1 12 Tf 10 50 Td (Herons wade) Tj ET
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>
+"""
 KINDS = ["uv tool", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("pipx", "venv"))]
 
 
@@ -63,6 +74,20 @@ def test_the_shell_installs_what_a_battery_needs(plain: Journey) -> None:
     assert "ast_grep" in plain.model.tools_of()
 
 
+def test_a_battery_without_a_switch_is_ready_once_its_library_is_installed(plain: Journey) -> None:
+    wheels = plain.folder / "wheels"
+    write_wheel(wheels, "mermaid-term", "0.1.0", module="mermaid_term", size=30_000)
+    with plain.terminal() as user:
+        user.shows("Ask anything")
+        user.submits("/extensions on diagrams")
+        user.shows("Install the library that diagrams needs (", " kB)?")
+        user.types("y")
+        user.shows("diagrams is on: it loads when it is used.")
+        user.leaves()
+    ended = plain.pi("extensions", "on", "diagrams")
+    assert (ended.code, ended.out) == (0, "diagrams is on: it loads when it is used.\n")
+
+
 @pytest.mark.full
 def test_no_installs_nothing(plain: Journey) -> None:
     with plain.terminal("extensions", "on", "ast-tools") as user:
@@ -111,7 +136,7 @@ def test_tools_without_their_library_are_not_declared_and_every_mode_says_why(
 
 def test_the_recommended_set_works_without_optional_libraries(plain: Journey) -> None:
     plain.home.use_recommended()
-    plain.home.write_work("a.html", "<h1>Herons</h1><p>They <b>wade</b>.</p>")
+    (plain.home.cwd / "a.pdf").write_bytes(PDF)
     plain.home.write_work(
         ".pi/rules/x.md", "---\ncondition: heron\ndescription: no herons\n---\nSay stork.\n"
     )
@@ -121,3 +146,6 @@ def test_the_recommended_set_works_without_optional_libraries(plain: Journey) ->
     plain.model.says("A heron wades.", "A stork wades.")
     ended = plain.pi("-p", "--approve", "hello")
     assert ended.out == "A stork wades.\n"
+    plain.model.calls("read", path="a.pdf")
+    plain.pi("-p", "--approve", "read it")
+    assert "Herons wade" in plain.model.results_of()[0]

@@ -21,9 +21,11 @@ from pi.coding.extension_host.switches import (
     changes_to_switch,
     check_switchable,
     find_row,
+    needs_no_switch,
     outcome,
     removed_value,
     row_of,
+    sentence,
     switch_of,
 )
 from pi.coding.port.extensions import ExtensionRow
@@ -103,6 +105,10 @@ class _Catalog:
     def switch(self, name: str, *, on: bool, value: Sequence[str] = ()) -> str:
         """Store the setting of an extension; returns what is true now."""
         row = find_row(self.rows(), name)
+        if on and row.state == "needs":
+            raise PiError(sentence(row), hint=f"Install it: {row.install}")
+        if on and needs_no_switch(row):
+            return sentence(row)
         check_switchable(row)
         manifest = next(c.declared() for c in self._candidates if c.where == row.path)
         setting = switch_of(manifest)

@@ -145,6 +145,11 @@ def find_row(rows: Sequence[ExtensionRow], name: str) -> ExtensionRow:
     return row
 
 
+def needs_no_switch(row: ExtensionRow) -> bool:
+    """Whether an extension without a setting is ready, e.g. once its libraries are installed."""
+    return not row.setting and counts_as_on(row)
+
+
 def check_switchable(row: ExtensionRow) -> None:
     """Raise ``PiError`` if no setting switches the extension."""
     if not row.setting:

@@ -52,8 +52,10 @@ class Library(Record):
 
 
 def megabytes(size: int) -> str:
-    """Return a size in megabytes, with one decimal if it is small."""
+    """Return a size in megabytes, with one decimal if it is small, or in kilobytes."""
     value = size / 1_000_000
+    if value < 0.1:
+        return f"{size / 1000:.0f} kB"
     return f"{value:.1f} MB" if value < 10 else f"{value:.0f} MB"
 
 

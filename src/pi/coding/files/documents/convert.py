@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.installation import install_hint
+from pi.base.installation import install_command
 from pi.base.processes import SpawnFailed, run
 from pi.base.records import Record
 
 DocumentKind: TypeAlias = Literal["html", "pdf", "notebook"]
 
-LIBRARIES = {"pypdfium2": "pdf"}
-"""The extra of pi that installs a library, by library; the others are dependencies of pi."""
 _START = (
     "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
     "from pi.coding.files.documents.converter import main;main()"
@@ -121,10 +119,11 @@ async def convert_document(
 
 def _result(result: dict[str, object], name: str) -> ConvertedDocument:
     if missing := result.get("missing"):
-        extra = LIBRARIES.get(str(missing).partition(".")[0], "all")
+        # A dependency of pi, so the installation is damaged, or older than this code.
+        library = str(missing).partition(".")[0]
         raise ConversionFailed(
             f"The {name} cannot be converted: {missing} is not installed.",
-            hint=install_hint(extra),
+            hint=f"Install it: {install_command([library])}",
         )
     if problem := result.get("error"):
         raise ConversionFailed(f"The {name} cannot be converted: {problem}.")

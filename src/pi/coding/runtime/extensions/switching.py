@@ -78,12 +78,17 @@ class ExtensionSwitches:
             changes_to_switch,
             check_switchable,
             find_row,
+            needs_no_switch,
             removed_value,
             sentence,
             switch_of,
         )
 
         row = find_row(self.rows(), name)
+        if on and row.state == "needs":
+            raise PiError(sentence(row), hint=f"Install it: {row.install}")
+        if on and needs_no_switch(row):
+            return sentence(row)
         check_switchable(row)
         setting = switch_of(self._hosting.host.loading.manifest_at(row.path))
         assert setting is not None, "a switchable extension has a setting"
