@@ -1,9 +1,13 @@
-"""A small MCP server on standard input and output, with one tool: ``python mcp_server.py``."""
+"""A small MCP server on standard input and output: ``python mcp_server.py [schema.json [raw]]``.
+
+It has one tool, with the schema of a file; ``raw`` are bytes that answer a call, as a JSON text.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 TOOL = {
@@ -11,6 +15,11 @@ TOOL = {
     "description": "Describes the weather.",
     "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
+
+
+if len(sys.argv) > 1:
+    TOOL["inputSchema"] = json.loads(Path(sys.argv[1]).read_text())
+RAW = json.loads(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -38,6 +47,11 @@ for line in sys.stdin:
     if "id" not in message or "method" not in message:
         continue
     result = answer(message["method"], message.get("params") or {})
+    if RAW is not None and message["method"] == "tools/call":
+        text = RAW["before"].replace("ID", str(message["id"])) + RAW["part"] * RAW["times"]
+        sys.stdout.write(text + RAW["after"].replace("ID", str(message["id"])))
+        sys.stdout.flush()
+        continue
     body: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
     if result is None:
         body["error"] = {"code": -32601, "message": "unknown method"}

@@ -6,11 +6,13 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.journeys.program import Journey
 
+SMALL = Path(__file__).parent / "mcp_server.py"
 SERVER = Path(__file__).parent.parent / "batteries" / "mcp" / "server_program.py"
 WEATHER = (sys.executable, str(Path(__file__).with_name("mcp_server.py")))
 
@@ -109,3 +111,108 @@ def test_only_an_attended_program_waits_for_a_server_that_ends_late(
             client.prompts("go")
 
     assert (journey.home.cwd / "ended").exists() == (mode == "rpc")
+
+
+def use_server(journey: Journey, schema: Any, **raw: Any) -> None:
+    """Add a server whose tool has a schema, and which answers with these bytes."""
+    file = journey.home.write_work("schema.json", json.dumps(schema))
+    arguments = [str(SMALL), str(file), *([json.dumps(raw)] if raw else [])]
+    definition = {"command": sys.executable, "args": ["-I", *arguments]}
+    journey.home.write("mcp.json", json.dumps({"mcpServers": {"s": definition}}))
+    journey.model.calls("mcp__s__weather", city="aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!")
+    journey.model.says("done")
+
+
+def doubling(kind: str) -> dict[str, Any]:
+    """A schema that applies 2 ** 30 schemas to one text."""
+    parts = {f"d{n}": {kind: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    city = {"$ref": "#/$defs/d0"}
+    return {"properties": {"city": city}, "$defs": {**parts, "d30": {"type": "integer"}}}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """A schema of so many objects inside each other."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [doubling("allOf"), doubling("anyOf"), nested(300)],
+    ids=["allOf", "anyOf", "nested"],
+)
+def test_a_schema_that_would_stop_pi_is_left_out(journey: Journey, schema: Any) -> None:
+    use_server(journey, {"type": "object", **schema})
+
+    ended = journey.pi("-p", "go")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "not found" in journey.model.results_of()[0]
+
+
+def test_patterns_that_take_years_end_after_a_second(journey: Journey) -> None:
+    patterns = [{"pattern": f"^(?=(a+)+$){number}"} for number in range(200)]
+    use_server(journey, {"type": "object", "properties": {"city": {"allOf": patterns}}})
+
+    assert journey.pi("-p", "go").code == 0
+    assert "Rain in" in journey.model.results_of()[0]
+
+
+LARGE = 65 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (
+            {
+                "before": '{"result": {"x": "',
+                "part": "x",
+                "times": LARGE,
+                "after": '"}, "id": ID}\n',
+            },
+            "bytes. The limit is 64 MiB, so the answer was dropped.",
+        ),
+        (
+            {"before": '{"id": ID, "result": "', "part": "x", "times": LARGE, "after": ""},
+            "bytes. The limit is 64 MiB, so the answer was dropped.",
+        ),
+        (
+            {"before": '{"id": ID, "result": ', "part": "[", "times": 100_000, "after": "\n"},
+            "bytes that cannot be read as JSON.",
+        ),
+        (
+            {"before": '{"id": ID, "result": ', "part": "9", "times": 10_000, "after": "}\n"},
+            "bytes that cannot be read as JSON.",
+        ),
+        (
+            {"before": '{"id":ID,"result":{"structuredContent":', "part": "[", "times": 400}
+            | {"after": "1" + "]" * 400 + "}}\n"},
+            "values nested too deeply",
+        ),
+    ],
+    ids=["large", "endless", "deep", "number", "nested"],
+)
+def test_an_answer_that_cannot_be_used_fails_the_call_at_once(
+    journey: Journey, raw: dict[str, Any], message: str
+) -> None:
+    use_server(journey, {"type": "object"}, **raw)
+
+    assert journey.pi("-p", "go").code == 0
+    assert message in journey.model.results_of()[0]
+
+
+def test_a_text_of_blanks_does_not_stop_pi(journey: Journey) -> None:
+    use_server(
+        journey,
+        {"type": "object"},
+        before='{"id": ID, "result": {"content": [{"type": "text", "text": "',
+        part="<" + "\u200b" * 2000,
+        times=500,
+        after='"}]}}\n',
+    )
+
+    assert journey.pi("-p", "go").code == 0
+    assert journey.model.results_of()[0].startswith("<<<")

@@ -28,7 +28,15 @@ _INVISIBLE = "\u00ad\u200b-\u200f\u061c\u2060\ufeff"
 _UNSEEN = re.compile(
     "[\U000e0000-\U000e007f]"  # tags: ASCII that no terminal shows
     "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"  # one selects a variant, several carry data
+    # Variants exist of ideographs, and the first ones of symbols; elsewhere each one is data.
+    "|(?<![\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]"
+    "|(?<=[A-Za-z ,.])[\ufe00-\ufe0f]"
+    "|[\u200b-\u200d\u2060\ufeff]{3,}"  # bits; emoji and Persian need single ones
+    "|[\u034f\u115f\u1160\u17b4\u17b5\u180e\u2061-\u2065\u206a-\u206f\u3164\uffa0"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0080-\U000e00ff]"
 )
+_BRACKET = re.compile("[<\\[(\ufe64\uff1c\uff3b\uff08]")
+_HYPHEN = "[-_\u2010-\u2015\u2212]"
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Overrides and isolates; the marks U+200E, U+200F and U+061C, which right-to-left text needs,
 stay."""
@@ -48,8 +56,10 @@ def neutralise(text: str) -> str:
     if not text.isascii():
         text = _UNSEEN.sub("", text)
         text = _DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        # They begin a line for a reader, but not for ``_marks``.
+        text = text.replace("\u2028", "\n").replace("\u2029", "\n")
     text = sanitise(text)
-    if "<" in text or "[" in text or "(" in text:
+    if _BRACKET.search(text):
         # Last: a removed sequence must not join the parts of a mark.
         text = _marks().sub(r"\\\g<0>", text)
     return text
@@ -58,13 +68,14 @@ def neutralise(text: str) -> str:
 @cache
 def _marks() -> re.Pattern[str]:
     def spread(word: str) -> str:
-        return f"[{_INVISIBLE}]*".join(map(re.escape, word))
+        return f"[{_INVISIBLE}]*+".join(_HYPHEN if c in "-_" else re.escape(c) for c in word)
 
     tags = "|".join(map(spread, TAGS))
     notices = "|".join(map(spread, NOTICES))
-    gap = rf"[\s{_INVISIBLE}]*"
+    # Possessive: a run of thousands of blanks is never tried in another way.
+    gap = rf"[\s{_INVISIBLE}]*+"
     return re.compile(
-        rf"(?<!\\)<(?={gap}/?{gap}(?i:{tags})[\s>/{_INVISIBLE}])"
-        rf"|(?m:^)(?=[ \t{_INVISIBLE}]*[\[(]{gap}(?i:{notices}))"
+        rf"(?<!\\)[<\ufe64\uff1c](?={gap}[/\uff0f]?{gap}(?i:{tags})[\s>/\ufe65\uff1e{_INVISIBLE}])"
+        rf"|(?m:^)(?=[ \t{_INVISIBLE}]*+[\[(\uff3b\uff08]{gap}(?i:{notices}))"
         r"|(?<!\\)<(?=<\$env:S)"
     )

@@ -23,6 +23,8 @@ SINGLE = frozenset(
     {"items", "additionalItems", "additionalProperties", "contains", "propertyNames"}
     | {"not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
 )
+MAX_APPLIED = 5_000
+"""Maximum number of schemas that apply to one value: nested alternatives double at each level."""
 MAX_INLINED = 500
 """Maximum number of inlined references: mutually recursive types multiply."""
 
@@ -265,13 +267,14 @@ class _Check:
     def __init__(self, root: Json) -> None:
         self._root = root
         self._seen: dict[int, Json] = {}
-        self._terminating: set[int] = set()
+        self._applied: dict[int, int] = {}
+        """How many schemas apply to one value with a schema, by its identity."""
 
     def run(self) -> None:
         """Raise ``BadSchema`` for the first error."""
         self._schema(self._root, "")
         for schema in self._seen.values():
-            self._check_termination(schema, "", ())
+            self._count_applied(schema, "", ())
 
     def _schema(self, schema: Any, where: str) -> None:
         if isinstance(schema, bool) and where:
@@ -299,18 +302,27 @@ class _Check:
             case _ if key in RULES and not RULES[key][0](value):
                 raise _wrong(where, RULES[key][1], value)
 
-    def _check_termination(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> None:
-        """Reject a schema that applies itself to the same value: it would never end."""
-        if isinstance(schema, bool) or id(schema) in self._terminating:
-            return
+    def _count_applied(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> int:
+        """Return how many schemas apply to one value.
+
+        Raises ``BadSchema`` for a schema that applies itself or too many: it would never end.
+        """
+        if isinstance(schema, bool):
+            return 1
+        if (known := self._applied.get(id(schema))) is not None:
+            return known
         if id(schema) in inside:
             raise BadSchema(f"{reference} refers to itself.")
         inside = (*inside, id(schema))
-        for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
-            self._check_termination(part, reference, inside)
+        parts = (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ()))
+        count = 1 + sum(self._count_applied(part, reference, inside) for part in parts)
         if "$ref" in schema:
-            self._check_termination(find(self._root, schema["$ref"]), schema["$ref"], inside)
-        self._terminating.add(id(schema))
+            target = find(self._root, schema["$ref"])
+            count += self._count_applied(target, schema["$ref"], inside)
+        if count > MAX_APPLIED:
+            raise BadSchema(f"More than {MAX_APPLIED:,} schemas apply to one value.")
+        self._applied[id(schema)] = count
+        return count
 
 
 def _wrong(where: str, expected: str, value: Any) -> BadSchema:

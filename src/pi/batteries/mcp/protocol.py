@@ -29,6 +29,9 @@ Era: TypeAlias = Literal["modern", "handshake"]
 MODERN = "2026-07-28"
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions that begin with ``initialize``, the newest first."""
+MAX_SCHEMA_DEPTH = 100
+"""Maximum nesting of a tool's schema; deeper ones would end in a recursion error."""
+MAX_RESULT_DEPTH = 100
 META = "io.modelcontextprotocol/"
 LOG_LEVEL = "info"
 UNSUPPORTED_VERSION = -32022
@@ -309,7 +312,7 @@ def _info(era: Era, version: str, result: Json, implementation: Any) -> ServerIn
 
 
 def tools_of(result: Json) -> list[ToolInfo]:
-    """The tools of a page; entries without a name are skipped."""
+    """The tools of a page; those without a name, or with a schema that is too deep, are skipped."""
     return [
         ToolInfo(
             name=each["name"],
@@ -318,6 +321,7 @@ def tools_of(result: Json) -> list[ToolInfo]:
             title=_text(each, "title") or _text(_object(each.get("annotations")), "title"),
         )
         for each in _entries(result, "tools", "name")
+        if not is_deeper(each.get("inputSchema"), MAX_SCHEMA_DEPTH)
     ]
 
 
@@ -441,6 +445,21 @@ def _neutral_schema(value: Any) -> Any:
             return [*map(_neutral_schema, value)]
         case _:
             return value
+
+
+def is_deeper(value: Any, limit: int) -> bool:
+    """Whether objects and lists are nested more than ``limit`` times. Without recursion."""
+    level = [value]
+    for _ in range(limit + 1):
+        nested = [each for each in level if isinstance(each, dict | list)]
+        if not nested:
+            return False
+        level = [
+            member
+            for each in nested
+            for member in (each.values() if isinstance(each, dict) else each)
+        ]
+    return True
 
 
 def hidden_text(tool: ToolInfo) -> str:

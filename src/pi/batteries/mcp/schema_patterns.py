@@ -7,6 +7,7 @@ without it, or if RE2 does not know the dialect, in a child process with a time 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from pi.extension import ExtensionAPI, Json, PiError, Record, WorkerProcess
 
 SECONDS = 1.0
-"""Time limit of one pattern; the server checks its arguments itself."""
+"""Time limit of the patterns of one call without RE2; the server checks its arguments itself."""
 MAX_CHECKED = 200
 """Maximum of patterns that one call is checked with."""
 MAX_DEPTH = 30
@@ -111,27 +112,35 @@ class PatternMatcher:
             for check in checks
             if (regex := _linear(check.pattern)) is not None and not regex.search(check.text)
         ]
-        failed += [check for check in slow if await self._fails(check)]
+        clock = asyncio.get_running_loop()
+        deadline = clock.time() + SECONDS
+        for check in slow:
+            remaining = deadline - clock.time()
+            if remaining <= 0:
+                self._log(f"{len(slow)} patterns took longer than {SECONDS:g} s together.")
+                break
+            if await self._fails(check, remaining):
+                failed.append(check)
         return [
             f"{check.place or 'The value'} must match the pattern {check.pattern[:MAX_SHOWN]}"
             for check in checks
             if check in failed
         ]
 
-    async def _fails(self, check: PatternCheck) -> bool:
+    async def _fails(self, check: PatternCheck, seconds: float) -> bool:
         """Whether a pattern does not match. One that cannot be matched counts as matching."""
         if check.pattern in self._hanging:
             return False
         request = {"pattern": check.pattern, "text": check.text}
         try:
-            answers = await self._worker.ask(request, seconds=SECONDS)
+            answers = await self._worker.ask(request, seconds=seconds)
         except PiError as error:
             self._log(f"A pattern was not checked: {error.message}")
             return False
         if not answers:
             self._hanging.add(check.pattern)
             shown = check.pattern[:MAX_SHOWN]
-            self._log(f"The pattern {shown} took longer than {SECONDS:g} s and is not checked.")
+            self._log(f"The pattern {shown} took longer than {seconds:.1f} s and is not checked.")
         return answers == [False]
 
 

@@ -17,7 +17,15 @@ from typing import Annotated, Any
 from pi.batteries.mcp import content
 from pi.batteries.mcp.definitions import server_word
 from pi.batteries.mcp.interaction import required_pages
-from pi.batteries.mcp.protocol import McpError, PromptInfo, RpcError, ToolInfo, completions_of
+from pi.batteries.mcp.protocol import (
+    MAX_RESULT_DEPTH,
+    McpError,
+    PromptInfo,
+    RpcError,
+    ToolInfo,
+    completions_of,
+    is_deeper,
+)
 from pi.batteries.mcp.schema_patterns import PatternMatcher, without_patterns
 from pi.batteries.mcp.server import McpServer, ServerUser
 from pi.extension import (
@@ -178,6 +186,8 @@ class SessionTools:
             result = again
         except McpError as error:
             raise ToolFailed(error.explain()) from error
+        if is_deeper(result, MAX_RESULT_DEPTH):
+            raise ToolFailed(f"MCP server {server.name} answered with values nested too deeply.")
         return self._shown(server, tool, result)
 
     async def _after_pages(

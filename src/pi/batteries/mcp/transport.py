@@ -26,6 +26,8 @@ EXIT_SECONDS = 2.0
 EXIT_SECONDS_UNATTENDED = 0.2
 """The same where a script waits for the end of pi; then the server gets SIGTERM."""
 CHUNK = 256 * 1024
+STALLED_SECONDS = 2.0
+"""How long the rest of a line that is too long may take."""
 KEPT = 256
 """Bytes of the start and the end of a line that is too long, in which its id is."""
 
@@ -51,6 +53,14 @@ def too_large(server: str, size: str) -> AnswerDropped:
     return AnswerDropped(
         f"MCP server {server} answered with {size} bytes. The limit is {MAX_LINE >> 20} MiB, so the"
         " answer was dropped.",
+        hint="Call the tool with arguments that give a smaller result.",
+    )
+
+
+def unreadable(server: str, size: int) -> AnswerDropped:
+    """The error for an answer that is no JSON, or is too complex to be parsed."""
+    return AnswerDropped(
+        f"MCP server {server} answered with {size:,} bytes that cannot be read as JSON.",
         hint="Call the tool with arguments that give a smaller result.",
     )
 
@@ -107,21 +117,32 @@ class Lines:
         self._pieces = list[bytes]()
         self._size = 0
         self._start = self._end = b""
+        self._is_given_up = False
         self.dropped: list[DroppedLine] = []
         """Lines that were too long; the caller removes them."""
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the line that has begun is above the limit, and not yet among ``dropped``."""
+        return self._size > self._limit and not self._is_given_up
+
+    def give_up(self) -> None:
+        """Drop the line that has begun; the rest of it is skipped."""
+        self.dropped.append(DroppedLine(size=self._size, start=self._start, end=self._end))
+        self._is_given_up = True
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The lines that ``chunk`` completes."""
         *whole, rest = chunk.split(b"\n")
         for piece in whole:
             self._add(piece)
-            if self._size > self._limit:
-                dropped = DroppedLine(size=self._size, start=self._start, end=self._end)
-                self.dropped.append(dropped)
+            if self.is_too_long:
+                self.give_up()
             elif self._pieces:
                 yield b"".join(self._pieces)
             self._pieces, self._size = [], 0
             self._start = self._end = b""
+            self._is_given_up = False
         self._add(rest)
 
     def _add(self, piece: bytes) -> None:
@@ -208,7 +229,7 @@ class StdioTransport:
 
     async def _read(self, child: Child) -> None:
         lines = Lines()
-        while chunk := await child.output.read(CHUNK):
+        while chunk := await self._chunk(child, lines):
             for line in lines.feed(chunk):
                 self._received(line)
             while lines.dropped:
@@ -225,6 +246,16 @@ class StdioTransport:
             ),
         )
 
+    async def _chunk(self, child: Child, lines: Lines) -> bytes:
+        """The next bytes of the program; a line that is too long may never end."""
+        try:
+            async with asyncio.timeout(STALLED_SECONDS if lines.is_too_long else None):
+                return await child.output.read(CHUNK)
+        except TimeoutError:
+            lines.give_up()
+            self._drop(lines.dropped.pop())
+            return await child.output.read(CHUNK)
+
     def _drop(self, line: DroppedLine) -> None:
         """Fail the request that a line which is too long would have answered."""
         self._peer.too_large(line.id, too_large(self._name, f"{line.size:,}"))
@@ -239,6 +270,9 @@ class StdioTransport:
             if self._garbage <= MAX_LOGGED_LINES:
                 text = one_line(line[:200].decode("utf-8", "replace"))
                 self._peer.log(f"Not a message: {text}")
+            answer = DroppedLine(size=len(line), start=line[:KEPT], end=line[-KEPT:])
+            if answer.id is not None:  # nested too deeply, or with a number of thousands of digits
+                self._peer.too_large(answer.id, unreadable(self._name, answer.size))
             return
         self._peer.receive(message)
 
