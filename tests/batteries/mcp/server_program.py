@@ -20,6 +20,9 @@ for fault in FAULTS:
         TEXT["pattern"] = fault.removeprefix("pattern=")
 SCHEMA = {"type": "object", "properties": {"text": TEXT}}
 HIDDEN = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+INSTRUCTIONS = f"Be kind{HIDDEN}." if "hiding" in FAULTS else "Be kind."
+if "wordy" in FAULTS:
+    INSTRUCTIONS += " Très gentil." * 1000
 waiting: dict[Any, Any] = {}
 """Calls that wait for an answer of the client, by the id of our request."""
 
@@ -200,7 +203,7 @@ def request(id: Any, method: str, params: dict[str, Any]) -> None:  # noqa: C901
                 id,
                 {
                     **found,
-                    "instructions": f"Be kind{HIDDEN}." if "hiding" in FAULTS else "Be kind.",
+                    "instructions": INSTRUCTIONS,
                 },
             )
         case "initialize" if ERA != "modern":

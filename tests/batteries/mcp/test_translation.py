@@ -23,7 +23,7 @@ from pi.batteries.mcp.definitions import (
     merge,
     parse_file,
 )
-from pi.batteries.mcp.interaction import field_value
+from pi.batteries.mcp.forms import Invalid, field_value
 from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
@@ -427,13 +427,16 @@ def test_arguments_of_prompts_are_matched_by_name_and_position() -> None:
         ({"type": "integer", "minimum": 2}, "3", 3),
         ({"type": "integer", "minimum": 2}, "1", None),
         ({"type": "number"}, "x", None),
+        ({"type": "number"}, "nan", None),
         ({"type": "string", "maxLength": 2}, "abc", None),
         ({"type": "string", "format": "email"}, "a@b", "a@b"),
+        ({"type": "string", "format": "date"}, "31.1.2026", None),
+        ({"type": "string", "format": "date-time"}, "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"),
     ],
 )
 def test_answers_to_forms_are_checked(schema: dict[str, Any], text: str, value: Any) -> None:
     if value is None:
-        with pytest.raises(ValueError, match="Enter"):
+        with pytest.raises(Invalid, match="Enter"):
             field_value(schema, text)
     else:
         assert field_value(schema, text) == value

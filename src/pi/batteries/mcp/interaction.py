@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pi.batteries.mcp import content
-from pi.batteries.mcp.protocol import URL_ELICITATION_REQUIRED, RpcError
+from pi.batteries.mcp.forms import Form
+from pi.batteries.mcp.protocol import INVALID_PARAMS, URL_ELICITATION_REQUIRED, RpcError
 from pi.extension import (
     AssistantMessage,
     ExtensionAPI,
@@ -27,13 +27,11 @@ from pi.extension import (
 
 REJECTED = -1
 """The error code of the protocol for a request that the user rejected."""
-INVALID = -32602
 UNSUPPORTED = -32601
 MAX_SHOWN = 2000
 MAX_TOKENS = 8192
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 ANSWER, DECLINE = "Answer", "Decline"
-YES, NO = "Yes", "No"
 
 
 class Interaction:
@@ -64,7 +62,7 @@ class Interaction:
         messages = sampling_messages(params, self._pi.scope.clock.now_ms())
         model = self._model(params)
         if model is None:
-            raise RpcError("No model is selected.", code=INVALID)
+            raise RpcError("No model is selected.", code=INVALID_PARAMS)
         if server not in self._may_sample:
             await self._confirm_sampling(server, params, model)
         limit = params.get("maxTokens")
@@ -126,29 +124,23 @@ class Interaction:
         message = _clip(str(params.get("message") or ""))
         title = f"MCP server {server} asks:\n{message}"
         schema = params.get("requestedSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
-        if not isinstance(properties, dict):
-            raise RpcError("The requested schema has no properties.", code=INVALID)
-        choice = await ui.select(title, [ANSWER, DECLINE])
-        if choice != ANSWER:
-            return {"action": "decline" if choice == DECLINE else "cancel"}
-        required = schema.get("required") if isinstance(schema, dict) else None
-        needed = set(map(str, required)) if isinstance(required, list) else set()
-        content: Json = {}
-        for name, each in properties.items():
-            field = each if isinstance(each, dict) else {}
-            answered, value = await ask_field(ui, name, field, required=name in needed)
-            if not answered:
-                return {"action": "cancel"}
-            if value is not None:
-                content[name] = value
-        return {"action": "accept", "content": content}
+        if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
+            raise RpcError("The requested schema has no properties.", code=INVALID_PARAMS)
+        # Only a terminal asks again: a client that cancels or answers wrongly would do so for ever.
+        is_terminal = self._pi.context.mode == "tui"
+        while (choice := await ui.select(title, [ANSWER, DECLINE])) == ANSWER:
+            content = await Form(ui, schema, is_terminal=is_terminal).fill()
+            if content is not None:
+                return {"action": "accept", "content": content}
+            if not is_terminal:
+                break
+        return {"action": "decline" if choice == DECLINE else "cancel"}
 
     async def _elicit_page(self, server: str, params: Json, ui: ExtensionUI) -> Json:
         url = str(params.get("url") or "")
         parts = urlsplit(url)
         if parts.scheme not in ("https", "http") or not parts.hostname:
-            raise RpcError("The address is not an http address.", code=INVALID)
+            raise RpcError("The address is not an http address.", code=INVALID_PARAMS)
         message = _clip(str(params.get("message") or ""))
         title = f"MCP server {server} asks you to open a page on {parts.hostname}:\n{message}"
         choice = await ui.select(f"{title}\n{one_line(url)}", ["Open the page", DECLINE])
@@ -190,97 +182,8 @@ def sampling_messages(params: Json, now_ms: int) -> list[Message]:
         else:
             messages.append(UserMessage(content=tuple(blocks), timestamp=now_ms))
     if not messages:
-        raise RpcError("The request has no messages.", code=INVALID)
+        raise RpcError("The request has no messages.", code=INVALID_PARAMS)
     return messages
-
-
-async def ask_field(
-    ui: ExtensionUI, name: str, schema: Json, *, required: bool
-) -> tuple[bool, Any]:
-    """Whether a field was answered, and its value; ``None`` for an empty optional field."""
-    field_title = schema.get("title") or name
-    more = schema.get("description")
-    hint = "" if required else " (optional)"
-    title = neutralise(f"{field_title}{hint}" + (f"\n{more}" if more else ""))
-    choices = _choices(schema)
-    if schema.get("type") == "array":
-        items = _choices(schema.get("items") if isinstance(schema.get("items"), dict) else {})
-        picked = await ui.select(title, list(items), multi=True)
-        return picked is not None, [items[label] for label in picked or ()]
-    if schema.get("type") == "boolean":
-        answer = await ui.select(title, [YES, NO])
-        return answer is not None, answer == YES
-    if choices:
-        label = await ui.select(title, list(choices))
-        return label is not None, choices.get(label or "")
-    return await _ask_text(ui, title, schema, required=required)
-
-
-async def _ask_text(
-    ui: ExtensionUI, title: str, schema: Json, *, required: bool
-) -> tuple[bool, Any]:
-    default = schema.get("default")
-    problem = ""
-    while True:
-        shown = f"{title}\n{problem}" if problem else title
-        text = await ui.input(shown, "" if default is None else str(default))
-        if text is None:
-            return False, None
-        text = text or ("" if default is None else str(default))
-        if not text and not required:
-            return True, None
-        try:
-            return True, field_value(schema, text)
-        except ValueError as error:
-            problem = str(error)
-
-
-def field_value(schema: Json, text: str) -> Any:
-    """Convert typed text to a value of the schema. Raises ``ValueError`` with a message."""
-    kind = schema.get("type")
-    if kind in ("integer", "number"):
-        read: Callable[[str], float] = int if kind == "integer" else float
-        try:
-            number = read(text)
-        except ValueError:
-            raise ValueError(
-                f"Enter {'a whole number' if kind == 'integer' else 'a number'}."
-            ) from None
-        low, high = schema.get("minimum"), schema.get("maximum")
-        if isinstance(low, int | float) and number < low:
-            raise ValueError(f"Enter at least {low}.")
-        if isinstance(high, int | float) and number > high:
-            raise ValueError(f"Enter at most {high}.")
-        return number
-    shortest, longest = schema.get("minLength"), schema.get("maxLength")
-    if isinstance(shortest, int) and len(text) < shortest:
-        raise ValueError(f"Enter at least {shortest} characters.")
-    if isinstance(longest, int) and len(text) > longest:
-        raise ValueError(f"Enter at most {longest} characters.")
-    if schema.get("format") == "email" and "@" not in text:
-        raise ValueError("Enter an e-mail address.")
-    if schema.get("format") == "uri" and "://" not in text:
-        raise ValueError("Enter an address such as https://example.com.")
-    return text
-
-
-def _choices(schema: Json | None) -> dict[str, str]:
-    """The choices of a field by label, from ``enum``, ``oneOf`` or ``anyOf``."""
-    schema = schema or {}
-    values = schema.get("enum")
-    if isinstance(values, list):
-        names = schema.get("enumNames")
-        labels = names if isinstance(names, list) and len(names) == len(values) else values
-        return {
-            one_line(neutralise(str(label))): value
-            for label, value in zip(labels, values, strict=True)
-        }
-    titled = schema.get("oneOf") or schema.get("anyOf")
-    return {
-        one_line(neutralise(str(each.get("title") or each["const"]))): each["const"]
-        for each in (titled if isinstance(titled, list) else ())
-        if isinstance(each, dict) and "const" in each
-    }
 
 
 def _shown(message: Any) -> str:

@@ -36,6 +36,7 @@ META = "io.modelcontextprotocol/"
 LOG_LEVEL = "info"
 UNSUPPORTED_VERSION = -32022
 METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
 URL_ELICITATION_REQUIRED = -32042
 MAX_ROUNDS = 10
 """How often the server may require input for one request."""

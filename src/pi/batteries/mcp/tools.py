@@ -282,11 +282,7 @@ def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> st
     counts: dict[str, int] = {}
     for server, _ in offered:
         counts[server] = counts.get(server, 0) + 1
-    servers = {server.name: server for server, _ in offered.values()}
-    lines = []
-    for name, number in sorted(counts.items()):
-        instructions = one_line(servers[name].offer.current.instructions)[:120]
-        lines.append(f"- {name}: {number} tools" + (f". {instructions}" if instructions else ""))
+    lines = [f"- {name}: {number} tools" for name, number in sorted(counts.items())]
     return (
         "Find tools of MCP servers and make them callable. Search before you say that something"
         " cannot be done. Servers:\n" + "\n".join(lines[:40])
