@@ -21,8 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "scripts", "docs", "examples", "pyproject.toml", "pi", "test", "bench")
+from scripts.workspace import ROOT, import_path
+
+COPIED = (
+    *("packages", "batteries", "src", "tests", "conftest.py", "scripts", "docs", "examples"),
+    *("pyproject.toml", "pi", "test", "bench"),
+)
 _MESSAGE = re.compile(r"[A-Za-z,.]+ [a-z]+ [a-z]+")
 SECONDS = 180.0
 """A mutation that makes the tests run longer than this counts as found."""
@@ -212,7 +216,11 @@ def _copy(target: Path) -> None:
 
 def _passes(folder: Path, tests: Sequence[str]) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-    environ = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": import_path(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     try:
         done = subprocess.run(
             [*command, *tests], cwd=folder, env=environ, capture_output=True, timeout=SECONDS,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""This checkout."""
 
 
 def members(root: Path) -> list[Path]:
@@ -39,6 +43,31 @@ def battery_manifests(root: Path) -> list[Path]:
 def folders_of_tests(root: Path) -> list[Path]:
     """All folders of tests."""
     return [folder for member in members(root) if (folder := member / "tests").is_dir()]
+
+
+def folders_of_examples(root: Path) -> list[Path]:
+    """All folders of examples."""
+    return [folder for member in members(root) if (folder := member / "examples").is_dir()]
+
+
+def find_source(root: Path, name: str) -> Path:
+    """A file or folder below the namespace ``pi``."""
+    return next(path for folder in sources(root) if (path := folder / "pi" / name).exists())
+
+
+def find_test(root: Path, name: str) -> Path:
+    """A file or folder below ``tests``."""
+    return next(path for folder in folders_of_tests(root) if (path := folder / name).exists())
+
+
+def find_example(root: Path, name: str) -> Path:
+    """A file or folder below ``examples``."""
+    return next(path for folder in folders_of_examples(root) if (path := folder / name).exists())
+
+
+def import_path(root: Path) -> str:
+    """The ``PYTHONPATH`` of programs that import sources and tests."""
+    return os.pathsep.join(map(str, [*sources(root), *members(root)]))
 
 
 def modules_of_tests(root: Path) -> list[Path]:

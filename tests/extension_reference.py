@@ -8,7 +8,6 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -42,8 +41,9 @@ from pi.extension import (
     PendingActions,
     Scope,
 )
+from scripts.workspace import ROOT
 
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "extension-api.md"
+PAGE = ROOT / "docs" / "reference" / "extension-api.md"
 
 HEAD = """\
 # The extension API

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from pathlib import Path
 
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.modes.interactive.commands.table import BUILT_IN
 from pi.tui.input.actions import ACTIONS, Action
+from scripts.workspace import ROOT
 
-GUIDE = Path(__file__).parent.parent / "docs" / "guide"
+GUIDE = ROOT / "docs" / "guide"
 PLACES = {
     "anywhere": "Anywhere",
     "prompt": "At the prompt",

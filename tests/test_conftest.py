@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import OutsideNetwork, stays_here
+from scripts.workspace import ROOT
+from tests.fixtures import OutsideNetwork, stays_here
 
 
 @pytest.mark.parametrize(
@@ -63,11 +64,11 @@ def test_programs_of_tests_do_not_inherit_ignored_signals(tmp_path: Path) -> Non
         "        code = f'import os; os.kill(os.getpid(), {number})'\n"
         "        assert subprocess.run([sys.executable, '-c', code]).returncode == -number\n"
     )
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(sample)]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "tests.fixtures", str(sample)]
 
     ended = subprocess.run(
         ["/bin/sh", "-c", "trap '' HUP INT QUIT; exec \"$@\"", "sh", *words],
-        cwd=Path(__file__).resolve().parents[1],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

@@ -13,6 +13,7 @@ import pytest
 
 import pi.agent
 import pi.ai
+from scripts.workspace import find_source
 
 AGENT = """
     Agent AgentBusy AgentEnd AgentEvent AgentHarness AgentMessage AgentSettled AgentStart AgentState
@@ -48,7 +49,7 @@ def test_the_public_names_are_exactly_these(package: ModuleType, promised: str) 
 @pytest.mark.parametrize("package", ["agent", "ai"])
 def test_type_checkers_see_the_same_names_at_the_same_places(root: Path, package: str) -> None:
     module = sys.modules[f"pi.{package}"]
-    tree = ast.parse((root / f"src/pi/{package}/__init__.py").read_text())
+    tree = ast.parse(find_source(root, f"{package}/__init__.py").read_text())
     deferred = next(node for node in tree.body if isinstance(node, ast.If))
     imported = {
         (node.module, alias.name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pi.sdk
+from scripts.workspace import find_source
 
 PROMISED = {
     "functions": """
@@ -50,7 +51,7 @@ def test_every_name_is_found_and_has_a_docstring(name: str) -> None:
 
 
 def test_type_checkers_see_the_same_names_at_the_same_places(root: Path) -> None:
-    tree = ast.parse((root / "src/pi/sdk/__init__.py").read_text())
+    tree = ast.parse(find_source(root, "sdk/__init__.py").read_text())
     imported = {
         (node.module, alias.name)
         for node in ast.walk(tree)

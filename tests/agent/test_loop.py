@@ -16,6 +16,7 @@ from pi.ai.errors import ProviderError
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolCall, UserMessage
 from pi.base.records import replace
 from pi.testing import call, calls, says
+from scripts.workspace import find_source
 from tests.agent.agents import AgentFixture
 
 
@@ -405,7 +406,7 @@ async def test_a_draft_that_cannot_be_stored_ends_the_run_with_an_error_answer()
 
 
 def test_the_loop_has_at_most_250_lines_and_names_no_policy(root: Path) -> None:
-    text = (root / "src/pi/agent/loop.py").read_text("utf-8")
+    text = find_source(root, "agent/loop.py").read_text("utf-8")
 
     named = re.findall(r"\b(retry|compaction|bash|read|anthropic|openai)\b", text, re.IGNORECASE)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from scripts.workspace import ROOT
 from tests.sampling import sampled
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT, folders_of_examples
 from tests.architecture.test_docs_run import PAGES, program
-from tests.conftest import ROOT
 
 PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
 
@@ -20,7 +20,9 @@ def sources() -> Iterator[tuple[Path, str]]:
     for page in (ROOT / "README.md", *PAGES):
         if (code := program(page.read_text(encoding="utf-8"))).strip():
             yield page, code
-    for example in sorted((ROOT / "examples").rglob("*.py")):
+    for example in sorted(
+        path for folder in folders_of_examples(ROOT) for path in folder.rglob("*.py")
+    ):
         yield example, example.read_text(encoding="utf-8")
 
 

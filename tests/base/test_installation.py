@@ -15,6 +15,7 @@ from pi.base.installation import (
     use_library_folder,
 )
 from pi.base.records import replace
+from scripts.workspace import find_source
 
 HOME = Path("/home/me")
 VENV = Installation(
@@ -118,7 +119,7 @@ def test_a_checkout_knows_that_it_is_one(root: Path) -> None:
     installation = Installation.current({"PATH": ""})
 
     assert installation.kind == "checkout"
-    assert installation.source == root / "src" / "pi"
+    assert installation.source == find_source(root, "base").parent
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_an_environment_is_known_by_the_files_of_its_installer(
     # A real environment whose site-packages has pi: only there sys.prefix is the environment.
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
     packages = next(tmp_path.glob("lib/python3*/site-packages"))
-    (packages / "pi").symlink_to(root / "src" / "pi")
+    (packages / "pi").symlink_to(find_source(root, "base").parent)
     dependencies = Path(sys.prefix, *packages.relative_to(tmp_path).parts)
     (packages / "dependencies.pth").write_text(f"{dependencies}\n")
     if file:

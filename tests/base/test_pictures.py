@@ -13,6 +13,7 @@ from PIL import ImageChops
 
 from pi.base import pictures
 from pi.base.pictures import MAX_PIXELS, UNREADABLE, TooManyPixels, open_picture, shrunk
+from scripts.workspace import import_path
 
 
 def png_head(width: int, height: int) -> bytes:
@@ -108,7 +109,7 @@ def test_two_pictures_at_once_stay_below_the_memory_limit(root: Path, tmp_path: 
     ended = subprocess.run(
         [sys.executable, "-c", BOUNDED, str(file)],
         cwd=root,
-        env={"MALLOC_ARENA_MAX": "1", "PYTHONPATH": f"{root}/src"},
+        env={"MALLOC_ARENA_MAX": "1", "PYTHONPATH": import_path(root)},
         capture_output=True,
         text=True,
         check=False,
@@ -147,7 +148,7 @@ def test_threads_that_have_read_pictures_do_not_retain_memory(root: Path, tmp_pa
     ended = subprocess.run(
         [sys.executable, "-c", IN_TURN, str(file)],
         cwd=root,
-        env={"PYTHONPATH": f"{root}/src"},
+        env={"PYTHONPATH": import_path(root)},
         capture_output=True,
         text=True,
         check=False,

@@ -15,12 +15,11 @@ from pi.coding.extension_host.discovery.entry_points import PARSED, installed
 from pi.coding.extension_host.discovery.manifest import SUPPORTED_APIS, can_defer, read_manifest
 from pi.coding.port.ui import Mode
 from pi.coding.settings.table import SETTINGS
-from scripts.workspace import battery_manifests, members, sources
+from scripts.workspace import ROOT, battery_manifests, members, sources
 from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.terminal_user import needs_pty, terminal_user
 
-ROOT = Path(__file__).parents[2]
 SOURCES = sources(ROOT)
 MANIFESTS = battery_manifests(ROOT)
 POINTS: dict[str, str] = {}

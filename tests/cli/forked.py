@@ -24,6 +24,8 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any, NoReturn
 
+from scripts.workspace import ROOT, import_path
+
 MAX_MESSAGE = 1 << 20
 TIMEOUT_SECONDS = 60.0
 PRELOADED = ("pi.cli.headless", "pi.cli.subcommands.sessions", "pi.ai.http.client")
@@ -55,12 +57,14 @@ class ForkServer:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
-                cwd=Path(__file__).parents[2],
                 stdin=subprocess.PIPE,  # pipes, as the streams of the runs: Python keeps
                 stdout=subprocess.PIPE,  # what it has found out about its streams
                 stderr=subprocess.PIPE,
                 pass_fds=[theirs.fileno()],
-                env={name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
+                env={
+                    "PYTHONPATH": import_path(ROOT),
+                    **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
+                },
             )
         self._socket = ours
         atexit.register(self._end)

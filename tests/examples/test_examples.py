@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT, find_example, folders_of_examples
 from tests.cli.program import Program
-from tests.conftest import ROOT
 from tests.sampling import sampled
 
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(path for folder in folders_of_examples(ROOT) for path in folder.glob("*.py"))
 
 
 @pytest.mark.parametrize("example", sampled(EXAMPLES, keep=3), ids=lambda path: path.stem)
@@ -27,7 +27,7 @@ def test_every_example_runs_offline_and_shows_something(example: Path, tmp_path:
 
 def test_an_agent_can_be_embedded_in_a_few_lines() -> None:
     finished = subprocess.run(
-        [sys.executable, ROOT / "examples/embed_agent.py"], capture_output=True, text=True
+        [sys.executable, find_example(ROOT, "embed_agent.py")], capture_output=True, text=True
     )
 
     assert finished.stdout == "[add has run]\n2 and 3 make 5.\n"
@@ -35,7 +35,7 @@ def test_an_agent_can_be_embedded_in_a_few_lines() -> None:
 
 def test_the_harness_example_continues_a_compacted_conversation() -> None:
     finished = subprocess.run(
-        [sys.executable, ROOT / "examples/agent_harness.py"], capture_output=True, text=True
+        [sys.executable, find_example(ROOT, "agent_harness.py")], capture_output=True, text=True
     )
 
     assert finished.stdout == "Ahoy, Ada.\nAda introduced herself.\nYou are Ada. 13 entries\n"
@@ -44,7 +44,9 @@ def test_the_harness_example_continues_a_compacted_conversation() -> None:
 @pytest.mark.full
 def test_twenty_repairs_of_a_batch_are_checked(tmp_path: Path) -> None:
     folder = tmp_path / "batch"
-    shutil.copytree(ROOT / "examples/batch", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        find_example(ROOT, "batch"), folder, ignore=shutil.ignore_patterns("__pycache__")
+    )
     cli = Program(tmp_path, folder)
     before = (folder / "repositories/lists/lists.py").read_text()
 

@@ -19,13 +19,13 @@ from pi.ai.providers.faux import Step, calls, says
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.extensions import ViewOptions
 from pi.coding.runtime.session.agent_session import AgentSession
+from scripts.workspace import ROOT, find_example
 from tests.ai.auth.scripted_ui import ScriptedUI
 from tests.ai.loopback import site
 from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
 from tests.coding.runtime.session_fixture import SessionFixture
-from tests.conftest import ROOT
 
-FOLDER = ROOT / "examples" / "extensions"
+FOLDER = find_example(ROOT, "extensions")
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 

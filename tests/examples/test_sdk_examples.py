@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import find_example, folders_of_examples
 from tests.sampling import sampled
 
 PRINTED = {
@@ -25,7 +26,7 @@ PRINTED = {
 @pytest.mark.parametrize("name", sampled(PRINTED, keep=2))
 def test_an_example_prints_the_expected_output(name: str, root: Path, tmp_path: Path) -> None:
     finished = subprocess.run(
-        [sys.executable, "-W", "error", root / f"examples/{name}.py"],
+        [sys.executable, "-W", "error", find_example(root, f"{name}.py")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -36,12 +37,14 @@ def test_an_example_prints_the_expected_output(name: str, root: Path, tmp_path: 
 
 
 def test_every_sdk_example_has_an_expected_output(root: Path) -> None:
-    assert {path.stem for path in (root / "examples").glob("sdk_*.py")} == set(PRINTED)
+    assert {
+        path.stem for folder in folders_of_examples(root) for path in folder.glob("sdk_*.py")
+    } == set(PRINTED)
 
 
 @pytest.mark.slow
 def test_examples_satisfy_a_strict_type_checker(root: Path) -> None:
-    examples = sorted((root / "examples").glob("*.py"))
+    examples = sorted(path for folder in folders_of_examples(root) for path in folder.glob("*.py"))
     finished = subprocess.run(
         [sys.executable, "-m", "mypy", *examples], cwd=root, capture_output=True, text=True
     )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scripts.workspace import ROOT, find_test
 from tests.journeys.model_server import Answer
 from tests.journeys.program import Journey
 
-SERVER = Path(__file__).parent.parent / "batteries" / "mcp" / "server_program.py"
+SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 ECHO = ("mcp__my-notes__echo", {"text": "hello"})
 
 

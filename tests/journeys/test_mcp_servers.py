@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from scripts.workspace import ROOT, find_test
 from tests.journeys.program import Journey
 from tests.journeys.terminal import ENTER, ESCAPE
 
 SMALL = Path(__file__).parent / "mcp_server.py"
-SERVER = Path(__file__).parent.parent / "batteries" / "mcp" / "server_program.py"
+SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 WEATHER = (sys.executable, str(Path(__file__).with_name("mcp_server.py")))
 
 

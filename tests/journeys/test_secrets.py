@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT, find_test
 from tests.journeys.model_server import Answer
 from tests.journeys.program import Journey
 
-SERVER = Path(__file__).parent.parent / "batteries" / "mcp" / "server_program.py"
+SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 VALUE = "correct-horse-battery-4711"
 NAMES = ("SECRET_KEY_BASE", "API_KEY_PROD", "MYSQL_PASSWORD_PROD", "PRIVATE_KEY_PEM", "_JWT")
 SPLIT = f"\x1b[31m{VALUE[:9]}\x1b[0m{VALUE[9:]} {VALUE[:14]}\\n   {VALUE[14:]}"

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from pi.ai.providers.faux import Step
 from pi.testing import calls, says
-from tests.conftest import ROOT
+from scripts.workspace import ROOT, find_example
 from tests.screens.extended_app import ExtendedApp
 
 
 def extension_session(tmp_path: Path, name: str, *steps: Step) -> ExtendedApp:
     """The application with one of the examples."""
-    source = (ROOT / "examples" / "extensions" / f"{name}.py").read_text(encoding="utf-8")
+    source = find_example(ROOT, f"extensions/{name}.py").read_text(encoding="utf-8")
     return ExtendedApp(tmp_path, source, *steps, rows=30)
 
 

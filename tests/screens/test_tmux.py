@@ -17,12 +17,12 @@ from typing import Protocol
 
 import pytest
 
+from scripts.workspace import ROOT, import_path
 from tests.cli.program import Program
 from tests.sampling import sampled
 from tests.screens.long_answer import NUMBER
 from tests.screens.terminal_user import TOUR, has_been_used
 
-ROOT = Path(__file__).parents[2]
 TMUX = shutil.which("tmux")
 SECONDS = 60.0
 
@@ -49,7 +49,7 @@ class Pane:
             [*self._command, *keep, "new-session", "-d", *size, script],
             check=True,
             cwd=cli.cwd,
-            env={**cli.variables, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)},
+            env={**cli.variables, "TERM": "xterm-256color", "PYTHONPATH": import_path(ROOT)},
             timeout=SECONDS,
         )
 

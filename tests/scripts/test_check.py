@@ -36,7 +36,7 @@ def test_volume():
 
 
 def run_pytest(root: Path, folder: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-c", "pyproject.toml"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.fixtures", "-c", "pyproject.toml"]
     finished = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-p", "no:randomly", *options, str(folder)],
         cwd=root,
@@ -109,7 +109,13 @@ def test_each_unsteady_test_is_recorded_even_if_another_one_fails_again(tmp_path
 def test_only_tests_marked_timing_are_rerun(root: Path, tmp_path: Path) -> None:
     """Runs the real script with the real options of pytest in a separate checkout."""
     scripts = [f"scripts/{path.name}" for path in root.glob("scripts/*.py")]
-    for name in (*scripts, "pyproject.toml", "tests/conftest.py", "tests/bounded.py"):
+    for name in (
+        *scripts,
+        "pyproject.toml",
+        "conftest.py",
+        "tests/fixtures.py",
+        "tests/bounded.py",
+    ):
         put(tmp_path / name, (root / name).read_text())
     put(tmp_path / "tests/unsteady.txt", "# why\n")
     put(tmp_path / "tests/test_it.py", UNSTEADY)

@@ -18,6 +18,7 @@ from pathlib import Path
 from bench.mock_process import ROOT
 from bench.programs.batch.model import extension, home
 from pi.sdk import BatchOptions, run_batch
+from scripts.workspace import import_path
 
 ORACLE = ROOT / ".oracles/python/bin/python"
 WORKERS = 2
@@ -28,7 +29,7 @@ def with_ray() -> None:
     if find_spec("ray") is not None:
         return
     site = next(path for path in sys.path if path.endswith("site-packages"))
-    paths = f"{ROOT / 'src'}:{ROOT}:{site}"
+    paths = f"{import_path(ROOT)}:{site}"
     words = [str(ORACLE), "-m", "bench.programs.batch.on_ray", *sys.argv[1:]]
     os.execve(ORACLE, words, {**os.environ, "PYTHONPATH": paths})
 

@@ -16,10 +16,11 @@ from tempfile import TemporaryDirectory
 from pi.base.clock import SystemClock
 from pi.batteries.lsp.adapter import extension
 from pi.testing import make_session
+from scripts.workspace import ROOT, find_test
 
 WRITES = 50
 TEXT = "some words in a line of a file\n" * 300
-SERVER = Path(__file__).parents[3] / "tests/batteries/lsp/scripted_server.py"
+SERVER = find_test(ROOT, "batteries/lsp/scripted_server.py")
 
 
 def configure(folder: Path, servers: int) -> None:

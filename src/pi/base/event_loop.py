@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pi
 from pi.base.tasks import UserInterrupt, program_loops, stop_tasks
 
 T = TypeVar("T")
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 
 _NOT_EXTENSIONS = (
     f"{Path(asyncio.__file__).parent}{os.sep}",
-    f"{Path(__file__).parents[1]}{os.sep}",
+    *(f"{folder}{os.sep}" for folder in pi.__path__),
     "<frozen ",
 )
 """How the names of files begin whose code is pi's or Python's."""

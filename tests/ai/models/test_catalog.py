@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 from pi.ai.models.catalog import bundled_models, bundled_providers
 from pi.ai.provider import WIRES
 from pi.ai.providers.rows import BUILT_IN
+from scripts.workspace import ROOT
 
 
 def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
@@ -26,7 +26,7 @@ def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
 
 
 def test_the_readme_counts_providers_and_models() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     bundled = sum(len(bundled_models(provider)) for provider in bundled_providers())
 
     assert f"{len(BUILT_IN)} providers" in readme

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from scripts.workspace import import_path
 from tests.ai.wire.conformance import WIRES
 from tests.ai.wire.fuzz import load
 
@@ -15,7 +17,9 @@ def test_fuzzed_responses_cause_no_unexpected_errors_in_the_decoders(root: Path)
     # In its own process: the alarm against hangs would replace that of pytest-timeout.
     command = [sys.executable, "-m", "tests.ai.wire.fuzz", "--seconds", "1"]
 
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=90)
+    environ = {**os.environ, "PYTHONPATH": import_path(root)}
+
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=90)
 
     assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2000:]
 

@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 from pi.base.processes.child import left_running
+from scripts.workspace import ROOT
 from tests.base.processes.children import alive, bash, eventually, needs_posix_shell
 
 pytestmark = needs_posix_shell
-
-ROOT = Path(__file__).parents[3]
 
 
 async def test_a_detached_program_is_listed_while_it_runs() -> None:

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 
 from pi.base.processes import SpawnFailed, run, spawn, supervised
+from scripts.workspace import ROOT
 from tests.base.processes.children import (
     ENV,
     HERE,
@@ -26,8 +27,6 @@ from tests.base.processes.children import (
 from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest_asyncio.fixture

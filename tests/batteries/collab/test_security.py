@@ -6,7 +6,6 @@ import json
 import os
 import random
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -21,10 +20,11 @@ from pi.batteries.collab.sealing import (
     Sequence,
     write_key,
 )
+from scripts.workspace import ROOT
 from tests.batteries.collab.rooms import KEYS, Seat, Table
 
 VIEW = KEYS.view_only()
-VECTORS = Path(__file__).parents[3] / "docs" / "reference" / "collab-vectors.json"
+VECTORS = ROOT / "docs" / "reference" / "collab-vectors.json"
 
 
 def prompt(seat: Seat, text: str = "rm -rf") -> bytes:

@@ -25,12 +25,12 @@ from pi.batteries.lsp.config import known_servers
 from pi.batteries.lsp.connection import within
 from pi.batteries.lsp.diagnostics import Superseded, fresh_diagnostics
 from pi.batteries.lsp.server import LanguageServer
+from scripts.workspace import ROOT
 from tests.batteries.lsp.lsp_session import edit, lsp, lsp_session, write
 
 pytestmark = [pytest.mark.full, pytest.mark.timing]
 
 log = logging.getLogger(__name__)
-ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / ".oracles/python/bin"
 NODE = ROOT / ".oracles/node/node_modules"
 ENVIRON = {"PATH": f"{PYTHON}:{NODE / '.bin'}:/usr/bin:/bin", "LANG": "C.UTF-8"}

@@ -17,11 +17,12 @@ from pi.batteries.mcp.client import Client
 from pi.batteries.mcp.content import Limits, call_result, prompt_blocks, resource_blocks
 from pi.batteries.mcp.protocol import Era, ServerInfo
 from pi.batteries.mcp.transport import Peer
+from scripts.workspace import ROOT
 
 HERE = Path(__file__).parent
 EXCHANGES = json.loads((HERE / "exchanges.json").read_text())
 REQUESTS = HERE / "requests.json"
-SDK = HERE.parents[2] / ".oracles" / "python" / "bin" / "python"
+SDK = ROOT / ".oracles" / "python" / "bin" / "python"
 needs_sdk = pytest.mark.skipif(
     not SDK.exists(), reason="the SDK is not installed (scripts/oracles)"
 )

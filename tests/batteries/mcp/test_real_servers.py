@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
+from scripts.workspace import ROOT
 from tests.batteries.mcp.http_server import http_server
 from tests.batteries.mcp.mcp_session import Answers, is_running, mcp_session, program, write_json
 
 pytestmark = pytest.mark.full
-ROOT = Path(__file__).parents[3]
 PYTHON = ROOT / ".oracles" / "python" / "bin"
 EVERYTHING = ROOT / ".oracles" / "node" / "node_modules" / ".bin" / "mcp-server-everything"
 needs_python = pytest.mark.skipif(

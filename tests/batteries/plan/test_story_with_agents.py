@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT
 from tests.batteries.test_bundled import install
 from tests.cli.program import Program
 from tests.screens.terminal_user import needs_pty, terminal_user
 
 pytestmark = [needs_pty, pytest.mark.slow]
-MODEL = Path(__file__).parents[3] / "scripts/screenshots/story_model.py"
+MODEL = ROOT / "scripts/screenshots/story_model.py"
 
 
 @pytest.fixture

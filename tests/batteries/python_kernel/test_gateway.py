@@ -13,9 +13,10 @@ import pytest
 from pi.ai.messages import Image
 from pi.ai.providers.faux import says
 from pi.batteries.python_kernel.backends import frame_of
+from scripts.workspace import ROOT
 from tests.batteries.python_kernel.kernel_session import cells, details, results, session_of, texts
 
-ORACLE = Path(__file__).parents[3] / ".oracles" / "python" / "bin" / "jupyter-kernelgateway"
+ORACLE = ROOT / ".oracles" / "python" / "bin" / "jupyter-kernelgateway"
 ON = {"eval": {"py": True}}
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pi.ai.messages import Image
 from pi.ai.providers.faux import says
+from scripts.workspace import ROOT
 from tests.batteries.python_kernel.kernel_session import (
     BOTH,
     cells,
@@ -22,9 +23,7 @@ from tests.batteries.python_kernel.kernel_session import (
 )
 
 # Not .bin/bun: that is a placeholder until an install script has run, which npm does not here.
-ORACLE_BUN = sorted(
-    Path(__file__).parents[3].glob(".oracles/node/node_modules/@oven/bun-*/bin/bun")
-)
+ORACLE_BUN = sorted(ROOT.glob(".oracles/node/node_modules/@oven/bun-*/bin/bun"))
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "YPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="

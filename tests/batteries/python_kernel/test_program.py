@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT
 from tests.base.processes.children import alive, eventually, needs_posix_shell
 from tests.batteries.test_bundled import install
 from tests.cli.program import Program
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 pytestmark = needs_posix_shell
-ORACLE = Path(__file__).parents[3] / ".oracles" / "python"
+ORACLE = ROOT / ".oracles" / "python"
 PID = "open({path!r}, 'w').write(str(os.getpid()))"
 
 

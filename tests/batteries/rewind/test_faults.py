@@ -23,6 +23,7 @@ from pi.batteries.rewind.restoring import (
 )
 from pi.batteries.rewind.scan import Scan, Scanner
 from pi.extension import FileAccessError, replace_file
+from scripts.workspace import ROOT, import_path
 from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, ask_process, tree_of
 from tests.sampling import sampled
 
@@ -52,8 +53,8 @@ def test_a_killed_restore_can_be_finished_or_undone(tmp_path: Path, steps: int, 
     project, then, now = changed_project(tmp_path)
     project.history.close()
     command = [sys.executable, "-m", "tests.batteries.rewind.killed_program"]
-    folder = Path(__file__).parents[3]
-    ended = subprocess.run([*command, tmp_path, "p", str(steps)], cwd=folder, check=False)
+    environ = {**os.environ, "PYTHONPATH": import_path(ROOT)}
+    ended = subprocess.run([*command, tmp_path, "p", str(steps)], env=environ, check=False)
     history = project.open()
     intent = read_interrupted(history)
     assert ended.returncode == -9

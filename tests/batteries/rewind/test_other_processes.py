@@ -15,6 +15,7 @@ from pi.batteries.python_kernel.kernel import IDLE_SECONDS
 from pi.batteries.rewind.adapter import extension as rewind
 from pi.batteries.rewind.commands import BOTH
 from pi.extension import Child, ExtensionAPI
+from scripts.workspace import ROOT
 from tests.base.processes.children import needs_posix_shell
 from tests.batteries.mcp.mcp_session import program
 from tests.batteries.rewind.project_fixture import tree_of
@@ -23,7 +24,7 @@ from tests.coding.extension_host.extension_session import extension_session
 from tests.modes.pipes import until
 
 pytestmark = needs_posix_shell
-ORACLE = Path(__file__).parents[3] / ".oracles" / "python" / "bin" / "python"
+ORACLE = ROOT / ".oracles" / "python" / "bin" / "python"
 KERNEL = {"eval": {"py": True}, "python": {"interpreter": sys.executable}}
 CELL = "import os; open('made', 'w').write('1'); os.remove('gone'); os.chmod('list', 0o755)"
 SDK_SERVER = '''

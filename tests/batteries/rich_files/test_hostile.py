@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -9,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.workspace import ROOT, import_path
 from tests.batteries.rich_files.hostile import use_archive, use_database
 
-ROOT = Path(__file__).parents[3]
 MOST_MB = 300
 
 
@@ -38,6 +39,7 @@ def test_1000_hostile_files_in_bounded_memory() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "tests.batteries.rich_files.hostile", "1000"],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": import_path(ROOT)},
         capture_output=True,
         text=True,
         timeout=550,

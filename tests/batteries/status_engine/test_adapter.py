@@ -11,6 +11,7 @@ from pi.coding.extension_host.discovery.manifest import read_manifest, supports_
 from pi.coding.extension_host.events.session import ExtensionEvent
 from pi.coding.port.ui import Mode
 from pi.testing import says
+from scripts.workspace import find_source
 from tests.batteries.status_engine.git.repository import git, make_repository
 from tests.batteries.status_engine.status_session import PATIENT, StatusSession, status_session
 
@@ -185,7 +186,7 @@ def test_importing_the_adapter_imports_no_screen_modules() -> None:
 
 
 def test_the_manifest_names_the_setting_and_the_modes(root: Path) -> None:
-    manifest = read_manifest(root / "src/pi/batteries/status_engine")
+    manifest = read_manifest(find_source(root, "batteries/status_engine"))
 
     assert (manifest.name, manifest.activate) == ("status-engine", ("setting:tui.statusEngine",))
     assert [mode for mode in get_args(Mode) if supports_mode(manifest, mode)] == [

@@ -12,6 +12,7 @@ from pi.coding.port.ui import Mode
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.extension import replace
+from scripts.workspace import sources
 from tests.batteries.status_engine.status_session import Panel
 from tests.coding.runtime.session_fixture import SessionFixture
 
@@ -43,7 +44,9 @@ async def test_the_engine_is_loaded_in_modes_with_lines_if_the_setting_is_set(
 ) -> None:
     fixture, panel = SessionFixture(tmp_path), Panel()
     fixture.write(".pi/agent/settings.json", json.dumps({"tui": {"statusEngine": setting}}))
-    machine = replace(fixture.host, import_path=(installed(tmp_path / "site"), str(root / "src")))
+    machine = replace(
+        fixture.host, import_path=(installed(tmp_path / "site"), *map(str, sources(root)))
+    )
     options = SessionOptions(model="faux/faux", extensions=ExtensionOptions())
     parts = SessionOverrides(
         registry=fixture.registry, mode=mode, bus=fixture.bus, persistent=False

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from scripts.workspace import ROOT, find_source, find_test
 
-HERE = Path("src/pi/batteries/timebox")
+HERE = find_source(ROOT, "batteries/timebox")
 
 
 def imported(module: Path) -> set[str]:
     """The modules of pi that a module imports; there are no relative imports."""
-    tree = ast.parse((ROOT / HERE / module).read_text())
+    tree = ast.parse((HERE / module).read_text())
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     names |= {
         each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
@@ -24,7 +24,7 @@ def imported(module: Path) -> set[str]:
 
 
 def modules(folder: str) -> list[Path]:
-    return [path.relative_to(ROOT / HERE) for path in sorted((ROOT / HERE / folder).glob("*.py"))]
+    return [path.relative_to(HERE) for path in sorted((HERE / folder).glob("*.py"))]
 
 
 @pytest.mark.parametrize("module", modules("core"), ids=str)
@@ -51,7 +51,7 @@ def test_nearly_every_branch_of_the_core_is_tested_by_its_own_tests(tmp_path: Pa
     common = [f"--rcfile={settings}", f"--data-file={data}"]
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     for words in (
-        ["run", *common, *tests, "tests/batteries/timebox/core"],
+        ["run", *common, *tests, str(find_test(ROOT, "batteries/timebox/core"))],
         ["json", *common, "-o", str(report)],
     ):
         subprocess.run(

@@ -14,8 +14,8 @@ from pi.coding.batch.budget import Budget
 from pi.coding.batch.execution import WorkerSettings
 from pi.coding.batch.ray_engine import RayEngine, check_address, check_reachable
 from pi.coding.batch.tasks import BatchProblem
+from scripts.workspace import ROOT, find_test, import_path
 from tests.coding.batch.scripts import rows, write_model
-from tests.conftest import ROOT
 
 ORACLE = ROOT / ".oracles/python/bin/python"
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -71,11 +71,11 @@ def run_on_ray(tmp_path: Path, count: int, kill_at: int, *budget: str) -> dict[s
     model = write_model(tmp_path, price=1.0)
     words = [str(count), str(tmp_path / "out"), str(model), str(kill_at), *budget]
     finished = subprocess.run(
-        [ORACLE, ROOT / "tests/coding/batch/ray_program.py", *words],
+        [ORACLE, find_test(ROOT, "coding/batch/ray_program.py"), *words],
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(home),
-            "PYTHONPATH": f"{ROOT / 'src'}:{site}",
+            "PYTHONPATH": f"{import_path(ROOT)}:{site}",
             "PI_NO_LOCAL": "1",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": TOKEN,

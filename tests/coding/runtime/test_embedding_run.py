@@ -18,9 +18,8 @@ from pi.coding.runtime.embedding import (
     run,
 )
 from pi.testing import calls, says
-from scripts.workspace import below_pi, source_files
+from scripts.workspace import ROOT, below_pi, source_files
 from tests.coding.runtime.program import Program, add
-from tests.conftest import ROOT
 
 
 def test_run_returns_the_text_of_the_answer_and_emits_events(tmp_path: Path) -> None:

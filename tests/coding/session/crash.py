@@ -6,6 +6,7 @@ After each kill the file must open, contain every reported entry, and accept mor
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from pi.ai.messages import Text, UserMessage
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.opening import SessionLocation, open_session
+from scripts.workspace import ROOT, import_path
 from tests.coding.session.sessions import ids, user
 
 KILLS_PER_FILE = 10
@@ -39,7 +41,7 @@ def kill_once(path: Path, after: int) -> set[str]:
     writer = subprocess.Popen(
         [sys.executable, "-m", __spec__.name, "--append", str(path)],
         stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": import_path(ROOT)},
     )
     assert writer.stdout is not None
     with writer:

@@ -30,11 +30,10 @@ from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import GLOBAL_ONLY
 from pi.coding.tools.registry import built_in_tools
 from pi.modes.interactive.early_settings import EarlySettings
-from scripts.workspace import below_pi, source_files
+from scripts.workspace import ROOT, below_pi, source_files
 from tests.coding.tools.places import make_place
 
 ROWS = {setting.name: setting for setting in SETTINGS}
-ROOT = Path(__file__).parents[3]
 BATTERIES = tuple(
     row
     for path in source_files(ROOT, "batteries/**/*.py")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from pi.coding.tools.declarations import SCHEMAS, declared_tool
 from pi.coding.tools.edit import edit_tool
 from pi.coding.tools.file_tools import read_tool, write_tool
 from pi.coding.tools.registry import DEFAULT_TOOLS, built_in_tools
+from scripts.workspace import ROOT, import_path
 from tests.coding.tools.places import make_place
 
 
@@ -102,11 +104,9 @@ from pi.coding.tools.registry import built_in_tools
 built_in_tools(make_place(Path(sys.argv[1])))[{tool!r}].make()
 sys.exit("loaded" if "pi.coding.tools.{tool}" in sys.modules else 0)
 """
-    root = Path(__file__).parents[3]
-
     finished = subprocess.run(
         [sys.executable, "-c", probe, str(tmp_path)],
-        cwd=root,
+        env={**os.environ, "PYTHONPATH": import_path(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,

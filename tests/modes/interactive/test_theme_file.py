@@ -16,7 +16,7 @@ from pi.modes.interactive.theme_file import (
     theme_name,
 )
 from pi.modes.interactive.theme_selector import BUILT_IN, themes_in
-from tests.conftest import ROOT
+from scripts.workspace import ROOT
 
 
 def theme(**changes: Any) -> bytes:

@@ -12,6 +12,7 @@ from random import Random
 
 import pytest
 
+from scripts.workspace import import_path
 from tests.sampling import sampled
 from tests.tui.stress.operations import CHANGES
 from tests.tui.stress.shadow import Drawn, Shadow
@@ -35,7 +36,7 @@ class Tmux:
             [*self._command, *keep, "new-session", "-d", *size, program],
             check=True,
             cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root)},
+            env={**os.environ, "PYTHONPATH": import_path(root)},
         )
 
     def run(self, *words: str) -> str:

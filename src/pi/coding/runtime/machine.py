@@ -132,8 +132,9 @@ def _documentation(environ: Mapping[str, str]) -> Path:
     """Return the documentation directory of the environment, the package or the checkout."""
     if named := environ.get("PI_PACKAGE_DIR"):
         return expand_home(named) / "docs"
-    installed = Path(__file__).parents[2] / "docs"
-    return installed if installed.is_dir() else Path(__file__).parents[4] / "docs"
+    # In an installation they are beside the packages of pi, in a checkout at its root.
+    candidates = [folder / "docs" for folder in Path(__file__).parents[2:7]]
+    return next((folder for folder in candidates if folder.is_dir()), candidates[0])
 
 
 class Machine(Record):
