@@ -13,6 +13,7 @@ from pi.batteries.permissions.paths import (
     BaseFolders,
     TouchedPath,
     is_inside,
+    is_plan,
     is_protected,
     touched,
     touched_by,
@@ -144,7 +145,7 @@ class _Tool:
             return Decision(action="deny", reason="The permission mode is read-only.")
         if reason := self._must_ask():
             return Decision(action="ask", reason=reason)
-        edits = tier == "write" and self._mode == "auto-edit" and self._is_inside()
+        edits = tier == "write" and self._mode == "auto-edit" and self._is_ordinary()
         if is_allowed or edits:
             return Decision(action="allow")
         return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
@@ -247,6 +248,11 @@ class _Tool:
             if any(rule_matches(rule, path, self._places) for path in paths):
                 return rule
         return None
+
+    def _is_ordinary(self) -> bool:
+        return bool(self._written) and all(
+            is_inside(path, self._places) or is_plan(path, self._places) for path in self._written
+        )
 
     def _is_inside(self) -> bool:
         return bool(self._written) and all(is_inside(path, self._places) for path in self._written)

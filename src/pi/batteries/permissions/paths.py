@@ -103,6 +103,8 @@ def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool =
     ``with_scripts`` includes files with scripts of package managers, such as ``package.json``.
     """
     for form in path.forms:
+        if _is_plan(form, places):
+            continue
         inner = in_copy(form, places)
         tour = f"{places.agent_dir}/{TOUR}"
         if places.agent_dir and form != tour and is_below(form, tour):
@@ -119,6 +121,24 @@ TOUR = "tour"
 """The folder of the agent directory with the files of the guided tour; pi loads nothing there."""
 WORKING_COPIES = "working-copies"
 """The folder of the agent directory with the copies of isolated agents: ``NAME/files/…``."""
+
+
+PLANS = "plans"
+"""The folder of plans in the agent directory and in ``.pi`` of a project; pi loads nothing there."""
+
+
+def is_plan(path: TouchedPath, places: BaseFolders) -> bool:
+    """Whether a file is a plan of plan mode, also with all links followed."""
+    return all(_is_plan(form, places) for form in path.forms)
+
+
+def _is_plan(path: str, places: BaseFolders) -> bool:
+    file = PurePath(path)
+    if file.suffix != ".md" or file.parent.name != PLANS:
+        return False
+    agent_dirs = (places.agent_dir, os.path.realpath(places.agent_dir)) if places.agent_dir else ()
+    projects = (f"{cwd}/.pi" for cwd in (places.cwd, os.path.realpath(places.cwd)))
+    return str(file.parent.parent) in (*agent_dirs, *projects)
 
 
 def in_copy(path: str, places: BaseFolders) -> str | None:

@@ -9,6 +9,7 @@ from pi.batteries.plan import texts
 from pi.batteries.plan.guard import PROPOSE
 from pi.batteries.plan.mode import PlanMode
 from pi.extension import (
+    CallEffects,
     CommandContext,
     ExtensionAPI,
     ExtensionContext,
@@ -98,10 +99,18 @@ class Proposals:
                     description=texts.DESCRIPTION,
                     params=PlanParams,
                     run=self._run,
+                    effects=self._effects,
                     execution_mode="sequential",
                     approval="read",
                 )
             )
+
+    def _effects(self, params: PlanParams) -> CallEffects:
+        """The plan file; the user is asked about the plan, not about the file."""
+        files = self._pi.context.files
+        return files.effects(
+            files.effect(str(self._mode.file), writes=bool(params.plan.strip())),
+        )
 
     async def _run(self, params: PlanParams, ctx: ToolContext) -> ToolResult:
         mode = self._mode
