@@ -48,7 +48,8 @@ def test_a_value_has_a_json_type_only_without_conversion(
         ("[" * 9999 + "]" * 9999, "array", UNSET),
         ("[]", "object", UNSET),
         ("x", "string", UNSET),
-        (7, "string", UNSET),
+        (7, "string", "7"),
+        (True, "string", UNSET),
     ],
 )
 def test_only_unambiguous_values_are_converted(value: Any, json_type: str, expected: Any) -> None:

@@ -62,6 +62,8 @@ def problems(schema: Json, value: Any) -> list[str]:
         ({"enum": [1, 2]}, "2", 2),
         ({"enum": ["1", "2"]}, 2, "2"),
         ({"const": True}, "true", True),
+        ({"type": "string"}, 3, "3"),
+        ({"type": "string"}, 2.5, "2.5"),
         ({"type": "array", "uniqueItems": True}, [1, 2, 1], [1, 2]),
     ],
 )
@@ -75,7 +77,7 @@ def test_values_of_the_wrong_type_are_coerced_when_unambiguous(
 @pytest.mark.parametrize(
     ("schema", "value", "problem"),
     [
-        ({"type": "string"}, 5, ": must be a string (got number)"),
+        ({"type": "string"}, True, ": must be a string (got boolean)"),
         ({"type": "integer"}, True, ": must be an integer (got boolean)"),
         ({"type": "integer"}, 5.5, ": must be an integer (got 5.5)"),
         ({"type": "integer"}, "five", ": must be an integer (got string)"),
@@ -141,7 +143,7 @@ def test_arrays_with_a_schema_per_item_are_checked_item_by_item() -> None:
     old = {"items": [{"type": "integer"}], "additionalItems": {"type": "string"}}
     assert mended(pair, ["1"]) == [1]
     assert problems(pair, [1, 2]) == ["1: is not accepted here"]
-    assert problems(old, [1, "a", 2]) == ["2: must be a string (got number)"]
+    assert problems(old, [1, "a", True]) == ["2: must be a string (got boolean)"]
 
 
 @pytest.mark.behaviour("arguments-are-trimmed")
@@ -239,9 +241,9 @@ def test_a_value_matches_the_union_arm_that_changes_it_least(
     ("value", "expected"),
     [
         ({"type": "move"}, ["to: must have required properties to"]),
-        ({"type": "write", "text": 1}, ["text: must be a string (got number)"]),
+        ({"type": "write", "text": True}, ["text: must be a string (got boolean)"]),
         ({"type": "copy"}, ['type: must be "write" or "move" (got "copy")']),
-        (5, [": must be an object or a string (got number)"]),
+        (True, [": must be an object or a string (got boolean)"]),
         ({"type": None}, ['type: must be "write" or "move" (got null)']),
     ],
 )

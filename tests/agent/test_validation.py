@@ -57,10 +57,10 @@ def test_the_error_message_is_the_recorded_one() -> None:
 
 @pytest.mark.behaviour("arguments-are-coerced")
 def test_all_problems_are_reported_at_once_with_what_was_received() -> None:
-    arguments = {"edits": [{"oldText": 5}, {}], "mode": []}
+    arguments = {"edits": [{"oldText": True}, {}], "mode": []}
     expected = """\
 Validation failed for tool "edit":
-  - edits.0.oldText: must be a string (got number)
+  - edits.0.oldText: must be a string (got boolean)
   - edits.1.oldText: must have required properties oldText
   - mode: must be a string, an integer or null (got array)
   - path: must have required properties path
@@ -69,7 +69,7 @@ Received arguments:
 {
   "edits": [
     {
-      "oldText": 5
+      "oldText": true
     },
     {}
   ],

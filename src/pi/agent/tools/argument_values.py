@@ -171,6 +171,8 @@ def convert(value: object, expected: str) -> Any:
         return read(value.strip()) if read else UNSET
     if expected == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
+    if expected == "string" and kind_of(value) == "number":
+        return json_text(value)
     return UNSET
 
 

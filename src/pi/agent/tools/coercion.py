@@ -1,7 +1,8 @@
 """Converts arguments to the types of a JSON Schema, without guessing. Pure.
 
-Models write ``"5"`` for 5, a list as a JSON string, one object for a list of one. Valid values are
-not changed, convertible ones are converted, the rest becomes a list of issues.
+Models write ``"5"`` for 5 and 5 for ``"5"``, a list as a JSON string, one object for a list of
+one. Valid values are not changed, convertible ones are converted, the rest becomes a list of
+issues.
 """
 
 from __future__ import annotations

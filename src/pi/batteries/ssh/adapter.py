@@ -114,9 +114,17 @@ def make_ssh_tool(remote: RemoteHosts) -> AgentTool:
         description=DESCRIPTION.format(hosts=", ".join(remote.hosts)),
         params=SshParams,
         run=remote.run,
+        prepare_arguments=with_remote_path,
         approval=approval,
         format_approval_details=call_summary,
     )
+
+
+def with_remote_path(arguments: Json) -> Json:
+    """Accept ``path``, the name of the field in ``read`` and ``write``, for ``remotePath``."""
+    if "path" not in arguments or "remotePath" in arguments:
+        return arguments
+    return {"remotePath" if name == "path" else name: arguments[name] for name in arguments}
 
 
 def approval(arguments: Json) -> ToolApproval:
@@ -127,9 +135,7 @@ def approval(arguments: Json) -> ToolApproval:
 
 def call_summary(arguments: Json) -> str:
     """One line that describes a call."""
-    subject = (
-        arguments.get("command") or arguments.get("remotePath") or arguments.get("remote_path")
-    )
+    subject = arguments.get("command") or with_remote_path(arguments).get("remotePath")
     return one_line(f"on {arguments.get('host')}: {subject or ''}")
 
 

@@ -12,7 +12,8 @@ def draw_ssh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """The rows of a call; the first one follows the name of the tool."""
     arguments = call.arguments
     action = str(arguments.get("action") or "run")
-    subject = arguments.get("command") if action == "run" else arguments.get("remotePath", "")
+    path = arguments.get("remotePath") or arguments.get("path", "")
+    subject = arguments.get("command") if action == "run" else path
     verb = "" if action == "run" else f"{action} "
     title = f"{theme.fg('muted', one_line(str(arguments.get('host', '…'))))} "
     title += theme.fg("accent", one_line(f"{verb}{subject or ''}"))

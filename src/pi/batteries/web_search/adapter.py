@@ -46,6 +46,7 @@ from pi.extension import (
     SessionStartEvent,
     ToolContext,
     ToolResult,
+    field,
     make_tool,
     neutralise,
 )
@@ -98,13 +99,13 @@ class WebSearchParams(Record):
     limit: Annotated[Count | None, Meta(description="How many results to return at most")] = None
     max_tokens: Annotated[
         Count | None, Meta(description="Length of the answer, for providers with a model")
-    ] = None
+    ] = field(name="max_tokens", default=None)
     temperature: Annotated[
         Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="For providers with a model")
     ] = None
     num_search_results: Annotated[
         Count | None, Meta(description="How many pages the provider considers")
-    ] = None
+    ] = field(name="num_search_results", default=None)
 
 
 def extension(pi: ExtensionAPI) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import threading
 from collections.abc import Callable
 from io import BytesIO
@@ -35,6 +36,7 @@ from pi.coding.tools.images import (
 )
 from pi.coding.tools.matching import elisions, refuse_elisions
 
+_ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]*://"
 MAX_IMAGE_BYTES = 256 * 1024 * 1024
 
 
@@ -192,6 +194,8 @@ def write_tool(files: LocalFiles) -> AgentTool:
         if params.path.endswith("/"):  # resolving would drop the slash and create a file
             folder = IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             raise ToolFailed(node_text(folder, "open", f"{files.resolve(params.path)}/"))
+        if re.match(_ADDRESS, params.path):
+            raise ToolFailed(f"{params.path} is an address, not a file. Nothing was written.")
         if marks := elisions(params.content):
             refuse_elisions(marks, before=await _before(params))
         try:
