@@ -176,7 +176,7 @@ async def test_rows_are_read_inserted_updated_and_deleted(tmp_path: Path) -> Non
         read("app.db:users:31"),
     )
 
-    assert results[0] == "pairs (table, 0 rows)\nusers (table, 30 rows)"
+    assert results[0].startswith("pairs (table, 0 rows)\nusers (table, 30 rows)\n\n[Read app.db:")
     assert results[1] == "id: 3\nname: u2\nactive: NULL"
     assert results[2].splitlines()[2:4] == ["29 | u28 | NULL", "28 | u27 | NULL"]
     assert results[3].splitlines()[2] == "6 | u5 | NULL"

@@ -275,9 +275,9 @@ class EditVariants:
         """Show the lines of text files with their anchors."""
         result: ToolResult = await inner(params)
         path = self._file(params.path)
-        if path is None or result.is_error or [type(part) for part in result.content] != [Text]:
+        if path is None or result.is_error or not _shows_lines(result):
             return result
-        (part,) = result.content
+        part, *notes = result.content  # other extensions add notes, e.g. about merge conflicts
         assert isinstance(part, Text)
         if part.text.startswith("[Line ") and "exceeds" in part.text:
             return result  # one line that is too long to be shown
@@ -289,7 +289,7 @@ class EditVariants:
         shown = "\n".join(anchored(body.removesuffix("\n").split("\n"), first))
         title = await self._header(params.path)
         text = f"{title}\n{shown}{notice[0] if notice else ''}"
-        return replace(result, content=(Text(text=text),))
+        return replace(result, content=(Text(text=text), *notes))
 
     async def _write(self, params: Any, ctx: ToolContext, inner: Any) -> ToolResult:
         """Remove copied anchors from the content, and add the tag of the file to the result."""
@@ -321,6 +321,14 @@ class EditVariants:
         """The plain file of a path; ``None`` for resources and paths into archives."""
         file = None if "://" in path else self._pi.context.files.resolve(path)
         return file if file is not None and file.is_file() else None
+
+
+def _shows_lines(result: ToolResult) -> bool:
+    """Whether a result shows lines of the file, not a picture, a document or a list of members."""
+    if not result.content or not all(isinstance(part, Text) for part in result.content):
+        return False
+    details = result.details if isinstance(result.details, dict) else {}
+    return details.keys() <= {"truncation"}
 
 
 def _locate(patch: FilePatch, text: str, form: TextForm) -> Any:

@@ -33,6 +33,7 @@ from pi.extension import (
     Resource,
     ResourceRef,
     ResourceWindow,
+    ToolContext,
     ToolFailed,
     ToolResult,
     one_line,
@@ -75,6 +76,12 @@ class DatabaseHandler:
             )
         finally:
             stop.set()  # a thread cannot be cancelled; the query checks this flag
+        if not found.table and found.query is None:
+            file = found.file
+            text += (
+                f"\n\n[Read {file}:TABLE for its columns and first rows, {file}:TABLE:KEY for one"
+                f" row, {file}?q=SELECT … for a query.]"
+            )
         return Resource(text=text, details=details)
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
@@ -348,6 +355,17 @@ SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
 )
 
 
+# The forms of paths are in the fields ``path``: both texts are in every request.
+ABOUT_READ = (
+    " Also opens archives (zip, tar), SQLite databases (?q=SELECT … runs a query), PDFs and"
+    " notebooks (?pages=2-5), and merge conflicts."
+)
+ABOUT_WRITE = (
+    " A row is written as a JSON5 object; with a key that row is updated, and empty content deletes"
+    " it. A conflict is resolved by text, or by @ours, @theirs, @base or @both."
+)
+
+
 def extension(pi: ExtensionAPI) -> None:
     """Register the path forms, the scheme and the guards."""
     pi.settings.declare_all(SETTINGS)
@@ -356,12 +374,19 @@ def extension(pi: ExtensionAPI) -> None:
     pi.wrap_files(guards.write)
     databases_of_session = DatabaseHandler(pi)
     # Archives are added last, so they win: a path that names both is an archive.
-    pi.add_path_form(databases_of_session.parse, databases_of_session)
+    pi.add_path_form(
+        databases_of_session.parse, databases_of_session, example="app.sqlite:table:key"
+    )
     pi.wrap_files(databases_of_session.commit, at="last")
     archives_of_session = ArchiveHandler(pi)
-    pi.add_path_form(archives_of_session.parse, archives_of_session)
+    pi.add_path_form(archives_of_session.parse, archives_of_session, example="app.zip:inner/path")
     conflicts_of_session = ConflictHandler(pi)
-    pi.add_scheme("conflict", conflicts_of_session)
+    pi.add_scheme("conflict", conflicts_of_session, example="conflict://N")
     documents = DocumentReader(pi)
-    pi.wrap_tool("read", conflicts_of_session.after_read)
+    pi.wrap_tool("read", conflicts_of_session.after_read, description=lambda own: own + ABOUT_READ)
     pi.wrap_tool("read", documents.read)
+    pi.wrap_tool("write", _unchanged, description=lambda own: own + ABOUT_WRITE)
+
+
+async def _unchanged(params: Any, ctx: ToolContext, inner: Any) -> Any:
+    return await inner(params)

@@ -202,7 +202,7 @@ def extension(pi: ExtensionAPI) -> None:
     """Register the path form, and add it to the description of ``read``."""
     pi.settings.declare_all(SETTINGS)
     pages = WebPages(pi)
-    pi.add_path_form(pages.parse, pages)
+    pi.add_path_form(pages.parse, pages, example="https://…")
     pi.wrap_tool("read", _unchanged, description=lambda text: text + ABOUT)
 
 

@@ -385,13 +385,24 @@ class ExtensionAPI:
         wrapped = WrappedSpawn(wrap=wrap, kinds=None if kinds is None else frozenset(kinds))
         return self._instance.add_row(self._registries.spawn_wraps, wrapped, at)
 
-    def add_scheme(self, scheme: str, handler: ResourceHandler) -> Registration:
-        """Let the file tools read ``scheme://…``, and write it if the handler supports that."""
-        return self.add_path_form(scheme_form(scheme), handler)
+    def add_scheme(
+        self, scheme: str, handler: ResourceHandler, *, example: str = ""
+    ) -> Registration:
+        """Let the file tools read ``scheme://…``, and write it if the handler supports that.
 
-    def add_path_form(self, parse: ParseReference, handler: ResourceHandler) -> Registration:
-        """Let ``handler`` read and write every path for which ``parse`` returns a reference."""
-        reference = Reference(parse=parse, handler=handler)
+        ``example`` is as in ``add_path_form``.
+        """
+        return self.add_path_form(scheme_form(scheme), handler, example=example)
+
+    def add_path_form(
+        self, parse: ParseReference, handler: ResourceHandler, *, example: str = ""
+    ) -> Registration:
+        """Let ``handler`` read and write every path for which ``parse`` returns a reference.
+
+        ``example`` is such a path; ``read``, and ``write`` if the handler writes, declare it in
+        the description of their field ``path``.
+        """
+        reference = Reference(parse=parse, handler=handler, example=example)
         return self._instance.add_row(self._registries.references, reference)
 
     def add_section(self, name: str, text: Section | str) -> Registration:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from pi.agent.tools.effects import CallEffects, Effects
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-from pi.ai.messages import Image, Text
+from pi.ai.messages import Image, Json, Text
 from pi.base.records import Record, replace
 from pi.base.tasks import maybe_await
 from pi.coding.files.layers import FileWritten
@@ -73,6 +73,8 @@ class Reference(Record):
     parse: ParseReference
     handler: Any
     """A ``ResourceHandler``, possibly one that writes."""
+    example: str = ""
+    """A path of this form; ``read`` and ``write`` declare it in their field ``path``."""
 
 
 def scheme_form(scheme: str) -> ParseReference:
@@ -98,8 +100,29 @@ def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTo
         return await (tool.run(params, ctx) if found is None else act(*found, params))
 
     return replace(
-        tool, run=run, touches=_touches(tool, references), effects=_effects(tool, references)
+        tool,
+        run=run,
+        parameters=_parameters(tool, references),
+        touches=_touches(tool, references),
+        effects=_effects(tool, references),
     )
+
+
+def _parameters(tool: AgentTool, references: Sequence[Reference]) -> Json:
+    """The schema of the tool; its field ``path`` names the forms that the tool can use."""
+    usable = (
+        reference
+        for reference in references
+        if tool.name == "read" or (tool.name == "write" and hasattr(reference.handler, "write"))
+    )
+    examples = dict.fromkeys(reference.example for reference in usable if reference.example)
+    if not examples:
+        return tool.parameters
+    properties = tool.parameters["properties"]
+    path = properties["path"]
+    text = f"{path['description']}, or {', '.join(examples)}"
+    path = {**path, "description": text}
+    return {**tool.parameters, "properties": {**properties, "path": path}}
 
 
 def _effects(tool: AgentTool, references: Sequence[Reference]) -> Effects | None:
