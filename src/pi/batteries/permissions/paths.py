@@ -124,7 +124,7 @@ WORKING_COPIES = "working-copies"
 
 
 PLANS = "plans"
-"""The folder of plans in the agent directory and in ``.pi`` of a project; pi loads nothing there."""
+"""The folder of plans in the agent directory and in ``.pi`` of a project; pi loads none of them."""
 
 
 def is_plan(path: TouchedPath, places: BaseFolders) -> bool:
