@@ -17,6 +17,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.workspace import members
+
 OLDEST = (3, 11)
 NEWEST_LOOKED_FOR = 20
 FOLDER = ".oracles"
@@ -84,10 +86,13 @@ def unprepared(root: Path) -> list[str]:
 def fits(root: Path, python: Python) -> bool:
     """Whether the packages installed there are those that this checkout requires."""
     mark = python.environment / "ready-dev"
-    requirements = "".join(
-        (root / name).read_text() for name in ("pyproject.toml", "constraints.txt")
-    )
-    return mark.is_file() and mark.read_text() == f"{python.checkout}\n{requirements}"
+    return mark.is_file() and mark.read_text() == fingerprint(root, python)
+
+
+def fingerprint(root: Path, python: Python) -> str:
+    """What is written into an environment that is ready: the packages that it was made for."""
+    files = [*(member / "pyproject.toml" for member in members(root)), root / "constraints.txt"]
+    return f"{python.checkout}\n{''.join(file.read_text() for file in files)}"
 
 
 def copy_sources(root: Path, target: Path) -> None:

@@ -73,3 +73,13 @@ def import_path(root: Path) -> str:
 def modules_of_tests(root: Path) -> list[Path]:
     """All modules of tests."""
     return sorted(path for folder in folders_of_tests(root) for path in folder.rglob("test_*.py"))
+
+
+def link_sources(root: Path, packages: Path) -> None:
+    """Link every package of pi into a folder of libraries, as if pi were installed there."""
+    for source in sources(root):
+        for path in (*(source / "pi").iterdir(), *(source / "pi").glob("batteries/*")):
+            if path.name not in ("batteries", "__pycache__"):
+                link = packages / path.relative_to(source)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path)

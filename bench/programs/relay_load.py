@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from scripts.workspace import ROOT
+
 NATS_PLACES = (ROOT / ".oracles" / "python" / "bin", ROOT / ".oracles" / "bin")
 STAMP = struct.Struct(">d")
 HEAD = 4 + 1 + 1 + 16 + 8 + 12

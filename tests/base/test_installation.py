@@ -8,6 +8,8 @@ import pytest
 
 from pi.base.installation import (
     Installation,
+    _required_lines,
+    bundled_metadata,
     extra_command,
     library_folder,
     missing_requirements,
@@ -15,7 +17,7 @@ from pi.base.installation import (
     use_library_folder,
 )
 from pi.base.records import replace
-from scripts.workspace import find_source
+from scripts.workspace import ROOT, find_source, link_sources
 
 HOME = Path("/home/me")
 VENV = Installation(
@@ -98,6 +100,44 @@ def test_requirements_of_an_extra_come_from_the_metadata() -> None:
     assert missing_requirements("rules") == ()  # the tests have both
 
 
+def declare(folder: Path, name: str, *lines: str, entry_points: str = "") -> None:
+    """Write the metadata of an installed distribution."""
+    metadata = folder / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    metadata.mkdir(parents=True)
+    fields = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 0.1.0", *lines]
+    (metadata / "METADATA").write_text("\n".join(fields) + "\n")
+    (metadata / "entry_points.txt").write_text(entry_points)
+
+
+def test_requirements_of_an_extra_are_found_in_the_parts_of_pi(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = ("collab", "guard")
+    lines = [f"Requires-Dist: pi-harness-{part}==0.1.0" for part in parts]
+    lines += [f"Requires-Dist: pi-harness-{part}[sealed]; extra == 'sealed'" for part in parts]
+    declare(tmp_path, "pi-harness", *lines)
+    declare(tmp_path, "pi-harness-collab", "Requires-Dist: sealing>=2; extra == 'sealed'")
+    declare(tmp_path, "pi-harness-guard", "Requires-Dist: wax; extra == 'sealed'")
+    monkeypatch.syspath_prepend(tmp_path)
+    _required_lines.cache_clear()
+
+    assert missing_requirements("sealed") == ("sealing>=2", "wax")
+    _required_lines.cache_clear()
+
+
+def test_an_installed_checkout_has_the_metadata_of_its_distributions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = "[pi.distributions]\npi-ai = pi.ai\npi-tui = pi.tui\n"
+    declare(tmp_path, "pi-harness", "Requires-Dist: msgspec", entry_points=points)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    metadata = bundled_metadata()
+
+    assert list(metadata) == ["pi-ai", "pi-tui"]
+    assert "\nName: pi-tui\nVersion: 0.1.0\nRequires-Dist: msgspec\n" in metadata["pi-tui"]
+
+
 def test_libraries_of_the_agent_directory_are_importable_after_all_others(tmp_path: Path) -> None:
     environ = {"PI_CODING_AGENT_DIR": str(tmp_path)}
     folder = library_folder(environ)
@@ -127,12 +167,12 @@ def test_a_checkout_knows_that_it_is_one(root: Path) -> None:
     [("", "venv"), ("uv-receipt.toml", "uv tool"), ("pipx_metadata.json", "pipx")],
 )
 def test_an_environment_is_known_by_the_files_of_its_installer(
-    tmp_path: Path, root: Path, file: str, kind: str
+    tmp_path: Path, file: str, kind: str
 ) -> None:
     # A real environment whose site-packages has pi: only there sys.prefix is the environment.
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
     packages = next(tmp_path.glob("lib/python3*/site-packages"))
-    (packages / "pi").symlink_to(find_source(root, "base").parent)
+    link_sources(ROOT, packages)
     dependencies = Path(sys.prefix, *packages.relative_to(tmp_path).parts)
     (packages / "dependencies.pth").write_text(f"{dependencies}\n")
     if file:

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import zipfile
 from importlib.metadata import distribution
-from importlib.util import find_spec
 from pathlib import Path
+
+from scripts.workspace import ROOT, link_sources
 
 MARKERS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
 """What an installer leaves in the environment that it has made."""
@@ -21,11 +22,9 @@ def install_pi(folder: Path, kind: str) -> Path:
     (packages,) = folder.glob("lib/python*/site-packages")
     for name in ["pi-harness", *_required("pi-harness")]:
         _link(name, packages)
-    # A namespace: in a checkout one folder has the code, another one the documentation.
-    namespace = find_spec("pi")
-    folders = namespace.submodule_search_locations if namespace is not None else None
+    # That of an editable install is the documentation alone.
     (packages / "pi").unlink(missing_ok=True)
-    (packages / "pi").symlink_to(next(path for path in folders or () if Path(path, "cli").is_dir()))
+    link_sources(ROOT, packages)
     if kind in MARKERS:
         (folder / MARKERS[kind]).touch()
     program = folder / "bin" / "pi"

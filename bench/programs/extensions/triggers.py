@@ -16,7 +16,8 @@ import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parents[3]
+from scripts.workspace import ROOT, members
+
 BATTERIES = 20
 ROUNDS = 8
 
@@ -63,8 +64,11 @@ def batteries(folder: Path, kind: str) -> dict[str, str]:
     if kind == "none":
         return points
     if kind == "bundled":
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        return dict(project["project"]["entry-points"]["pi.extensions"])
+        for member in members(ROOT):
+            text = (member / "pyproject.toml").read_text(encoding="utf-8")
+            groups = tomllib.loads(text)["project"].get("entry-points", {})
+            points |= groups.get("pi.extensions", {})
+        return points
     for number in range(1 if kind.endswith("!") else BATTERIES):
         name = f"bench_{number}"
         trigger = TRIGGERS[kind.rstrip("!")].format(name=name, number=number % 10)

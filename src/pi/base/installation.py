@@ -23,6 +23,11 @@ DISTRIBUTION = "pi-harness"
 Kind: TypeAlias = Literal["checkout", "venv", "pipx", "uv tool", "system"]
 """``system``: the Python of the machine or of a container, not an environment of its own."""
 
+GROUP = "pi.distributions"
+"""The entry points that name the distributions in a checkout, which is installed as one."""
+
+_OWN = r"pi-[\w-]+"
+"""The name of a distribution of pi."""
 _REQUIREMENT = (
     r"(?P<requirement>(?P<name>[\w.-]+)[^;]*?)\s*;\s*extra\s*==\s*['\"](?P<extra>[\w.-]+)"
 )
@@ -201,17 +206,46 @@ def _required_lines() -> list[str]:
     )
 
     try:
-        return requires(DISTRIBUTION) or []
-    except PackageNotFoundError:  # the folder is on PYTHONPATH, and nothing is installed
-        pass
+        lines = requires(DISTRIBUTION) or []
+        # pi consists of several distributions, and each extra belongs to one or more of them.
+        parts = dict.fromkeys(found[0] for line in lines if (found := re.match(_OWN, line)))
+        lines = [*lines, *(inner for part in parts for inner in requires(part) or ())]
+        return [line for line in lines if not re.match(_OWN, line)]
+    except PackageNotFoundError:  # the folders are on PYTHONPATH, and nothing is installed
+        return _lines_of_projects()
+
+
+def _lines_of_projects() -> list[str]:
+    """Return the requirements of the extras of a checkout."""
     import tomllib
 
-    try:
-        project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))
-    except (OSError, ValueError):
+    above = Path(__file__).parents
+    checkout = next((folder for folder in above if (folder / "constraints.txt").is_file()), None)
+    if checkout is None:
         return []
-    extras = project.get("project", {}).get("optional-dependencies", {})
-    return [f"{line}; extra == '{extra}'" for extra, lines in extras.items() for line in lines]
+    rows = []
+    patterns = ("pyproject.toml", "packages/*/pyproject.toml", "batteries/*/pyproject.toml")
+    for file in [file for pattern in patterns for file in checkout.glob(pattern)]:
+        try:
+            project = tomllib.loads(file.read_text("utf-8"))["project"]
+        except (KeyError, OSError, ValueError):
+            continue
+        extras = project.get("optional-dependencies", {})
+        rows += [f"{line}; extra == '{extra}'" for extra in extras for line in extras[extra]]
+    return [row for row in rows if not re.match(_OWN, row)]
+
+
+def bundled_metadata() -> dict[str, str]:
+    """Return the metadata of the distributions that an installed checkout contains, by name."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        checkout = distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        return {}
+    text = checkout.read_text("METADATA") or ""
+    names = [entry.name for entry in checkout.entry_points.select(group=GROUP)]
+    return {name: re.sub(r"(?m)^Name: .*$", f"Name: {name}", text, count=1) for name in names}
 
 
 def install_command(requirements: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pi import version
 from pi.base.records import replace
 from pi.coding.packages.indexes import RECORD, install_pypi
 from pi.coding.packages.programs import Programs
@@ -66,6 +67,35 @@ async def test_missing_dependencies_of_a_package_are_installed_with_it(
             "pi-inner==2.0": f"sha256:{sha256(inner.read_bytes()).hexdigest()}",
         }
     }
+
+
+@pytest.mark.slow
+async def test_all_distributions_of_a_checkout_count_as_installed(
+    wheelhouse: Path,
+    location: PackageLocation,
+    programs: Programs,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs = ("pi-harness", "pi-ai>=0.1", "pi-harness-mcp")
+    make_wheel(wheelhouse, "pi-tips", "1.0", requires=needs)
+    checkout = tmp_path / "checkout" / f"pi_harness-{version.__version__}.dist-info"
+    checkout.mkdir(parents=True)
+    (checkout / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: pi-harness\nVersion: {version.__version__}\n"
+    )
+    (checkout / "entry_points.txt").write_text(
+        "[pi.distributions]\npi-ai = pi.ai\npi-harness-mcp = pi.batteries.mcp\n"
+    )
+    monkeypatch.syspath_prepend(checkout.parent)
+
+    assert await install(location, programs) == Outcome(change="fetched", after="1.0")
+
+    assert sorted(path.name for path in (location.pypi / "pi-tips").iterdir()) == [
+        RECORD,
+        "pi_tips",
+        "pi_tips-1.0.dist-info",
+    ]
 
 
 @pytest.mark.full

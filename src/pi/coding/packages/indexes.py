@@ -20,8 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from pi import version
 from pi.ai.messages import Json
 from pi.base.errors import PiError
+from pi.base.installation import bundled_metadata
 from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
 from pi.coding.packages.contents import (
@@ -116,7 +118,13 @@ async def resolve(
     folder.mkdir()
     report = work / "report.json"
     words = ["--dry-run", "--report", str(report), "--", *requirements]
-    await programs.pip("install", *words, cwd=folder, package=package)
+    present = work / "present"
+    # A checkout is one distribution; pip would look for all others on the index.
+    for name, metadata in bundled_metadata().items():
+        info = present / f"{name.replace('-', '_')}-{version.__version__}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(metadata, encoding="utf-8")
+    await programs.pip("install", *words, cwd=folder, package=package, present=present)
     items = read_report(report.read_bytes())
     for item in items:
         if not item.from_index:

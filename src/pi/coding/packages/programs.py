@@ -6,6 +6,7 @@ repository, and run the code of its build.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -124,10 +125,11 @@ class Programs(Record):
             raise not_from_an_index(refused[1], package)
         return _output("npm", words[0], finished)
 
-    async def pip(self, *words: str, cwd: Path, package: str) -> str:
+    async def pip(self, *words: str, cwd: Path, package: str, present: Path | None = None) -> str:
         """Run pip with wheels only and return its output: anything else would have to be built.
 
-        ``package`` is named in the error if it requires something else.
+        ``package`` is named in the error if it requires something else. The distributions in the
+        folder ``present`` count as installed.
         """
         if not has_pip():
             raise InstallFailed(
@@ -138,6 +140,9 @@ class Programs(Record):
             "PIP_REQUIRE_VIRTUALENV": "0",
             "PIP_USER": "0",  # cannot be combined with --target
         }
+        if present is not None:
+            folders = [str(present), *filter(None, [env.get("PYTHONPATH")])]
+            env["PYTHONPATH"] = os.pathsep.join(folders)
         offline = ["--no-index"] if self.offline else []
         finished = await self._run(pip_command([words[0], *offline, *words[1:]]), cwd, env)
         refusal = None if finished.ok else refusal_in(*_texts(finished))
