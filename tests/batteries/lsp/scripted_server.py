@@ -4,7 +4,8 @@ The first argument is how diagnostics are sent: ``pull``, ``register`` (pull, re
 ``push`` (with versions) or ``plain`` (without). CRASH ends it, HANG makes it silent for ever, GROW
 makes it allocate memory, ``WAIT=path`` lets it answer when the file exists, ``INDEX=path`` reports
 progress until then (with LOST it ends there), ``STALE`` makes it send the diagnostics of the text
-before first.
+before first. ``SLOWLY`` reports progress for half a second, and references cover one word until
+then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,15 @@ texts: dict[str, tuple[int, str]] = {}
 root = Path()
 ballast: list[bytes] = []
 next_id = 1000
+writing = threading.Lock()
+indexed = threading.Event()
 
 
 def send(message: Json) -> None:
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    sys.stdout.buffer.flush()
+    with writing:
+        sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        sys.stdout.buffer.flush()
 
 
 def receive() -> Json | None:
@@ -83,9 +88,18 @@ def misbehave(text: str) -> None:
         if "LOST" in text:  # it ends in the middle of its work
             sys.exit(3)
         progress(kind="end")
+    if "SLOWLY" in text:
+        threading.Thread(target=index_slowly, daemon=True).start()
     if wait := re.search(r"WAIT=(\S+)", text):
         while not Path(wait[1]).exists():
             time.sleep(0.01)
+
+
+def index_slowly() -> None:
+    progress(kind="begin", title="Indexing", percentage=0)
+    time.sleep(0.5)
+    indexed.set()
+    progress(kind="end")
 
 
 def progress(**value: Any) -> None:
@@ -162,7 +176,8 @@ def answer(method: str, params: Json) -> Any:  # noqa: C901, PLR0911 - a case fo
         case "textDocument/hover":
             return {"contents": {"kind": "markdown", "value": f"the word {word_at(params)}"}}
         case "textDocument/definition" | "textDocument/references":
-            found = words(text, word_at(params))
+            covered = None if indexed.is_set() or "SLOWLY" not in text else 1
+            found = words(text, word_at(params))[:covered]
             return [{"uri": document, "range": range} for range in found]
         case "textDocument/documentSymbol":
             return [

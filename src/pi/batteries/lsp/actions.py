@@ -53,6 +53,8 @@ LOCATING = {
     "implementation": "textDocument/implementation",
     "references": "textDocument/references",
 }
+PROJECT_WIDE = ("references", "implementation")
+"""Actions of ``LOCATING`` whose result may be in files that were never opened."""
 MAX_LISTED = 100
 MAX_FILES = 20
 DESCRIPTION = """\
@@ -115,7 +117,9 @@ class LspActions:
             work = self._actions[params.action](params)
             return await within(self._session.clock, params.timeout, work)  # type: ignore[arg-type]
         except TimeoutError as error:
-            text = f"The server has not answered within {params.timeout:g} s."
+            busy = [f"{one.row.name}: {one.progress}" for one in self._session.running()]
+            progress = "".join(f" ({text})" for text in busy if not text.endswith(": "))
+            text = f"The server has not answered within {params.timeout:g} s{progress}."
             raise ToolFailed(f"{text} Try again with a larger timeout.") from error
         except ToolFailed:
             raise
@@ -173,13 +177,15 @@ class LspActions:
         server, at = await self._at(params, method)
         if params.action == "references":
             at["context"] = {"includeDeclaration": True}
+        note = await _unseen(server) if params.action in PROJECT_WIDE else []
         found = locations_from(await server.request(method, at))
         if not found:
-            return ToolResult.of(f"No {params.action.replace('_', ' ')} found.")
+            nothing = f"No {params.action.replace('_', ' ')} found."
+            return ToolResult.of("\n".join([nothing, *note]))
         rows = [await self._location(uri, range) for uri, range in found[:MAX_LISTED]]
         if len(found) > MAX_LISTED:
             rows.append(f"… {len(found) - MAX_LISTED} more")
-        return ToolResult.of("\n".join(rows), details={"count": len(found)})
+        return ToolResult.of("\n".join([*rows, *note]), details={"count": len(found)})
 
     async def _location(self, uri: str, range: Json) -> str:
         path, start = path_of(uri), range["start"]
@@ -211,11 +217,12 @@ class LspActions:
 
     async def _project_symbols(self, query: str) -> ToolResult:
         rows: list[str] = []
+        notes: list[str] = []
         running = self._session.running()
         for server in running:
             await self._session.refresh(server)
             if server.supports("workspace/symbol"):
-                await server.until_quiet()
+                notes += await _unseen(server)
                 for each in await server.request("workspace/symbol", {"query": query}) or ():
                     where = each["location"]
                     path = path_of(where["uri"])
@@ -225,7 +232,8 @@ class LspActions:
         if not running:
             raise ToolFailed("No language server runs yet. Name a `file` of the project.")
         rows = list(dict.fromkeys(rows))
-        return ToolResult.of("\n".join(rows[:MAX_LISTED]) or "No symbols found.")
+        found = rows[:MAX_LISTED] or ["No symbols found."]
+        return ToolResult.of("\n".join([*found, *notes]))
 
     async def _diagnostics(self, params: LspParams) -> ToolResult:
         paths = await self._matching_files(params)
@@ -256,10 +264,12 @@ class LspActions:
         if not params.new_name:
             raise ToolFailed("The action rename needs `new_name`.")
         server, at = await self._at(params, "textDocument/rename")
+        note = await _unseen(server)
         edit = await server.request("textDocument/rename", {**at, "newName": params.new_name})
         if not edit:
             raise ToolFailed("The server cannot rename it. Check `line` and `symbol`.")
-        return await self._change(server, edit, is_applied=params.apply is not False)
+        changed = await self._change(server, edit, is_applied=params.apply is not False)
+        return ToolResult.of("\n".join([_text(changed), *note]), details=changed.details)
 
     async def _rename_file(self, params: LspParams) -> ToolResult:
         if not params.new_name:
@@ -415,6 +425,14 @@ class LspActions:
                 payload["position"] = locate(text, params.line, params.symbol)
         result = await server.request(params.query, payload)
         return ToolResult.of(json.dumps(result, indent=1, ensure_ascii=False))
+
+
+async def _unseen(server: LanguageServer) -> list[str]:
+    """Wait for the index of a server. Returns a note for the model if there is none."""
+    if await server.until_indexed():
+        return []
+    text = f"Files that were not opened are not covered. {server.row.index_hint}".strip()
+    return [f"Note: {text} Search for the name as text, too."]
 
 
 def locate(text: str, line: int | None, symbol: str) -> Json:

@@ -92,9 +92,18 @@ class ServerRow(Record):
     project_files: tuple[str, ...] = ()
     typescript: str = ""
     diagnostics: str = ""
+    diagnostics_program: str = ""
+    """A program without which the server reports no diagnostics."""
+    diagnostics_install: str = ""
     multiplex: bool = False
     warmup_timeout_ms: int = 20_000
     idle_timeout_ms: int = 600_000
+    index_progress: str = ""
+    """The token of the progress that a server reports while it indexes the project.
+
+    Without an index the server knows only the files that were opened."""
+    index_hint: str = ""
+    """What the server needs for an index."""
     install: str = ""
     source: str = ""
     """The configuration file that adds or changes the server; empty for an unchanged one."""
@@ -134,9 +143,13 @@ FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "projectFiles": ("project_files", lambda v: _is_texts(v)),
     "typescript": ("typescript", lambda v: v in ("", "<7", ">=7")),
     "diagnostics": ("diagnostics", lambda v: v in ("", "tsserver")),
+    "diagnosticsProgram": ("diagnostics_program", lambda v: isinstance(v, str)),
+    "diagnosticsInstall": ("diagnostics_install", lambda v: isinstance(v, str)),
     "multiplex": ("multiplex", lambda v: isinstance(v, bool)),
     "warmupTimeoutMs": ("warmup_timeout_ms", lambda v: _is_count(v)),
     "idleTimeoutMs": ("idle_timeout_ms", lambda v: _is_count(v)),
+    "indexProgress": ("index_progress", lambda v: isinstance(v, str)),
+    "indexHint": ("index_hint", lambda v: isinstance(v, str)),
     "install": ("install", lambda v: isinstance(v, str)),
 }
 EXECUTED = frozenset({"command", "args", "initOptions", "settings"})

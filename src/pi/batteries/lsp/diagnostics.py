@@ -236,6 +236,9 @@ async def diagnose(
             if not await session.open(server, path):
                 problems.append("It does not exist, or is not a text file.")
                 break
+            if launch.no_diagnostics:
+                problems.append(launch.no_diagnostics)
+                continue
             work = fresh_diagnostics(server, path)
             found += await within(session.clock, seconds, work)
             names.append(launch.row.name)

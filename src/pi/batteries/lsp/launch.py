@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pi.batteries.lsp.config import ServerRow
-from pi.extension import ConsentRequest, Json, Record
+from pi.extension import ConsentRequest, Json, Record, replace
 
 LOCAL_FOLDERS = ("node_modules/.bin", ".venv/bin", "venv/bin", ".venv/Scripts", "vendor/bin")
 """Folders with programs of a project."""
@@ -25,6 +25,8 @@ class Launch(Record):
     program: Path
     consent: ConsentRequest | None = None
     """Set if the server would execute code of the project: the user has to allow it."""
+    no_diagnostics: str = ""
+    """Why the server reports no diagnostics; empty if it does."""
 
     @property
     def key(self) -> str:
@@ -42,7 +44,9 @@ def launches(
     for program in _programs(row.command, (root, project), environ):
         if not _fits_typescript(row, program, root):
             continue
-        launch = Launch(row=row, root=root, program=program)
+        launch = Launch(
+            row=row, root=root, program=program, no_diagnostics=_no_diagnostics(row, environ)
+        )
         found.append(_with_consent(launch, project, user_dir))
     return found
 
@@ -60,6 +64,14 @@ def _programs(command: str, folders: Iterable[Path], environ: Mapping[str, str])
         if program := shutil.which(command, path=str(folder)):
             found.append(Path(program))
     return list(dict.fromkeys(found))
+
+
+def _no_diagnostics(row: ServerRow, environ: Mapping[str, str]) -> str:
+    needed = row.diagnostics_program
+    if not needed or shutil.which(needed, path=environ.get("PATH", "")):
+        return ""
+    hint = f" Install it: {row.diagnostics_install}." if row.diagnostics_install else ""
+    return f"{row.name} reports no diagnostics, because {needed} is not installed.{hint}"
 
 
 def _fits_typescript(row: ServerRow, program: Path, root: Path) -> bool:
@@ -103,7 +115,7 @@ def _with_consent(launch: Launch, project: Path, user_dir: Path) -> Launch:
     if row.settings:
         definition["settings"] = row.settings
     request = ConsentRequest(kind=KIND, name=row.name, source=sources[0], definition=definition)
-    return Launch(row=row, root=launch.root, program=launch.program, consent=request)
+    return replace(launch, consent=request)
 
 
 def is_below(program: Path, folders: Iterable[Path]) -> bool:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.lsp.config import ServerRow
-from pi.batteries.lsp.connection import LspConnection, RequestFailed, UnknownMethod
+from pi.batteries.lsp.connection import LspConnection, RequestFailed, UnknownMethod, within
 from pi.batteries.lsp.protocol import path_of, uri_of
 from pi.extension import Child, Clock, Json
 
 MAX_OPEN = 50
 """Maximum of open documents; the least recently used is closed."""
+INDEX_SECONDS = 2.0
+"""Seconds after which a server that has opened a file begins to index, if it will do so."""
 CHANGED, CREATED, DELETED = 2, 1, 3
 CAPABILITIES: Json = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -139,6 +141,8 @@ class LanguageServer:
         self._progress: dict[Any, Json] = {}
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self._index_began = asyncio.Event()
+        self._indexed = asyncio.Event()
         self._closed: set[Path] = set()
         self._apply_edit = apply_edit
         self._on_progress = on_progress
@@ -273,8 +277,20 @@ class LanguageServer:
         return ""
 
     async def until_quiet(self) -> None:
-        """Wait until the server has finished loading and indexing."""
+        """Wait until the server has finished loading, not until a named index is complete."""
         await self._quiet.wait()
+
+    async def until_indexed(self) -> bool:
+        """Wait until the server knows the whole project. Returns False if it builds no index."""
+        await self.until_quiet()
+        if not self.row.index_progress:
+            return True
+        try:
+            await within(self.clock, INDEX_SECONDS, self._index_began.wait())
+        except TimeoutError:
+            return False
+        await self._indexed.wait()
+        return True
 
     # Messages of the server -----------------------------------------------------------------------
 
@@ -299,11 +315,17 @@ class LanguageServer:
             document.early = True
 
     def _on_work(self, token: Any, value: Json) -> None:
-        if value.get("kind") == "end":
+        is_end = value.get("kind") == "end"
+        if is_end:
             self._progress.pop(token, None)
         else:
             self._progress[token] = self._progress.get(token, {}) | value
-        (self._quiet.clear if self._progress else self._quiet.set)()
+        if token == self.row.index_progress:
+            # It may take minutes, and queries about one file need no index.
+            self._index_began.set()
+            (self._indexed.set if is_end else self._indexed.clear)()
+        is_loading = any(token != self.row.index_progress for token in self._progress)
+        (self._quiet.clear if is_loading else self._quiet.set)()
         self._on_progress()
 
     async def _answer(self, method: str, params: Any) -> Any:

@@ -233,6 +233,9 @@ class WriteThrough:
             if is_new:
                 await server.files_changed({path: 1})
             await server.saved(document)
+            if launch.no_diagnostics:
+                first = self._session.first_time(launch.key, "no diagnostics")
+                return Checked(server=name, note=launch.no_diagnostics if first else "")
             found = await fresh_diagnostics(server, path)
         except ServerUnavailable as error:
             first = self._session.first_time(launch.key, error.fault)

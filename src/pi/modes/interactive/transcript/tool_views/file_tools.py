@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from pi.base.terminal_text import one_line, sanitise
@@ -21,7 +21,13 @@ from pi.modes.interactive.transcript.block import (
     clipped,
     more_rows,
 )
-from pi.modes.interactive.transcript.tool_views.view import DrawnCall, counted, failure, folded_head
+from pi.modes.interactive.transcript.tool_views.view import (
+    DrawnCall,
+    counted,
+    failure,
+    folded_head,
+    wrapped,
+)
 from pi.tui.widgets.markdown.highlight import highlight
 
 
@@ -76,6 +82,8 @@ def _window(call: ToolCallState) -> str:
 
 
 WRITE_PREVIEW_ROWS = 8
+PROBLEM_ROWS = 3
+"""Problems of language servers that are shown while a call is folded."""
 
 
 def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
@@ -92,9 +100,8 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     # Hidden lines are not highlighted.
     shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
     code = code_lines("\n".join(shown), path, look)
-    return DrawnCall(
-        title, folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines)), note
-    )
+    rows = folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines))
+    return DrawnCall(title, [*rows, *_problem_rows(call, look, width)], note)
 
 
 # edit ---------------------------------------------------------------------------------------------
@@ -123,7 +130,8 @@ def edit_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
         # Hidden lines are not compared or highlighted.
         near = lines if look.is_expanded else lines[: DIFF_ROWS + MAX_PAIRS]
         rows = _diff(read_diff(near), look, width, path, DIFF_ROWS, total=len(lines))
-        return DrawnCall(title, rows, _size(lines, look) + _diagnostics(call, look))
+        note = _size(lines, look) + _diagnostics(call, look)
+        return DrawnCall(title, [*rows, *_problem_rows(call, look, width)], note)
     if call.has_ended:
         return DrawnCall(title)
     return DrawnCall(title, _diff(_preview(call, look), look, width, path, EDIT_PREVIEW_ROWS))
@@ -161,6 +169,24 @@ def _diagnostics(call: ToolCallState, look: TranscriptOptions) -> str:
             return look.theme.paint("dim")(" · ") + look.theme.paint(colour)(one_line(summary))
         case _:
             return ""
+
+
+def _problem_rows(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
+    """The problems themselves, errors first, as the model gets them."""
+    match call.details.get("diagnostics"):
+        case {"items": [*items]}:
+            problems = [item for item in items if isinstance(item, Mapping)]
+        case _:
+            return []
+    problems.sort(key=lambda item: item.get("severity") != "error")
+    rows = []
+    for item in problems if look.is_expanded else problems[:PROBLEM_ROWS]:
+        severity = str(item.get("severity", ""))
+        text = f"{item.get('line')}:{item.get('column')} {severity}: {item.get('message')}"
+        rows.append(look.theme.paint("error" if severity == "error" else "warning")(one_line(text)))
+    hidden = len(problems) - len(rows)
+    rows = wrapped(rows, width) if look.is_expanded else clipped(rows, width)
+    return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
 
 
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
