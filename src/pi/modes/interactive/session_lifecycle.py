@@ -73,7 +73,7 @@ _WARNING = "Warning: "
 POLL_SECONDS = 4.0
 """Interval for checking the branch and the theme file."""
 UNWATCHED_SECONDS = 0.8
-"""Interval for checking the branch if the system does not notify about changes."""
+"""The same interval if the system does not notify about changes of the branch."""
 
 
 class SessionLifecycle:
@@ -246,10 +246,8 @@ class SessionLifecycle:
     async def _watch(self) -> None:
         """Check regularly whether the branch or the theme file changed."""
         while True:
-            for _ in range(round(POLL_SECONDS / UNWATCHED_SECONDS)):
-                await self._start.clock.sleep(UNWATCHED_SECONDS)
-                if not self._regions.status.is_following:
-                    await self._regions.status.look_for_branch()
+            is_notified = self._regions.status.is_following
+            await self._start.clock.sleep(POLL_SECONDS if is_notified else UNWATCHED_SECONDS)
             await self._regions.status.look_for_branch()
             self._frame.themes.reload_if_changed()
 

@@ -362,8 +362,8 @@ class StatusRegion:
 
     @property
     def is_following(self) -> bool:
-        """Whether the system notifies about changes of the branch."""
-        return self._watched is not None and self._watched[1] is not None
+        """Whether the system notifies about changes of the branch; true if there is none."""
+        return self._watched is None or self._watched[1] is not None
 
     def _follow(self, folder: Path | None) -> None:
         if self._watched is not None and self._watched[0] == folder:
