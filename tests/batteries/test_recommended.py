@@ -198,7 +198,7 @@ async def test_settings_of_a_battery_are_kept_when_it_is_switched(
             "/extensions todo",
             "Use /extensions, /extensions on NAME [VALUE] or /extensions off NAME.",
         ),
-        ("/extensions on timebox", "No setting switches timebox on or off."),
+        ("/extensions off timebox", "No setting switches timebox on or off."),
     ],
 )
 async def test_switching_an_unsupported_extension_is_rejected_with_a_reason(

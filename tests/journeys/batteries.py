@@ -32,6 +32,7 @@ FULL = {"prompt_tokens": 31_000, "completion_tokens": 5}
 ENVIRON = {
     "JOURNEY_API_KEY": SECRET,
     "PI_RPC_EMIT_TITLE": "1",
+    "GOOGLE_API_KEY": "k",  # an image model; no picture is made
     "TAVILY_API_KEY": "k",  # a provider of web searches; none is made
 }
 
@@ -59,6 +60,11 @@ class Battery:
     def stored(self) -> object:
         """The value in the settings file that switches it on."""
         return self.name if self.row["setting"] == "compaction.strategy" else self.value or True
+
+    @property
+    def has_definitions(self) -> bool:
+        """Whether the value consists of what a user wrote, which no switch deletes."""
+        return isinstance(self.value, dict) and self.row["kind"] == "json"
 
     @property
     def typed(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from tests.journeys.batteries import Battery
 from tests.journeys.doors import Door, RpcDoor, TerminalDoor
 from tests.journeys.home import Home
 
+LOSS = "definitions of yours, which would be lost"
 Switch = Callable[[Door, Battery, bool], None]
 """Switches a battery on (``True``) or off through the session behind a door, or beside it."""
 
@@ -18,6 +19,11 @@ def by_shell(door: Door, battery: Battery, on: bool) -> None:
     """``pi extensions on NAME [VALUE]``; a session on a terminal follows with ``/reload``."""
     words = ["on", battery.name, *battery.typed] if on else ["off", battery.name]
     ended = door.journey.pi("extensions", *words)
+    if battery.has_definitions and not on:
+        assert ended.code == 1, ended
+        assert LOSS in ended.err, ended
+        by_file(door, battery, on)
+        return
     assert (ended.code, ended.err) == (0, ""), ended
     assert ended.out.startswith(f"{battery.name} is {'on' if on else 'off'}"), ended.out
     _reload(door)
@@ -70,9 +76,12 @@ def stored(home: Home, name: str) -> object:
 
 def _by_rpc(door: Door, battery: Battery, on: bool, *, keep: bool) -> None:
     fields = {"value": battery.value} if on and battery.value is not None else {}
-    answer = cast(RpcDoor, door).client.request(
-        "set_extension", name=battery.name, enabled=on, keep=keep, **fields
-    )
+    client = cast(RpcDoor, door).client
+    if battery.has_definitions and keep and not on:
+        refusal = client.ask("set_extension", name=battery.name, enabled=False)
+        assert LOSS in refusal["error"], refusal
+        keep = False
+    answer = client.request("set_extension", name=battery.name, enabled=on, keep=keep, **fields)
     state = answer["extension"]["state"]
     assert state == ("off" if not on else "on" if keep else "session"), answer
     assert answer["message"].startswith(f"{battery.name} is {'on' if on else 'off'}"), answer

@@ -206,10 +206,11 @@ def test_a_battery_without_a_switch_names_what_uses_it(
     assert others
     with journey.rpc() as client:
         for battery in others:
-            for enabled in (True, False):
-                answer = client.ask("set_extension", name=battery.name, enabled=enabled)
-                assert answer["error"].startswith(f"No setting switches {battery.name} on or off.")
-                assert battery.row["activation"][0] in answer["error"]
-    ended = journey.pi("extensions", "on", others[0].name)
+            answer = client.request("set_extension", name=battery.name, enabled=True)
+            assert answer["message"] == f"{battery.name} is on: it loads when it is used."
+            refusal = client.ask("set_extension", name=battery.name, enabled=False)["error"]
+            assert refusal.startswith(f"No setting switches {battery.name} on or off.")
+            assert battery.row["activation"][0] in refusal
+    ended = journey.pi("extensions", "off", others[0].name)
     assert (ended.code, ended.out) == (1, "")
     assert "No setting switches" in ended.err

@@ -192,7 +192,6 @@ def test_switching_needs_a_value_that_is_valid(journey: Journey) -> None:
             {"name": "permissions", "value": True},
             {"name": "permissions", "value": "off"},
             {"name": "nosuch"},
-            {"name": "commit"},
         ):
             response = client.ask("set_extension", enabled=True, **fields)
             assert (response["success"], bool(response["error"])) == (False, True), fields
