@@ -38,6 +38,22 @@ _OF_PROJECT = (
     *("mcp.json", ".mcp.json", "opencode.json", "lsp.json", ".lsp.json", "lefthook.yml"),
     *(path for path in _PATHS if not path.startswith((".config/", ".ssh/"))),
 )
+_OF_HOME = (
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
+    *(
+        ".login",
+        ".gitconfig",
+        ".tmux.conf",
+        ".vimrc",
+        ".config/git",
+        ".config/fish",
+        ".config/nvim",
+    ),
+    *(".config/tmux", ".config/systemd", ".config/autostart", ".config/environment.d"),
+    *(".local/bin", ".pam_environment", ".xprofile", ".xsessionrc", "Library/LaunchAgents"),
+)
+"""What runs with the shells, the login and the editors of a user."""
 _MAX_GIT_FOLDERS = 200
 """Maximum of worktrees and submodules that the sandbox protects one by one."""
 
@@ -67,6 +83,12 @@ def starts_by_scripts(path: str) -> bool:
 def _plain(name: str) -> str:
     visible = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ") or name
+
+
+def start_paths(home: Path) -> Iterator[Path]:
+    """Yield what starts with the shells, the login and the editors of a user, existing or not."""
+    for name in _OF_HOME:
+        yield home / name
 
 
 def protected_paths(root: Path) -> Iterator[Path]:

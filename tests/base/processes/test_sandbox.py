@@ -13,6 +13,7 @@ import pytest
 
 from pi.base.processes import Finished, run, spawn
 from pi.base.processes.sandbox import (
+    ALL_SOCKETS,
     SandboxPolicy,
     SandboxProxy,
     SandboxSupport,
@@ -59,7 +60,13 @@ class Project:
         (self.outside / "kept").write_text("kept")
 
     def policy(self, *, network: bool = False) -> SandboxPolicy:
-        return project_policy(self.path, temporary=[self.temporary], network=network)
+        return project_policy(
+            self.path,
+            home=self.outside,
+            agent_dir=self.outside / ".pi/agent",
+            temporary=[self.temporary],
+            network=network,
+        )
 
     async def run(
         self, script: str, support: SandboxSupport, *, network: bool = False, input: bytes = b""
@@ -175,6 +182,99 @@ async def test_the_kernel_protects_git_hooks_git_config_and_pi_settings(
     assert not (project.path / ".git/hooks").is_symlink()
     assert names(project.path / ".pi") == []
     assert (project.path / "works").read_text() == "still\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_a_project_in_a_temporary_folder_cannot_be_replaced(
+    support: SandboxSupport, tmp_path: Path
+) -> None:
+    """The next command could change what a link in its place names."""
+    project = Project(tmp_path / "a/b")
+    policy = replace(project.policy(), writable=(project.path, tmp_path))
+    script = (
+        f"cd {tmp_path}; mv a/b/project a/b/x; mv a/b a/x; mv a x; rm -rf a/b/project/.git;"
+        f" ln -s {project.outside} a/b/project; echo still > a/b/works"
+    )
+    command = sandboxed(["bash", "-c", script], policy, support)
+
+    await run(command.arguments, cwd=project.path, env=ENVIRON, timeout=60, max_output=10_000)
+
+    assert project.path.is_dir() and not project.path.is_symlink()
+    assert (project.path / ".git/config").read_text() == "[core]\n"
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a/b/works").read_text() == "still\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_in_a_home_folder_the_configuration_of_pi_and_of_shells_is_protected(
+    support: SandboxSupport, tmp_path: Path
+) -> None:
+    for name in (".bashrc", ".config/git/config", ".pi/agent/settings.json", ".aws/credentials"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("kept")
+    agent_dir = tmp_path / ".pi/agent"
+    copy = agent_dir / "copies/1"
+    copy.mkdir(parents=True)
+    policy = project_policy(
+        copy, home=tmp_path, agent_dir=agent_dir, temporary=[tmp_path], also=[tmp_path / "."]
+    )
+    policy = replace(policy, unreadable=(tmp_path / ".aws",))
+    script = (
+        f"cd {tmp_path}; for f in .bashrc .config/git/config .pi/agent/settings.json"
+        " .pi/agent/mcp.json .pi/agent/copies/other; do echo x > $f; done;"
+        " mv .config c; mv .pi/agent p; mv .aws a; cat .aws/credentials a/credentials;"
+        f" echo still > {copy}/works; echo still > works"
+    )
+    command = sandboxed(["bash", "-c", script], policy, support)
+
+    done = await run(command.arguments, cwd=copy, env=ENVIRON, timeout=60, max_output=10_000)
+
+    assert (tmp_path / ".bashrc").read_text() == "kept"
+    assert (tmp_path / ".config/git/config").read_text() == "kept"
+    assert (tmp_path / ".aws/credentials").read_text() == "kept"
+    assert names(agent_dir) == ["copies", "settings.json"]
+    assert (agent_dir / "settings.json").read_text() == "kept"
+    assert b"kept" not in done.output
+    assert (copy / "works").exists() and (tmp_path / "works").exists()
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_files_of_the_kernel_and_terminals_of_the_user_cannot_be_written(
+    support: SandboxSupport, project: Project
+) -> None:
+    """The kernel runs the program in ``core_pattern`` outside of the sandbox, as root."""
+    master, terminal = os.openpty()
+    device = os.ttyname(terminal)
+    script = (
+        "f=/proc/sys/kernel/core_pattern; cat $f > p; cat p > $f && echo wrote the pattern;"
+        f" echo x > {device} && echo wrote to the terminal;"
+        " ls /dev/kmsg /dev/vd* /dev/sd* /dev/loop*; cat /dev/mem /dev/kmsg < /dev/null;"
+        " echo x > /dev/null && echo null; python3 -c 'import pty; pty.openpty(); print(2)'"
+    )
+    try:
+        done = await project.run(script, support)
+    finally:
+        os.close(master)
+        os.close(terminal)
+
+    assert done.output == b"null\n2\n"
+
+
+@pytest.mark.parametrize("support", SUPPORTS)
+async def test_the_root_folder_can_be_a_project(support: SandboxSupport, project: Project) -> None:
+    policy = SandboxPolicy(cwd=Path("/"), writable=(Path("/"),))
+    script = (
+        "f=/proc/sys/kernel/core_pattern; cat $f > $OUT/p; cat $OUT/p > $f && echo wrote;"
+        " f=/sys/kernel/uevent_helper; cat $f > $OUT/u; cat $OUT/u > $f && echo wrote;"
+        " ls -d /proc/[0-9]* | wc -l"
+    )
+    command = sandboxed(["bash", "-c", script], policy, support)
+    env = {**ENVIRON, "OUT": str(project.outside)}
+
+    done = await run(command.arguments, cwd=project.path, env=env, timeout=60, max_output=10_000)
+
+    assert int(done.output) < 6
+    assert (project.outside / "p").exists()
 
 
 @pytest.mark.parametrize("support", SUPPORTS)
@@ -449,16 +549,17 @@ async def test_sockets_of_other_programs_can_be_hidden(
     code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(place)!r})"
     command = [sys.executable, "-I", "-S", "-c", code]
     async with await asyncio.start_unix_server(serve, str(place)):
-        for sockets in (False, True):
+        for sockets in ((), (tmp_path / "other",), (tmp_path,), ALL_SOCKETS):
             policy = SandboxPolicy(cwd=tmp_path, sockets=sockets)
             inside = sandboxed(command, policy, support).arguments
             ended = await run(inside, cwd=tmp_path, env=ENVIRON, timeout=30, max_output=10_000)
-            assert ended.ok is sockets
-            assert bool(connected) is sockets
+            allowed = sockets in ((tmp_path,), ALL_SOCKETS)
+            assert ended.ok is allowed
+            assert bool(connected) is allowed
 
 
 def test_landlock_alone_cannot_hide_sockets(tmp_path: Path) -> None:
-    policy = SandboxPolicy(cwd=tmp_path, network=True, sockets=False)
+    policy = SandboxPolicy(cwd=tmp_path, network=True, sockets=())
     with pytest.raises(SandboxUnavailable, match="sockets cannot be hidden"):
         sandboxed(["true"], policy, SandboxSupport(mechanism="landlock", landlock=5))
 

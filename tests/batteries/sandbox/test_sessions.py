@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,53 @@ async def test_further_folders_can_be_writable(tmp_path: Path, support: SandboxS
         await hosted.session.prompt("go")
 
         assert results(hosted) == [(False, "a")]
+
+
+async def test_a_writable_folder_cannot_be_replaced_by_a_link(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    (tmp_path / "home/other").mkdir(parents=True)
+    steps = (
+        calls("bash", command="ln -s ~/other build && ls build"),
+        calls("bash", command="touch ~/other/x; ls ~/other"),
+        says("ok"),
+    )
+    async with boxed(tmp_path, *steps, writable=["build"]) as hosted:
+        await hosted.session.prompt("go")
+
+        assert not (tmp_path / "home/other/x").exists()
+
+
+async def test_servers_outside_of_the_project_cannot_be_used_unless_they_are_allowed(
+    tmp_path: Path, support: SandboxSupport
+) -> None:
+    """That of tmux, for example, would run any command outside of the sandbox."""
+    connected: list[str] = []
+
+    def serve(name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.append(name)
+        writer.close()
+
+    (tmp_path / "home/project").mkdir(parents=True)
+    (tmp_path / "tmp").mkdir()
+    names = ("tmp/other", "tmp/allowed", "home/project/own")
+    code = (
+        "import socket, sys\n"
+        "for path in sys.argv[1:]:\n"
+        "    try: socket.socket(socket.AF_UNIX).connect(path)\n"
+        "    except OSError: pass"
+    )
+    paths = " ".join(str(tmp_path / name) for name in names)
+    steps = (calls("bash", command=f"python3 -c '{code}' {paths}"), says("ok"))
+    servers = [
+        await asyncio.start_unix_server(partial(serve, name), tmp_path / name) for name in names
+    ]
+    async with boxed(tmp_path, *steps, readable=[str(tmp_path / "tmp/allowed")]) as hosted:
+        await hosted.session.prompt("go")
+    for server in servers:
+        server.close()
+
+    assert connected == ["tmp/allowed", "home/project/own"]
 
 
 async def test_a_protected_file_that_a_command_creates_is_reported(

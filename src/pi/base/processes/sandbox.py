@@ -9,8 +9,9 @@ that the machine cannot enforce is refused; a command never runs with fewer rest
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -18,7 +19,7 @@ from pi.base.errors import PiError
 from pi.base.processes.child import run
 from pi.base.processes.direct import SpawnFailed
 from pi.base.processes.environment import find_program
-from pi.base.protected_files import protected_paths
+from pi.base.protected_files import protected_paths, start_paths
 from pi.base.records import Record, replace
 
 Mechanism: TypeAlias = Literal["bubblewrap", "namespaces", "landlock", "seatbelt", "none"]
@@ -31,6 +32,12 @@ HIDDEN = ("/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/contai
 """Sockets through which a command could leave the sandbox."""
 SOCKETS = Path("/proc/net/unix")
 """The file in which Linux lists open sockets with their paths."""
+NAME_SERVICES = (Path("/var/lib/sss/pipes/nss"), Path("/run/systemd/userdb"))
+"""Sockets that tell the names of users; those that resolve hosts would be a way to the network."""
+ALL_SOCKETS = (Path("/"),)
+KERNEL_FILES = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+"""What root could write below ``/proc`` although it has no capability: ``core_pattern`` in ``sys``
+names a program that the kernel runs outside of every sandbox."""
 
 
 class SandboxUnavailable(PiError):
@@ -53,14 +60,14 @@ class SandboxPolicy(Record):
     writable: tuple[Path, ...] = ()
     """Folders and files that it may change; without any it runs read-only."""
     protected: tuple[Path, ...] = ()
-    """Paths inside ``writable`` that stay read-only."""
+    """Paths inside ``writable`` that stay read-only, but for writable paths inside of them."""
     unreadable: tuple[Path, ...] = ()
     """Files that appear empty, and folders that appear without files."""
     network: bool = False
     proxy: SandboxProxy | None = None
     """Where the network is cut: a proxy that commands can reach nevertheless."""
-    sockets: bool = True
-    """Whether it may use sockets that other programs have opened in the file system.
+    sockets: tuple[Path, ...] = ALL_SOCKETS
+    """Sockets of other programs that it may use, and folders with such.
 
     The server of ``tmux``, for example, would run any command outside of the sandbox.
     """
@@ -93,12 +100,28 @@ class SandboxedCommand(Record):
 
 
 def project_policy(
-    cwd: Path, *, temporary: Sequence[Path], also: Sequence[Path] = (), network: bool = False
+    cwd: Path,
+    *,
+    home: Path,
+    agent_dir: Path,
+    temporary: Sequence[Path],
+    also: Sequence[Path] = (),
+    network: bool = False,
 ) -> SandboxPolicy:
-    """Return the usual policy: a project and temporary folders are writable."""
+    """Return the usual policy: a project and temporary folders are writable.
+
+    The configuration of pi and what starts with the user's shells are protected, too: a project can
+    contain the home folder.
+    """
     writable = (cwd, *temporary, *also)
     protected = tuple(path for root in (cwd, *also) for path in protected_paths(root))
-    return SandboxPolicy(cwd=cwd, writable=writable, protected=protected, network=network)
+    own = [path for path in start_paths(home) if path.exists()]
+    return SandboxPolicy(
+        cwd=cwd,
+        writable=writable,
+        protected=(*protected, *own, agent_dir),
+        network=network,
+    )
 
 
 async def find_sandbox(
@@ -196,7 +219,7 @@ def _needs_mounts(policy: SandboxPolicy) -> str:
         return f"{policy.protected[0]} cannot be protected"
     if policy.unreadable:
         return f"{policy.unreadable[0]} cannot be hidden"
-    return "" if policy.sockets else "sockets cannot be hidden"
+    return "" if policy.sockets == ALL_SOCKETS else "sockets cannot be hidden"
 
 
 def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
@@ -208,13 +231,18 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
     candidates = dict.fromkeys(policy.protected)
     present = [path.resolve() for path in candidates if path.exists()]
     inside = [path for path in present if any(path.is_relative_to(root) for root in writable)]
-    missing = tuple(path for path in candidates if not path.exists())
+    missing = tuple(
+        path
+        for path in candidates
+        if not path.exists() and any(path.resolve().is_relative_to(root) for root in writable)
+    )
     real = replace(
         policy,
         cwd=policy.cwd.resolve(),
         writable=writable,
         protected=tuple(dict.fromkeys(inside)),
         unreadable=tuple(dict.fromkeys(_existing(policy.unreadable))),
+        sockets=tuple(path.resolve() for path in policy.sockets),
     )
     return real, missing
 
@@ -230,9 +258,20 @@ def _existing(paths: Sequence[Path]) -> Iterator[Path]:
 def _hidden(policy: SandboxPolicy) -> list[str]:
     """Return the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
     candidates = [*HIDDEN, *(str(path) for path in policy.unreadable if not path.is_dir())]
-    if not policy.sockets:
-        candidates += listed_sockets(SOCKETS.read_text("utf-8", "replace"))
-    return [path for path in dict.fromkeys(candidates) if Path(path).exists()]
+    if policy.sockets != ALL_SOCKETS:
+        candidates += _other_sockets(policy)
+    # Not ``Path.exists``: it raises where the user may not look, as below /run/containerd.
+    return [path for path in dict.fromkeys(candidates) if os.path.exists(path)]  # noqa: PTH110
+
+
+def _other_sockets(policy: SandboxPolicy) -> Iterator[str]:
+    """Yield the open sockets that the policy does not name, and that no hidden folder contains."""
+    own = () if policy.proxy is None or policy.proxy.socket is None else (policy.proxy.socket,)
+    covered = (*policy.sockets, *NAME_SERVICES, *own, *policy.unreadable)
+    for name in listed_sockets(SOCKETS.read_text("utf-8", "replace")):
+        real = Path(os.path.realpath(name))
+        if not any(real.is_relative_to(path) for path in covered):
+            yield str(real)
 
 
 def listed_sockets(table: str) -> list[str]:
@@ -245,7 +284,7 @@ def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]
     values = {
         "cwd": str(policy.cwd),
         "writable": [str(path) for path in policy.writable],
-        "protected": [str(path) for path in policy.protected],
+        "mounts": [[str(path), is_writable] for path, is_writable in _mounts(policy)],
         "hidden": _hidden(policy),
         "empty": [str(path) for path in policy.unreadable if path.is_dir()],
         "processes": support.separates_processes,
@@ -259,17 +298,15 @@ def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]
 def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
     # Users and processes of its own: with the same ones, root inside could remount everything, and
     # /proc/PID/root of a process outside would lead out.
-    arguments = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--cap-drop"]
-    arguments += ("ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    for path in policy.writable:
-        arguments += ("--bind", str(path), str(path))
-    for path in policy.protected:
-        # A mount cannot be renamed: without this, ``mv .git x`` would move the path away.
-        parents = [each for each in path.parents if _is_below(each, policy.writable)]
-        for parent in reversed(parents):
-            arguments += ("--bind", str(parent), str(parent))
-    for path in policy.protected:
-        arguments += ("--ro-bind", str(path), str(path))
+    arguments = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc"]
+    mounts = dict(_mounts(policy))
+    whole = "--bind" if mounts.pop(Path("/"), False) else "--ro-bind"
+    arguments += ("--cap-drop", "ALL", whole, "/", "/", "--dev", "/dev", "--proc", "/proc")
+    arguments += ("--ro-bind", "/sys", "/sys")
+    for name in KERNEL_FILES:
+        arguments += ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    for path, is_writable in mounts.items():
+        arguments += ("--bind" if is_writable else "--ro-bind", str(path), str(path))
     for path in policy.unreadable:
         if path.is_dir():
             arguments += ("--tmpfs", str(path), "--remount-ro", str(path))
@@ -280,8 +317,24 @@ def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
     return (*arguments, "--chdir", str(policy.cwd), "--")
 
 
-def _is_below(path: Path, roots: Sequence[Path]) -> bool:
-    return any(path.is_relative_to(root) and path != root for root in roots)
+def _mounts(policy: SandboxPolicy) -> Iterator[tuple[Path, bool]]:
+    """Yield what has to be a mount of its own and whether it is writable, outer folders first."""
+    modes = dict.fromkeys(policy.writable, True) | dict.fromkeys(policy.protected, False)
+    for path in sorted({*modes, *_pinned(policy)}):
+        yield path, next(modes[root] for root in (path, *path.parents) if root in modes)
+
+
+def _pinned(policy: SandboxPolicy) -> Iterator[Path]:
+    """Yield the folders between a writable path and one inside that has other rules.
+
+    A mount cannot be renamed. Without this, ``mv .git x`` would move protected files away, and for
+    a project in a temporary folder ``mv`` and ``ln -s`` would choose what the next command may
+    change.
+    """
+    for path in (*policy.writable, *policy.protected, *policy.unreadable):
+        for parent in path.parents:
+            if _is_below(parent, policy.writable):
+                yield parent
 
 
 def seatbelt_profile(policy: SandboxPolicy) -> str:
@@ -293,17 +346,27 @@ def seatbelt_profile(policy: SandboxPolicy) -> str:
         '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty")'
         ' (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))',
     ]
-    lines += [f"(allow file-write* (subpath {_quoted(path)}))" for path in policy.writable]
-    lines += [f"(deny file-write* (subpath {_quoted(path)}))" for path in policy.protected]
-    for path in policy.protected:
-        parents = [each for each in path.parents if _is_below(each, policy.writable)]
-        lines += [f"(deny file-write-unlink (literal {_quoted(each)}))" for each in parents]
+    roots = {*policy.writable, *policy.protected}
+    mounts = [*_mounts(policy)]
+    for path, is_writable in mounts:
+        if path in roots:
+            verb = "allow" if is_writable else "deny"
+            lines.append(f"({verb} file-write* (subpath {_quoted(path)}))")
+    lines += [
+        f"(deny file-write-unlink (literal {_quoted(path)}))"
+        for path, is_writable in mounts
+        if path not in roots or (is_writable and _is_below(path, policy.writable))
+    ]
     lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in policy.unreadable]
     if not policy.network:
         lines.append("(deny network*)")
     if not policy.network and policy.proxy is not None:
         lines.append(f'(allow network-outbound (remote ip "localhost:{policy.proxy.port}"))')
     return "\n".join(lines)
+
+
+def _is_below(path: Path, roots: Iterable[Path]) -> bool:
+    return any(path != root and path.is_relative_to(root) for root in roots)
 
 
 def _quoted(path: Path) -> str:

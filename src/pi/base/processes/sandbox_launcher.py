@@ -8,6 +8,7 @@ written to standard error and the exit code is 125. ``sandbox.py`` describes wha
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import signal
@@ -19,7 +20,8 @@ from typing import Any
 
 FAILED = 125
 
-NEWNS, NEWUSER, NEWPID, NEWNET = 0x20000, 0x10000000, 0x20000000, 0x40000000
+NEWNS, NEWIPC, NEWUSER = 0x20000, 0x8000000, 0x10000000
+NEWPID, NEWNET = 0x20000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 AT_RECURSIVE, AT_FDCWD, MOUNT_RDONLY = 0x8000, -100, 1
 MOUNT_SETATTR = 442
@@ -36,8 +38,12 @@ REFER, TRUNCATE = 1 << 13, 1 << 14
 SCOPES = 0b11
 """No signals to processes outside, and no abstract sockets of theirs."""
 
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
-"""Devices below ``/dev`` that may be written; disks are not among them."""
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+"""Devices that a command finds below ``/dev``; disks are not among them."""
+WRITABLE_DEVICES = (*DEVICES, "ptmx", "pts", "shm")
+KERNEL = (b"/proc", b"/sys")
+"""Where root could tell the kernel which programs to run, outside of the sandbox."""
+LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -144,7 +150,7 @@ def exit_with(child: int) -> None:
 def enter_namespaces(policy: dict[str, Any], *, also: int = 0) -> None:
     """Enter new mount and network namespaces; users other than root need one of users too."""
     uid, gid = os.geteuid(), os.getegid()
-    flags = NEWNS | also | (0 if policy["network"] else NEWNET)
+    flags = NEWNS | NEWIPC | also | (0 if policy["network"] else NEWNET)
     if uid != 0 or libc.unshare(flags) < 0:  # root in a container may lack the capability
         check(libc.unshare(flags | NEWUSER), "unshare")
         for name, text in (
@@ -166,41 +172,55 @@ def write(path: str, text: str) -> None:
 
 def arrange_mounts(policy: dict[str, Any]) -> None:
     """Make everything read-only but the writable paths, and in these the protected ones."""
-    writable = [os.fsencode(path) for path in policy["writable"]]
-    protected = [os.fsencode(path) for path in policy["protected"]]
-    for path in writable:
-        bind(path)
-    for path in pinned(protected, writable):
+    mounts = [(os.fsencode(path), is_writable) for path, is_writable in policy["mounts"]]
+    for path, _ in mounts:  # outer folders are first
         bind(path)
     were_writable = writable_mounts()
     set_read_only(b"/", clear=False, recursive=True)
     for mount in were_writable:
-        if any(within(mount, path) for path in writable):
+        modes = [is_writable for path, is_writable in mounts if within(mount, path)]
+        if modes and modes[-1] and not any(within(mount, path) for path in KERNEL):
             set_read_only(mount, clear=True, recursive=False)
-    for path in protected:
-        bind(path)
-        set_read_only(path, clear=False, recursive=True)
+    arrange_devices([path for path, _ in mounts])
     for path in policy["empty"]:
-        flags = MS_READ_ONLY | MS_NOSUID | MS_NODEV
-        mounted = libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, b"mode=555,size=4k")
-        check(mounted, f"hide {path}")
+        mount_tmpfs(path, MS_READ_ONLY, "mode=555,size=4k")
     for path in policy["hidden"]:
-        null, name = b"/dev/null", os.fsencode(path)
-        check(libc.mount(null, name, None, MS_BIND, None), f"hide {path}")
+        mounted = libc.mount(b"/dev/null", os.fsencode(path), None, MS_BIND, None)
+        if mounted < 0 and ctypes.get_errno() == errno.ENOENT:
+            continue  # a socket that another program has removed meanwhile
+        check(mounted, f"hide {path}")
 
 
-def pinned(protected: list[bytes], writable: list[bytes]) -> list[bytes]:
-    """Return the directories between a writable path and a protected one.
+def arrange_devices(mounts: list[bytes]) -> None:
+    """Replace ``/dev``: root could read disks there, and everyone the terminals of the user."""
+    if any(within(path, b"/dev") and path != b"/dev" for path in mounts):
+        return  # a project or temporary folder such as /dev/shm
+    devices = [name for name in DEVICES if os.access(f"/dev/{name}", os.F_OK)]
+    files = {name: os.open(f"/dev/{name}", os.O_PATH) for name in devices}
+    mount_tmpfs("/dev", 0, "mode=755,size=4k")
+    for name, file in files.items():
+        path = f"/dev/{name}".encode()
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o666))
+        source = f"/proc/self/fd/{file}".encode()
+        check(libc.mount(source, path, None, MS_BIND, None), f"mount /dev/{name}")
+        os.close(file)
+    os.mkdir("/dev/pts")
+    os.mkdir("/dev/shm")
+    terminals = b"newinstance,ptmxmode=0666,mode=620"
+    mounted = libc.mount(b"devpts", b"/dev/pts", b"devpts", MS_NOSUID | MS_NOEXEC, terminals)
+    check(mounted, "mount /dev/pts")
+    mount_tmpfs("/dev/shm", 0, "mode=1777")
+    os.symlink("pts/ptmx", "/dev/ptmx")
+    for name, target in LINKS.items():
+        os.symlink(target, f"/dev/{name}")
+    set_read_only(b"/dev", clear=False, recursive=False)
 
-    A mount cannot be renamed; without this, ``mv .git x`` would move the protected path away.
-    """
-    found = set()
-    for path in protected:
-        parent = path.rpartition(b"/")[0]
-        while any(within(parent, root) and parent != root for root in writable):
-            found.add(parent)
-            parent = parent.rpartition(b"/")[0]
-    return sorted(found)
+
+def mount_tmpfs(path: str, flags: int, options: str) -> None:
+    """Mount an empty folder onto a path."""
+    flags |= MS_NOSUID | MS_NODEV
+    data = options.encode()
+    check(libc.mount(b"tmpfs", os.fsencode(path), b"tmpfs", flags, data), f"mount {path}")
 
 
 def within(path: bytes, root: bytes) -> bool:
@@ -275,7 +295,7 @@ def restrict_writes(policy: dict[str, Any]) -> None:
     )
     for path in policy["writable"]:
         allow(ruleset, path, handled)
-    for name in DEVICES:
+    for name in WRITABLE_DEVICES:
         if os.access(f"/dev/{name}", os.F_OK):
             allow(ruleset, f"/dev/{name}", handled)
     check(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0), "Landlock")

@@ -144,11 +144,13 @@ class ConfinedRuns:
         return sandboxed(arguments, self._policy(root, cwd), self._support)
 
     def _policy(self, root: Path, cwd: Path) -> SandboxPolicy:
-        policy = project_policy(root, temporary=(self._temporary_folder(),))
-        credentials = credential_paths(self._home, self._pi.context.agent_dir)
+        agent_dir = self._pi.context.agent_dir
+        temporary = (self._temporary_folder(),)
+        policy = project_policy(root, home=self._home, agent_dir=agent_dir, temporary=temporary)
+        credentials = credential_paths(self._home, agent_dir)
         # A project inside of such a folder, such as a copy for an agent, stays readable.
         unreadable = tuple(path for path in credentials if not root.is_relative_to(path))
-        return replace(policy, cwd=cwd, unreadable=unreadable, sockets=False)
+        return replace(policy, cwd=cwd, unreadable=unreadable, sockets=())
 
     @property
     def _home(self) -> Path:

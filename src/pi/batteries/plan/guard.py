@@ -192,7 +192,7 @@ class PlanGuard(Policy):
         hidden = (path for path in credential_paths(home, ctx.agent_dir) if path != cwd)
         unreadable = tuple(path for path in hidden if path not in cwd.parents)
         return SandboxPolicy(
-            cwd=cwd, writable=writable, unreadable=unreadable, network=False, sockets=False
+            cwd=cwd, writable=writable, unreadable=unreadable, network=False, sockets=()
         )
 
 

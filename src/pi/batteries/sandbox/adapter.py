@@ -6,7 +6,9 @@ Nested sessions inherit the wrap, so this battery is not loaded in them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,8 @@ class Sandbox:
         self._probing = asyncio.Lock()
         self._unprotected: dict[Path, None] = {}
         """Protected paths that did not exist when a command started."""
+        self._resolved: dict[Path, Path] = {}
+        """Paths of settings without links, as they were when they were used first."""
 
     @property
     def _is_on(self) -> bool:
@@ -105,28 +109,43 @@ class Sandbox:
         # From pi's own environment: a command must not choose its temporary folder.
         temporary = Path(ctx.environ.get("TMPDIR") or "/tmp")
         also = self._paths("sandbox.writable")
+        readable = self._paths("sandbox.readable")
         policy = project_policy(
-            ctx.cwd, temporary=(temporary,), also=also, network=self._network.is_open
+            ctx.cwd,
+            home=self._home,
+            agent_dir=ctx.agent_dir,
+            temporary=(temporary,),
+            also=also,
+            network=self._network.is_open,
         )
-        return replace(policy, cwd=cwd, unreadable=tuple(self._unreadable(policy.writable)))
+        unreadable = tuple(self._unreadable(policy.writable, readable))
+        return replace(policy, cwd=cwd, unreadable=unreadable, sockets=(ctx.cwd, *also, *readable))
 
     def _paths(self, name: str) -> tuple[Path, ...]:
-        return tuple(
-            self._pi.context.cwd
-            / (path.replace("~", str(self._home), 1) if path.startswith("~") else path)
-            for path in self._pi.settings.get(name)
-        )
+        """Return the paths of a setting, as they led when they were used first.
+
+        A command could replace one in a writable folder by a link, to get another folder.
+        """
+        paths = []
+        for text in self._pi.settings.get(name):
+            named = text.replace("~", str(self._home), 1) if text.startswith("~") else text
+            path = self._pi.context.cwd / named
+            real = self._resolved.setdefault(path, path.resolve())
+            if real.resolve() == real:
+                paths.append(real)
+        return tuple(paths)
 
     @property
     def _home(self) -> Path:
         return Path(self._pi.context.environ.get("HOME") or Path.home()).resolve()
 
-    def _unreadable(self, writable: Sequence[Path]) -> Iterator[Path]:
-        """The credentials that commands must not read."""
+    def _unreadable(self, writable: Sequence[Path], readable: Sequence[Path]) -> Iterator[Path]:
+        """The credentials that commands must not read, and the folders of the user's servers."""
         # A folder with the whole home folder does not name its credentials.
         used = [path.resolve() for path in writable if not _is_within(self._home, path.resolve())]
-        allowed = [*used, *(path.resolve() for path in self._paths("sandbox.readable"))]
-        for path in credential_paths(self._home, self._pi.context.agent_dir):
+        allowed = [*used, *readable]
+        environ, agent_dir = self._pi.context.environ, self._pi.context.agent_dir
+        for path in (*credential_paths(self._home, agent_dir), *_server_folders(environ)):
             yield from _without(path, allowed)
 
     def _problem(self, support: SandboxSupport) -> str:
@@ -196,6 +215,15 @@ class Sandbox:
         if not support.separates_processes:
             yield "Processes: commands see those outside (this kernel separates none)"
         yield f"Not in the sandbox: {', '.join(self._pi.settings.get('sandbox.exclude'))}"
+
+
+def _server_folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield where servers of the user listen that may also start after a command."""
+    if sys.platform == "win32":
+        return
+    user = os.getuid()
+    yield Path(environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}")
+    yield Path(environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{user}")
 
 
 def _without(path: Path, allowed: Sequence[Path]) -> Iterator[Path]:

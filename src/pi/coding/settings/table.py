@@ -357,7 +357,7 @@ _TOOLS = group(
         *needing(("sandbox.enabled",),
             switch("sandbox.network", "Network in the sandbox", "Let sandboxed commands use the network.", on=False),
             words("sandbox.allowHosts", "Hosts", "The only hosts that sandboxed commands can reach, such as pypi.org and *.npmjs.org; * leaves it to the network setting.", "*"),
-            words("sandbox.readable", "Readable credentials", "Files with credentials that sandboxed commands may read."),
+            words("sandbox.readable", "Readable credentials", "Files with credentials that sandboxed commands may read, and sockets that they may use."),
             words("sandbox.writable", "Writable paths", "Further folders that sandboxed commands may change."),
             words("sandbox.exclude", "Programs outside", "Kinds of programs that run outside of the sandbox.", "user", "extension", "mcp", "lsp", "browser", "matcher", "ssh"),
         ),
