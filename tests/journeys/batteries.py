@@ -217,7 +217,8 @@ def _keeps_commands_inside(door: Door) -> bool:
 
 
 def _hides_secrets(door: Door) -> bool:
-    return SECRET not in json.dumps(door.prompts(f"use {SECRET}"))
+    requests = door.prompts(f"use {SECRET}")
+    return bool(requests) and SECRET not in json.dumps(requests)
 
 
 def _shares_at_the_relay(door: Door) -> bool:

@@ -26,6 +26,8 @@ BECOME_FOREGROUND = (
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
 """Makes the pseudo-terminal the controlling one, so that closing it hangs the program up."""
+SYNCHRONISED = 2026
+"""The terminal mode of a frame that is being written."""
 QUIET_SECONDS = 0.25
 """A program that writes nothing for this long has finished what a key started."""
 
@@ -108,7 +110,8 @@ class Terminal:
     def until(self, happened: Callable[[], bool], what: str = "") -> None:
         """Show output until a condition holds."""
         end = time.monotonic() + SECONDS
-        while not happened():
+        # A terminal shows a synchronised update when it is complete.
+        while self._emulator.mode(SYNCHRONISED) or not happened():
             assert self._show(end - time.monotonic()), f"{what} did not happen:\n{self.tape}"
 
     def settles(self) -> str:
