@@ -115,6 +115,20 @@ def test_a_setting_is_found_by_a_part_of_its_label() -> None:
     assert changes.list.render(40)[2] == "→ Font size  12"
 
 
+def test_the_name_of_a_setting_finds_it_before_labels_with_that_word() -> None:
+    items = [
+        SettingItem(id="commit.hooks", label="Hooks of git", current_value="off"),
+        SettingItem(id="hooks", label="Hooks", current_value="(not set)"),
+    ]
+    settings = SettingsList(
+        items, on_change=lambda id, value: None, on_cancel=lambda: None, is_searchable=True
+    )
+    for key in "hooks":
+        settings.handle_input(key)
+
+    assert settings.render(60)[2] == "→ Hooks         (not set)"
+
+
 def test_nothing_is_changed_if_the_search_has_no_match() -> None:
     changes = Changes(is_searchable=True)
     changes.type("x", "x", "\x1b[A", "\r")

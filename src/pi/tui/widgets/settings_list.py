@@ -243,8 +243,8 @@ def _focus(part: object, *, focused: bool) -> None:
 def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
     """Return the settings that hold every word of a query, best place first.
 
-    Names count most, then groups and descriptions. If no setting holds all words, fuzzy matches are
-    returned, so that a typing error finds something.
+    The id counts most, then names, groups and descriptions. If no setting holds all words, fuzzy
+    matches are returned, so that a typing error finds something.
     """
     words = query.casefold().split()
     if not words:
@@ -261,9 +261,11 @@ def _place(item: SettingItem, words: list[str]) -> int | None:
     label, name = item.label.casefold(), item.id.casefold()
     fields = (label, f"{label} {name}", f"{label} {name} {item.group.casefold()}")
     whole = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"
-    if label.startswith(words[0]) and all(word in label for word in words):
+    if words == [name]:
         return 0
-    for place, field in enumerate((*fields, whole), start=1):
+    if label.startswith(words[0]) and all(word in label for word in words):
+        return 1
+    for place, field in enumerate((*fields, whole), start=2):
         if all(word in field for word in words):
             return place
     return None
