@@ -252,6 +252,23 @@ def test_a_typed_command_switches_its_battery_on_for_the_session(
         assert _row(client, name)["state"] == "off"
 
 
+def test_the_note_about_a_typed_command_stays_beside_what_the_command_says(
+    journey: Journey,
+) -> None:
+    with journey.terminal() as user:
+        user.shows("one")
+        for command, name, text in (
+            ("/todo", "todo", "The todo list is empty."),
+            ("/rewind", "rewind", "There are no points."),
+            ("/memory", "memory", "There are no notes yet."),
+            ("/plan", "plan", "Plan mode is on"),
+        ):
+            user.submits(command)
+            user.shows(text)
+            user.settles()
+            assert user.screen.count(f"{name} is on for this session. Keep it: /exten") == 1
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_typed_command_says_nothing_if_its_battery_is_on(journey: Journey, command: str) -> None:
     for name in ("jobs", "memory"):

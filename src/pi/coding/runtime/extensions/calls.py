@@ -104,7 +104,8 @@ class SessionExtensions:
         """Show a note of pi itself about a command; on stderr where there is no screen."""
         hosting = self.hosting
         if hosting.ui is not None and hosting.shows_notices:
-            hosting.ui.notify(note, "info")
+            # A notice of the command would replace a transient one.
+            hosting.ui.write(note)
             return
         manifest = hosting.manifests_by_path().get(command.owner.path)
         # `pi rewind` and the like are sessions of one command: there is nothing to keep.
