@@ -58,6 +58,7 @@ def test_the_model_is_warned_at_80_and_at_95_per_cent_and_then_stopped(
     if mode == "print":
         ended = journey.pi("--timebox", "tokens:100", "-p", "work on")
         assert ended.code == 3
+        assert ended.err.count("Timebox budget spent.") == 1
     else:
         with journey.rpc() as client:
             client.request("prompt", message="/timebox tokens:100")

@@ -91,3 +91,19 @@ def test_a_file_with_conflicts_keeps_its_anchors(journey: Journey) -> None:
     assert (first[:2], first[-2:], second[-13:]) == ("1:", "|a", "|<<<<<<< HEAD")
     assert "[Merge conflicts: conflict://1 (line 2)." in text
     assert (journey.home.cwd / "c.txt").read_text() == "a\nx\nz\n"
+
+
+def test_writes_that_name_no_member_or_no_row_say_what_is_wrong(journey: Journey) -> None:
+    journey.home.use_settings(richFiles={"enabled": True})
+    with sqlite3.connect(journey.home.cwd / "app.sqlite") as database:
+        database.execute("create table users(name text)")
+    database.close()
+    journey.model.calls("write", path="new.zip", content="text")
+    journey.model.calls("write", path="app.sqlite:users", content="nope")
+    assert journey.pi("-p", "write").code == 0
+
+    archive, row = journey.model.results_of()
+    assert archive == "Archive write path must target a file inside the archive"
+    assert not (journey.home.cwd / "new.zip").exists()
+    assert row.startswith("The row is not valid JSON5")
+    assert row.count("valid") == 1

@@ -91,3 +91,11 @@ def test_settings_of_the_interceptor_without_effect_are_named(journey: Journey) 
 
     assert "'(' is no regular expression" in errors
     assert "there is no tool 'raed'" in errors
+
+
+def test_a_bash_tool_that_is_switched_off_is_missing_without_a_warning(journey: Journey) -> None:
+    journey.home.use_settings(bash={"enabled": False})
+    ended = journey.pi("-p", "hi")
+
+    assert ended.err == ""
+    assert journey.model.tools_of() == ["read", "edit", "write"]

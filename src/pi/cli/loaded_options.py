@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, UsageError
+from pi.coding.tools.registry import DEFAULT_TOOLS
 
 if TYPE_CHECKING:  # only command lines with such options need them
     from pi.coding.runtime.session.agent_session import AgentSession
@@ -31,6 +32,7 @@ async def start_session(
     if not is_named and session.workspace.tools.keys() >= set(defaults):
         return
     known = session.tools.known
+    default_tools = {*known, *DEFAULT_TOOLS}  # bash.enabled may have removed one
     if (only := arguments.texts("tools")) is not None:
         for name in _unknown(only, known):
             hint = _suggest(name, known) or "/extensions lists what adds tools."
@@ -41,7 +43,7 @@ async def start_session(
         ("--exclude-tools", arguments.texts("exclude_tools") or ()),
         ("defaultTools", defaults),
     ):
-        for name in _unknown(names, known):
+        for name in _unknown(names, default_tools):
             report(f"Warning: {option}: there is no tool {name}. {_suggest(name, known)}".rstrip())
 
 

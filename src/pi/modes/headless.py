@@ -203,7 +203,7 @@ async def run_print(
 
         # A policy that ended the run knows what was tried; the hint is for the failure alone.
         hint = result.stopped(decision) or hint_for(problem)
-        report(f"{problem}\n{hint}" if hint else problem)
+        report(f"{problem}\n{hint}" if hint and hint != problem else problem)
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
     elif result.answer is not None:

@@ -261,7 +261,8 @@ class ArchiveHandler:
             if file.is_file() and (each.has_colon or _is_archive(file)):
                 return each
         first = candidates[0]
-        return first if first.has_colon and not resolve(first.archive).exists() else None
+        # A new name is one of an archive, too: a text of that name would be no archive.
+        return None if resolve(first.archive).exists() else first
 
 
 def _member_line(member: archives.ArchiveMember) -> str:

@@ -225,7 +225,7 @@ def parse_row(content: str) -> dict[str, Any]:
     try:
         value = parse_json5(content)
     except BadFormat as error:
-        raise ToolFailed(f"The row is not valid JSON5: {error.explain()}") from error
+        raise ToolFailed(f"The row {error.explain()}") from error
     if not isinstance(value, dict):
         raise ToolFailed("The row must be an object: {column: value}.")
     for name, each in value.items():
