@@ -23,7 +23,7 @@ from pi.batteries.mcp.definitions import (
     merge,
     parse_file,
 )
-from pi.batteries.mcp.forms import Invalid, field_value
+from pi.batteries.mcp.forms import InvalidAnswer, field_value
 from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
@@ -436,7 +436,7 @@ def test_arguments_of_prompts_are_matched_by_name_and_position() -> None:
 )
 def test_answers_to_forms_are_checked(schema: dict[str, Any], text: str, value: Any) -> None:
     if value is None:
-        with pytest.raises(Invalid, match="Enter"):
+        with pytest.raises(InvalidAnswer, match="Enter"):
             field_value(schema, text)
     else:
         assert field_value(schema, text) == value

@@ -16,10 +16,10 @@ LEAVE_OUT = "Leave this field out"
 OMIT_MARK = "-"
 """Typed text that leaves out an optional field which has a default."""
 MAX_TRIES = 3
-"""Invalid answers of a client to one field; a terminal asks until the answer is valid."""
+"""InvalidAnswer answers of a client to one field; a terminal asks until the answer is valid."""
 
 
-class Invalid(Exception):
+class InvalidAnswer(Exception):
     """An answer does not fit its field; the message tells the user what to enter."""
 
 
@@ -60,7 +60,7 @@ class Form:
         for attempt in range(1, 1_000_000):
             try:
                 answered, value = await self._ask(name, self._title(name, index, problem))
-            except Invalid as error:
+            except InvalidAnswer as error:
                 problem = str(error)
                 if not self._is_terminal and attempt == MAX_TRIES:
                     raise RpcError(
@@ -88,7 +88,7 @@ class Form:
     async def _ask(self, name: str, title: str) -> tuple[bool, Any]:
         """Whether the field was answered, and its value; ``None`` leaves the field out.
 
-        Raises ``Invalid``.
+        Raises ``InvalidAnswer``.
         """
         field, is_required = self._fields[name], name in self._required
         earlier = self._content.get(name, field.get("default"))
@@ -108,7 +108,7 @@ class Form:
         if label is None:
             return False, None
         if label not in labels:
-            raise Invalid("Choose one of the options.")
+            raise InvalidAnswer("Choose one of the options.")
         return True, values.get(label)
 
     async def _pick_several(
@@ -121,14 +121,14 @@ class Form:
         if labels is None:
             return False, None
         if any(label not in values for label in labels):
-            raise Invalid("Choose from the options.")
+            raise InvalidAnswer("Choose from the options.")
         if not labels and not is_required:
             return True, None
         fewest, most = field.get("minItems"), field.get("maxItems")
         if isinstance(fewest, int) and len(labels) < fewest:
-            raise Invalid(f"Choose at least {fewest}.")
+            raise InvalidAnswer(f"Choose at least {fewest}.")
         if isinstance(most, int) and len(labels) > most:
-            raise Invalid(f"Choose at most {most}.")
+            raise InvalidAnswer(f"Choose at most {most}.")
         return True, [values[label] for label in labels]
 
     async def _write(
@@ -149,24 +149,24 @@ class Form:
 
 
 def field_value(schema: Json, text: str) -> Any:
-    """Convert typed text to a value of the schema. Raises ``Invalid``."""
+    """Convert typed text to a value of the schema. Raises ``InvalidAnswer``."""
     kind = schema.get("type")
     if kind in ("integer", "number"):
         return _number(schema, text)
     shortest, longest = schema.get("minLength"), schema.get("maxLength")
     if isinstance(shortest, int) and len(text) < shortest:
-        raise Invalid(f"Enter at least {shortest} characters.")
+        raise InvalidAnswer(f"Enter at least {shortest} characters.")
     if isinstance(longest, int) and len(text) > longest:
-        raise Invalid(f"Enter at most {longest} characters.")
+        raise InvalidAnswer(f"Enter at most {longest} characters.")
     match schema.get("format"):
         case "email" if "@" not in text:
-            raise Invalid("Enter an e-mail address.")
+            raise InvalidAnswer("Enter an e-mail address.")
         case "uri" if "://" not in text:
-            raise Invalid("Enter an address such as https://example.com.")
+            raise InvalidAnswer("Enter an address such as https://example.com.")
         case "date" if not _is_readable(date, text):
-            raise Invalid("Enter a date such as 2026-01-31.")
+            raise InvalidAnswer("Enter a date such as 2026-01-31.")
         case "date-time" if not _is_readable(datetime, text):
-            raise Invalid("Enter a time such as 2026-01-31T12:00:00Z.")
+            raise InvalidAnswer("Enter a time such as 2026-01-31T12:00:00Z.")
     return text
 
 
@@ -186,12 +186,12 @@ def _number(schema: Json, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise Invalid(f"Enter {'a whole number' if is_whole else 'a number'}.")
+        raise InvalidAnswer(f"Enter {'a whole number' if is_whole else 'a number'}.")
     low, high = schema.get("minimum"), schema.get("maximum")
     if isinstance(low, int | float) and number < low:
-        raise Invalid(f"Enter at least {low}.")
+        raise InvalidAnswer(f"Enter at least {low}.")
     if isinstance(high, int | float) and number > high:
-        raise Invalid(f"Enter at most {high}.")
+        raise InvalidAnswer(f"Enter at most {high}.")
     return number
 
 
