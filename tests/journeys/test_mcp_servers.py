@@ -173,6 +173,15 @@ def test_repeated_invalid_answers_of_a_client_are_an_error(journey: Journey) -> 
     assert "The answer for age is invalid: Enter a whole number." in journey.model.results_of()[-1]
 
 
+def test_a_time_limit_that_is_no_number_is_named(journey: Journey) -> None:
+    use_program(journey, "modern")
+    ended = journey.pi("-p", "go", OMP_MCP_TIMEOUT_MS="-4")
+
+    assert (
+        ended.err.count("OMP_MCP_TIMEOUT_MS=-4 is ignored: it is no number of milliseconds.") == 1
+    )
+
+
 def use_server(journey: Journey, schema: Any, **raw: Any) -> None:
     """Add a server whose tool has a schema, and which answers with these bytes."""
     file = journey.home.write_work("schema.json", json.dumps(schema))

@@ -87,6 +87,26 @@ def test_the_first_run_installs_and_later_runs_only_run(checkout: Path, tmp_path
     assert (fourth.returncode, fourth.stdout) == (0, f"{pi.version.__version__}\n"), fourth.stderr
 
 
+def test_a_finished_install_is_recognised_without_cmp(checkout: Path, tmp_path: Path) -> None:
+    folder = checkout / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    program(folder, "python", "exit 9")
+    program(folder, "pi", 'echo "runs $1"')
+    parts = (
+        f"{checkout}\n",
+        *((checkout / n).read_text() for n in ("pyproject.toml", "constraints.txt")),
+    )
+    (checkout / ".venv" / "ready-core").write_text("".join(parts))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("cat", "readlink"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+
+    ran = run([checkout / "pi", "--version"], tmp_path, {"PATH": str(tools)})
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "runs --version\n", "")
+
+
 def test_an_interrupted_install_is_reported_in_one_line_and_not_marked_complete(
     checkout: Path, tmp_path: Path
 ) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from pi.ai.messages import AssistantMessage, Image, Thinking, ToolResultMessage, UserMessage
+from pi.ai.messages import AssistantMessage, Image, Text, Thinking, ToolResultMessage, UserMessage
 from pi.coding.histories.codex import read_codex
 from pi.coding.session.entries import Compaction, CustomMessageEntry, MessageEntry
-from tests.coding.histories.transcripts import SESSION, codex_conversation
+from tests.coding.histories.transcripts import SESSION, CodexFile, codex_conversation
 
 
 def test_messages_calls_results_reasoning_images_models_and_times_are_kept() -> None:
@@ -52,3 +52,22 @@ def test_an_old_file_without_payloads_is_read() -> None:
     answer = found.entries[-1].message  # type: ignore[union-attr]
     assert isinstance(answer, AssistantMessage)
     assert answer.tool_calls[0].arguments == {"command": "ls 'a b'"}
+
+
+def test_texts_that_codex_adds_are_hidden_and_what_the_user_wrote_beside_them_is_not() -> None:
+    file = CodexFile("/work/app")
+
+    def says(*texts: str) -> None:
+        file.message("user", *({"type": "input_text", "text": text} for text in texts))
+
+    says("# AGENTS.md instructions for /x\n\nBe nice.", "<environment_context>x")
+    says("<environment_context>y", "Now the lexer")
+    says("<turn_aborted>\nThe user interrupted the turn.\n</turn_aborted>")
+    found = read_codex(file.content().splitlines())
+
+    assert found is not None
+    written = [each.message for each in found.entries if isinstance(each, MessageEntry)]
+    hidden = [each for each in found.entries if isinstance(each, CustomMessageEntry)]
+    assert [message.content for message in written] == [(Text(text="Now the lexer"),)]  # type: ignore[union-attr]
+    assert [len(entry.content) for entry in hidden] == [2, 1, 1]
+    assert not any(entry.display for entry in hidden)

@@ -459,6 +459,13 @@ def request_timeout(definition: Definition, environ: Mapping[str, str]) -> float
     return seconds or None
 
 
+def invalid_limits(environ: Mapping[str, str]) -> list[str]:
+    """The variables of time limits whose value is no number of milliseconds, as ``NAME=value``."""
+    names = ("MCP_TIMEOUT", "PI_MCP_TIMEOUT_MS", "OMP_MCP_TIMEOUT_MS")
+    values = [(name, environ.get(name, "")) for name in names]
+    return [f"{name}={value}" for name, value in values if value and not value.isdecimal()]
+
+
 def _milliseconds(environ: Mapping[str, str], names: tuple[str, ...]) -> float | None:
     for name in names:
         text = environ.get(name, "")

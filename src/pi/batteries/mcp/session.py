@@ -20,7 +20,7 @@ from pi.batteries.mcp.interaction import Interaction
 from pi.batteries.mcp.lists import lists_from_json, lists_to_json
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import SCHEME, ResourceReader
-from pi.batteries.mcp.server import McpServer
+from pi.batteries.mcp.server import McpServer, invalid_limits
 from pi.batteries.mcp.tools import SessionPrompts, SessionTools
 from pi.extension import (
     ExtensionAPI,
@@ -186,6 +186,9 @@ class SessionMcp:
         for each in usable:
             if each.definition.problem:
                 self.pi.warn(f"MCP server {each.name} is left out: {each.definition.problem}.")
+        if usable and not self._servers:
+            for setting in invalid_limits(self.pi.context.environ):
+                self.pi.warn(f"{setting} is ignored: it is no number of milliseconds.")
         valid = [each for each in usable if not each.definition.problem]
         self.denied = {each.name for each in valid if each not in allowed}
         # A command loads this extension in a session that the setting keeps without servers.

@@ -38,7 +38,13 @@ from pi.coding.session.entries import Compaction, CustomMessageEntry, KnownEntry
 API = "openai-responses"
 HIDDEN = "codex-context"
 """Custom type of texts that the model saw and the user did not write."""
-_INJECTED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill")
+_INJECTED = (
+    *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill"),
+    *("<INSTRUCTIONS>", "<permissions instructions>", "<collaboration_mode>", "<turn_aborted>"),
+    *("<subagent_notification>", "<personality_spec>", "<model_switch>", "<user_action>"),
+    "<user_shell_command>",
+)
+"""Beginnings of texts that codex adds in the name of the user."""
 _ITEMS = frozenset(
     {
         *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call"),
@@ -46,6 +52,10 @@ _ITEMS = frozenset(
     }
 )
 _SHELLS = frozenset({"shell", "container.exec", "local_shell", "shell_command"})
+
+
+def _is_injected(block: Text | Image) -> bool:
+    return isinstance(block, Text) and block.text.lstrip().startswith(_INJECTED)
 
 
 def read_codex(lines: Iterable[bytes]) -> ImportedSession | None:
@@ -144,14 +154,15 @@ class _Reader:
         if not blocks:
             return
         self._answer = None
-        first = blocks[0].text if isinstance(blocks[0], Text) else ""
-        entry: KnownEntry
-        if first.lstrip().startswith(_INJECTED):
-            entry = CustomMessageEntry(custom_type=HIDDEN, content=blocks, display=False)
-        else:
+        # One message may have both: what codex adds, and then what the user wrote.
+        hidden = tuple(block for block in blocks if _is_injected(block))
+        if hidden:
+            entry = CustomMessageEntry(custom_type=HIDDEN, content=hidden, display=False)
+            self._add(entry, time)
+        written = tuple(block for block in blocks if not _is_injected(block))
+        if written:
             stamp = in_ms(self.builder.stamp(time))
-            entry = MessageEntry(message=UserMessage(content=blocks, timestamp=stamp))
-        self._add(entry, time)
+            self._add(MessageEntry(message=UserMessage(content=written, timestamp=stamp)), time)
 
     def _reasoning(self, item: Json, time: str) -> None:
         summary = item.get("summary")

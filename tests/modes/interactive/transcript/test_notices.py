@@ -96,7 +96,7 @@ def test_a_divider_shows_its_text_when_expanded() -> None:
 
 def test_a_command_shows_the_end_of_its_output_and_its_exit_code() -> None:
     block = UserBashBlock(look(), "make", is_excluded=True)
-    block.append("".join(f"{number}\n" for number in range(20)))
+    block.append("".join(f"{number}\n" for number in range(28)))
     before = block.is_final
     assert plain(block, 50)[:4] == [
         "",

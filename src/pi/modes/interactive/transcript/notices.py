@@ -104,7 +104,7 @@ _LOOKS: dict[Level, tuple[str, str]] = {
 
 COMMAND_ROWS = 4
 """Rows of the command itself while folded."""
-BASH_ROWS = 12
+BASH_ROWS = 20
 """Rows of a user's command: more than of a tool call."""
 MAX_KEPT = 50 * 1024
 """Maximum characters kept of a running command, which bounds the cost of a frame."""

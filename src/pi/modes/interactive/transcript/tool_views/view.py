@@ -14,7 +14,7 @@ from pi.modes.interactive.transcript.block import (
 )
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import StyleState, strip_sequences
-from pi.tui.text.width import expand_tabs, visible_width
+from pi.tui.text.width import expand_tabs, slice_columns, visible_width
 from pi.tui.text.wrap import wrap_text
 
 SGR = re.compile("\x1b\\[[0-9;:]*m")
@@ -23,6 +23,8 @@ _PARAMETER = re.compile(r"[345]8[;:](?:5[;:]\d+|2(?:[;:]\d*){3,4})|[\d:]+")
 _TRICKS = ("5", "6", "8")
 
 ERROR_ROWS = 6
+MAX_COLUMNS = 4000
+"""Columns of one line of output that are drawn, also when expanded."""
 """Maximum rows of an error while folded."""
 
 
@@ -112,18 +114,27 @@ def painted(text: str, paint: Callable[[str], str]) -> list[str]:
 def painted_output(text: str, look: TranscriptOptions) -> list[str]:
     """The lines of an output in its own colours, if the terminal has any."""
     paint = look.theme.paint("toolOutput")
-    if "\x1b" not in text:
-        return painted(text, paint)
     if look.theme.depth == ColourDepth.NONE:
-        return painted(strip_sequences(text), paint)
+        text = strip_sequences(text)
+    if "\x1b" not in text:
+        return painted("\n".join(map(_capped, text.split("\n"))), paint)
     text = SGR.sub(_without_tricks, text)
     state, lines = StyleState(), list[str]()
     for line in text.rstrip().removesuffix("\x1b[0m").rstrip().split("\n"):
         opening = state.opening()  # a style may span several lines
         for sequence in SGR.findall(line):
             state.apply(sequence)
-        lines.append(paint(f"{opening}{line}{state.closing()}"))
+        lines.append(paint(_capped(f"{opening}{line}{state.closing()}")))
     return lines
+
+
+def _capped(line: str) -> str:
+    if len(line) <= MAX_COLUMNS:
+        return line
+    hidden = visible_width(line) - MAX_COLUMNS
+    return (
+        line if hidden <= 0 else f"{slice_columns(line, 0, MAX_COLUMNS)}… {hidden:,} more columns"
+    )
 
 
 def _without_tricks(sequence: re.Match[str]) -> str:
