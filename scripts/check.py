@@ -5,7 +5,7 @@
 ``./test --full``    the whole volume of properties, and the suite on every installed Python;
                      needs what ``scripts/oracles`` installs
 ``./test --coverage`` all tests and the coverage of each package; fails below 90 % of ``ai``,
-                     ``agent`` or ``coding``. With paths, only these: ``--coverage tests/ai``
+                     ``agent`` or ``coding``. With paths of tests, only these
 Any other argument goes to pytest, which then runs alone (``./test -k name``).
 """
 

@@ -48,7 +48,7 @@ class Executed:
     """The result of a scenario."""
 
     files: Mapping[str, int]
-    """Calls of its functions by file, relative to ``src/pi``."""
+    """Calls of its functions by file, below ``pi``."""
     crossing: Mapping[str, int]
     """Cross-file calls by ``calling file -> called file``."""
 

@@ -1,7 +1,7 @@
 """Random changes of modules, to find behaviour that no test notices.
 
-``.venv/bin/python -m scripts.mutate --count 200 src/pi/coding/shell -- tests/coding/shell`` copies
-the checkout to a temporary folder, makes one random change there at a time, and runs the tests. A
+``.venv/bin/python -m scripts.mutate --count 200 SOURCES -- TESTS`` copies the checkout to a
+temporary folder, makes one random change there at a time, and runs the tests. A
 change that all tests pass is printed as a diff: it is either equivalent or a missing test.
 """
 

@@ -1,4 +1,4 @@
-"""Vim keys in the application; ``tests/tui/widgets/editor/test_vim.py`` has the keys themselves."""
+"""Vim keys in the application; the tests of the editor have the keys themselves."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pages of many shapes as Markdown, compared with reviewed snapshots.
 
-``WRITE_SNAPSHOTS=1 ./test tests/batteries/web_pages/test_page_shapes.py`` rewrites them.
+``WRITE_SNAPSHOTS=1 ./test -k page_shapes`` rewrites them.
 """
 
 from __future__ import annotations
