@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import json
 import subprocess
 import sys
@@ -59,6 +60,13 @@ def test_type_checkers_see_the_same_names_at_the_same_places(root: Path, package
     }
 
     assert imported == {(home, name) for home, names in module._HOMES.items() for name in names}
+
+
+def test_the_example_of_the_library_runs() -> None:
+    results = doctest.testmod(pi.ai)
+
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 @pytest.mark.parametrize("package", ["pi.agent", "pi.ai"])

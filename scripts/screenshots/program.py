@@ -17,9 +17,9 @@ from pathlib import Path
 
 from wcwidth import iter_graphemes, wcswidth
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
 from pi.tui.terminals.tty_output import is_ready
+from pi.tui.testing import VirtualTerminal
 from scripts.screenshots.svg import Cell, Frame
 
 SECONDS = 60.0

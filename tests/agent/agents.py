@@ -12,8 +12,8 @@ from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import FAUX_MODEL, Step
-from pi.testing import FakeClock
-from pi.testing.fakes import ScriptedStream
+from pi.ai.testing import ScriptedStream
+from pi.base.testing import FakeClock
 
 
 class AgentFixture:

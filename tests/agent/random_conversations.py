@@ -15,8 +15,8 @@ from pi.ai.errors import ProviderUnavailable
 from pi.ai.events import Delta
 from pi.ai.messages import Json, Text, ToolCall
 from pi.ai.providers.faux import Step
+from pi.ai.testing import Reply, call, says
 from pi.base.records import Record, replace
-from pi.testing import Reply, call, says
 from tests.agent.agents import AgentFixture
 
 KINDS = ("works", "fails", "alone", "ends", "unknown", "invalid", "broken", "refused")

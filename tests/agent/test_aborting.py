@@ -11,8 +11,8 @@ from pi.agent.tool_calls import CLEAN_UP_SECONDS
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolContext, ToolResult
 from pi.ai.messages import ToolCall
+from pi.ai.testing import Reply, call, says
 from pi.base.records import replace
-from pi.testing import Reply, call, says
 from tests.agent.agents import AgentFixture, tasks_left
 from tests.agent.event_grammar import EventGrammar
 from tests.agent.waiting_tool import LAST_TURN, WaitingTool, abort_when, sleeps

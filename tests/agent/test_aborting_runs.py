@@ -10,8 +10,8 @@ from pi.agent.events import AgentEnd, AgentEvent, ToolExecutionEnd
 from pi.agent.policy import Boundary, Next, Policy
 from pi.ai.messages import AssistantMessage, Image, Text, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
+from pi.ai.testing import Reply, call, says
 from pi.ai.wire_support.handoff import prepare, same_id
-from pi.testing import Reply, call, says
 from tests.agent.agents import AgentFixture, tasks_left
 from tests.agent.event_grammar import EventGrammar
 from tests.agent.waiting_tool import LAST_TURN, WaitingTool, abort_when, sleeps

@@ -24,10 +24,9 @@ from pi.ai.messages import (
 )
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
+from pi.ai.testing import ScriptedStream, calls, says
 from pi.base.clock import SystemClock
 from pi.base.records import Record
-from pi.testing import calls, says
-from pi.testing.fakes import ScriptedStream
 from tests.agent.agents import AgentFixture
 
 PICTURE = Image(data="aGk=", mime_type="image/png")

@@ -13,7 +13,7 @@ from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderError
 from pi.ai.messages import UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
-from pi.testing import calls, says
+from pi.ai.testing import calls, says
 from tests.agent.agents import AgentFixture, tasks_left
 
 

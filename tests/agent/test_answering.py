@@ -7,8 +7,8 @@ import pytest
 from pi.agent.policy import Boundary, Next, Policy, Request, StopRun
 from pi.ai.errors import RateLimited
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, UserMessage
+from pi.ai.testing import calls, says
 from pi.base.records import replace
-from pi.testing import calls, says
 from tests.agent.agents import AgentFixture
 from tests.agent.cutting import Cuts, peek
 

@@ -15,7 +15,7 @@ from pi.agent.policy import (
     prepare,
 )
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 TURN = Boundary(kind="turn")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pi.agent.env import ExecutionEnv
 from pi.agent.tools.define import tool
+from pi.ai.testing import calls, says
 from pi.coding.tools.local_env import LocalEnv
-from pi.testing import calls, says
 from tests.agent.agents import AgentFixture
 from tests.coding.tools.places import make_shell
 

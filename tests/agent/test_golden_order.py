@@ -18,9 +18,9 @@ from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.errors import ContextOverflow, ProviderUnavailable
 from pi.ai.messages import Json, ToolCall, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL, Step
+from pi.ai.testing import Reply, ScriptedStream, call, calls, says
 from pi.base.records import Record, replace
-from pi.testing import FakeClock, Reply, call, calls, says
-from pi.testing.fakes import ScriptedStream
+from pi.base.testing import FakeClock
 from tests.agent.golden.orders import RECORDED, order
 from tests.agent.golden.policies import FORGET, Compaction, Drafting, Log, Retry
 

@@ -25,10 +25,10 @@ from pi.ai.messages import Image, Json, SystemMessage, Text, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL, Step
 from pi.ai.request import Call, StreamOptions
+from pi.ai.testing import Reply, ScriptedStream, calls, says
 from pi.ai.transcript import render
 from pi.base.records import replace
-from pi.testing import FakeClock, Reply, calls, says
-from pi.testing.fakes import ScriptedStream
+from pi.base.testing import FakeClock
 
 OTHER = replace(FAUX_MODEL, id="other")
 FAUX = StoredModelChange(provider="faux", model_id="faux")

@@ -14,8 +14,8 @@ from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import ProviderError
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolCall, UserMessage
+from pi.ai.testing import call, calls, says
 from pi.base.records import replace
-from pi.testing import call, calls, says
 from scripts.workspace import find_source
 from tests.agent.agents import AgentFixture
 

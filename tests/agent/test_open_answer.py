@@ -12,8 +12,7 @@ from pi.ai.messages import AssistantMessage, Context, Interruption, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import Step
 from pi.ai.request import StreamOptions
-from pi.testing import says
-from pi.testing.fakes import ScriptedStream
+from pi.ai.testing import ScriptedStream, says
 from tests.agent.agents import AgentFixture
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.agent.events import AgentEvent, MessageUpdate
 from pi.agent.tools.define import tool
 from pi.ai.errors import ProviderError
-from pi.testing import calls, says
+from pi.ai.testing import calls, says
 from tests.agent.agents import AgentFixture
 
 

@@ -10,7 +10,7 @@ from pi.agent.agent import Agent
 from pi.agent.errors import WouldDeadlock
 from pi.agent.policy import Boundary, Next, Policy, Request
 from pi.agent.tools.define import tool
-from pi.testing import calls, says
+from pi.ai.testing import calls, says
 from tests.agent.agents import AgentFixture
 
 Action = Callable[[Agent], Any]

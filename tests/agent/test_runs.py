@@ -14,9 +14,9 @@ from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import RateLimited
 from pi.ai.messages import Json, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
+from pi.ai.testing import calls, says
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import replace
-from pi.testing import calls, says
 from tests.agent.agents import AgentFixture, tasks_left
 
 RUN = ["agent_start", "turn_start"]

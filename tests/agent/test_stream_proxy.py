@@ -18,6 +18,7 @@ from pi.ai.messages import AssistantMessage, Context, Text, ToolResultMessage, U
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import Step
 from pi.ai.request import StreamOptions
+from pi.ai.testing import ScriptedStream, call, says, thinks
 from pi.ai.wire.pi_messages.server import (
     PROXY_CONTENT_TYPE,
     proxy_messages,
@@ -27,8 +28,6 @@ from pi.ai.wire.pi_messages.server import (
 )
 from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock
-from pi.testing import call, says, thinks
-from pi.testing.fakes import ScriptedStream
 from tests.ai.http.raw_server import Peer, raw_server
 
 CLAUDE = Model(id="claude", name="Claude", api="anthropic-messages", provider="anthropic")

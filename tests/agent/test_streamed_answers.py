@@ -19,8 +19,8 @@ from pi.ai.events import Delta, TextDelta
 from pi.ai.messages import AssistantMessage, Context, Interruption, Text, Thinking, UserMessage
 from pi.ai.models.model import Model
 from pi.ai.request import StreamOptions
+from pi.ai.testing import call, calls, says, thinks
 from pi.base.records import replace
-from pi.testing import call, calls, says, thinks
 from tests.agent.agents import AgentFixture
 from tests.agent.cutting import Cuts, peek
 

@@ -12,8 +12,8 @@ from pi.agent.tools.define import MAX_TEXT, make_tool, tool
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage
+from pi.ai.testing import Reply, call, calls, says
 from pi.base.records import replace
-from pi.testing import Reply, call, calls, says
 from tests.agent.agents import AgentFixture, tasks_left
 
 

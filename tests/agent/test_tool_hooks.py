@@ -9,8 +9,8 @@ from pi.agent.policy import Next, Policy, StopRun, ToolRefused
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolFailed, ToolResult
 from pi.ai.messages import Text, ToolCall
+from pi.ai.testing import Reply, call, says
 from pi.base.records import replace
-from pi.testing import Reply, call, says
 from tests.agent.agents import AgentFixture, tasks_left
 
 

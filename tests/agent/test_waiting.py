@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from pi.agent.policy import Abort, Aborted
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.agent.agents import tasks_left
 
 

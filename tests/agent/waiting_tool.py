@@ -8,7 +8,7 @@ from typing import Any
 from pi.agent.tools.define import make_tool
 from pi.agent.tools.tool import ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Json
-from pi.testing import Reply, call
+from pi.ai.testing import Reply, call
 from tests.agent.agents import AgentFixture, tasks_left
 
 

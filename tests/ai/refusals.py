@@ -8,7 +8,7 @@ from pi.ai.errors import ProviderError, RateLimited
 from pi.ai.failures.classify import from_status
 from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 
 
 def refused(status: int, body: Json | str | bytes = b"", **headers: str) -> ProviderError:

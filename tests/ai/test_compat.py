@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai import Context, UserMessage, compat
-from pi.testing import ScriptedProvider, says
+from pi.ai.testing import ScriptedProvider, says
 
 HELLO = Context(messages=(UserMessage(content="hello"),))
 

@@ -24,7 +24,7 @@ from pi.ai.wire_support.exchange import (
 )
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import Site, site
 
 MODEL = Model(id="m", name="M", api="a", provider="p", headers={"X-Model": "m", "X-Both": "m"})

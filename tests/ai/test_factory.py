@@ -17,7 +17,7 @@ from pi.ai.messages import Context, UserMessage
 from pi.ai.models.custom import read_custom_models
 from pi.ai.providers.rows import BUILT_IN
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import site
 
 HELLO = Context(messages=(UserMessage(content="hello"),))

@@ -32,7 +32,7 @@ from pi.ai.http.errors import (
     TlsFailed,
 )
 from pi.ai.messages import Json
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.refusals import anthropic, openai, refused, wait
 
 

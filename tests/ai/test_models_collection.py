@@ -11,7 +11,7 @@ from pi.ai.providers.faux import FAUX, FAUX_MODEL, FauxProvider, says
 from pi.ai.request import Access, StreamOptions
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 OTHER = Provider(id="other", name="Other", key_variables=("OTHER_KEY",), login="other")
 HELLO = Context(messages=(UserMessage(content="hello"),))

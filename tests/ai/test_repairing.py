@@ -18,7 +18,7 @@ from pi.ai.wire_support.repairs import (
     send_with_repairs,
 )
 from pi.base.tasks import LARGE
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 
 MODEL = Model(id="m", name="M", api="a", provider="p")
 REFUSAL = BadRequest("400: no", status=400)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from scripts.workspace import ROOT
+from scripts.workspace import ROOT, members
 from tests.sampling import sampled
 
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+READMES = [member / "README.md" for member in members(ROOT) if member != ROOT]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *READMES]
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 NOT_RUN: dict[str, int] = {}
@@ -30,7 +31,7 @@ def program(page: str) -> str:
 
 
 def name(page: Path) -> str:
-    return str(page.relative_to(ROOT / "docs"))
+    return str(page.relative_to(ROOT))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from scripts.workspace import ROOT, folders_of_examples
 from tests.architecture.test_docs_run import PAGES, program
 
-PUBLIC = {"pi.agent", "pi.ai", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
+PUBLIC = {"pi.agent", "pi.ai", "pi.ai.testing", "pi.extension", "pi.sdk", "pi.testing", "pi.tui"}
 
 
 def sources() -> Iterator[tuple[Path, str]]:
@@ -39,8 +39,10 @@ def imported(code: str) -> Iterator[str]:
 )
 def test_documentation_and_examples_import_only_public_packages(path: Path, code: str) -> None:
     ours = {name for name in imported(code) if name.partition(".")[0] == "pi"}
+    # The page of a package may show its modules; pi.tui has no other names.
+    own = tuple(f"pi.{module.name}." for module in path.parent.glob("src/pi/*"))
 
-    assert ours - PUBLIC == set()
+    assert {name for name in ours - PUBLIC if not name.startswith(own)} == set()
 
 
 @pytest.mark.parametrize("package", ["pi.agent", "pi.extension", "pi.sdk"])

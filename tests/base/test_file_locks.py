@@ -13,7 +13,7 @@ import pytest
 
 from pi.base.files import FileAccessError
 from pi.base.locks import DirectoryLock, FileLock, FileLocked
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 # Locks of our own files
 

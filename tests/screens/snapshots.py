@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.testing import VirtualTerminal
 
 FOLDER = Path(__file__).with_name("snapshots")
 

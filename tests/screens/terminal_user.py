@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener
+from pi.tui.testing import VirtualTerminal
 from tests.cli.forked import TIMEOUT_SECONDS
 from tests.cli.program import Program
 from tests.tui.pty_program import is_readable

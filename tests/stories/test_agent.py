@@ -20,8 +20,8 @@ from pi.ai.messages import AssistantMessage, Context, ToolCall, ToolResultMessag
 from pi.ai.models.model import Model
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
+from pi.ai.testing import ScriptedStream
 from pi.testing import Reply, call, calls, says
-from pi.testing.fakes import ScriptedStream
 
 NOTES = {"shopping.txt": "milk, bread", "todo.txt": "write tests"}
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pi.ai.messages import Context, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import StreamOptions
+from pi.ai.testing import ScriptedStream
 from pi.base.records import replace
 from pi.testing import says
-from pi.testing.fakes import ScriptedStream
 
 HELLO = Context(messages=(UserMessage(content="hello"),))
 

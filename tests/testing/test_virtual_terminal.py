@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.terminal import Listener, Size
+from pi.tui.testing import VirtualTerminal
 
 
 def listening(terminal: VirtualTerminal) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.parts import Rows

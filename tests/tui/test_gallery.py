@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.gallery import Gallery, frame, main, show
 from pi.tui.terminal import Capabilities
+from pi.tui.testing import VirtualTerminal
 from pi.tui.text.width import visible_width
 from tests.tui.snapshots import FRAMES, actual, expected
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.input.decoder import Decoder
 from pi.tui.input.reports import (
     CellSize,
@@ -15,6 +14,7 @@ from pi.tui.input.reports import (
 )
 from pi.tui.negotiation import ColourSchemeState, Negotiation
 from pi.tui.terminal import Capabilities
+from pi.tui.testing import VirtualTerminal
 
 DA1 = DeviceAttributes(codes=(62,))
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.desktop import notification, progress, title
+from pi.tui.testing import VirtualTerminal
 
 
 def test_a_title_is_sanitised_to_one_line() -> None:

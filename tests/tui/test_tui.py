@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.decoder import InputDecision
 from pi.tui.overlays import OverlayOptions
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.tui.parts import Field, Rows
 from tests.tui.program import Program

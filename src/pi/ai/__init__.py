@@ -3,9 +3,14 @@
 Usable alone. Does not import agents, sessions, tool execution or screens. Importing it loads no
 provider, no HTTP client and no catalog: those are imported with the first request.
 
+>>> import asyncio
 >>> from pi.ai import Context, UserMessage, create_models
+>>> from pi.ai.testing import FAUX_MODEL, ScriptedProvider, says
 >>> models = create_models()
->>> await models.complete_simple(model, Context(messages=(UserMessage(content="Hello"),)))
+>>> models.register(ScriptedProvider(says("Hello, Ada.")))  # a script answers, without a network
+>>> question = Context(messages=(UserMessage(content="I am Ada."),))
+>>> asyncio.run(models.complete(FAUX_MODEL, question)).text
+'Hello, Ada.'
 
 All names are imported lazily from the modules that define them.
 """

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pi.ai.providers.faux import FAUX_MODEL, Reply, call, calls, says, thinks
-from pi.ai.providers.faux import FauxProvider as ScriptedProvider
-from pi.testing.fakes import FakeClock, ScriptedStream
+from pi.ai.testing import (
+    FAUX_MODEL,
+    Reply,
+    ScriptedProvider,
+    ScriptedStream,
+    call,
+    calls,
+    says,
+    thinks,
+)
+from pi.base.testing import FakeClock
 from pi.testing.sessions import make_session
 
 if TYPE_CHECKING:
-    from pi.testing.virtual_terminal import VirtualTerminal  # lazy: needs the terminal emulator
+    from pi.tui.testing import VirtualTerminal  # lazy: needs the terminal emulator
 
 __all__ = [
     "FAUX_MODEL",
@@ -32,7 +40,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "VirtualTerminal":  # needs an emulator library that most tests do not
-        from pi.testing.virtual_terminal import VirtualTerminal
+        from pi.tui.testing import VirtualTerminal
 
         return VirtualTerminal
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

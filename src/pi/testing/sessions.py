@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pi.ai.providers.faux import FauxProvider, Step
 from pi.base.clock import Clock
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 
 if TYPE_CHECKING:
     from pi.coding.runtime.session.agent_session import AgentSession

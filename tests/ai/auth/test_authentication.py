@@ -15,7 +15,7 @@ from pi.ai.models.model import Model
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.ai.wire_support.exchange import Services
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 ROW = Provider(id="p", name="P", key_variables=("P_KEY",))
 MODEL = Model(id="m", name="M", api="a", provider="p", headers={"X-Model": "$MODEL_SECRET"})

@@ -20,7 +20,7 @@ from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.provider import Provider
 from pi.base.locks import DirectoryLock
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
 from tests.ai.auth.oauth.passing_time import in_time
 

@@ -16,7 +16,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.provider import Provider
 from pi.ai.request import Access
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
 
 NOW = 1_700_000_000_000

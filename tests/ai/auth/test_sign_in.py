@@ -12,7 +12,7 @@ from pi.ai.auth.sign_in import sign_in, sign_in_with_key
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.http.client import HttpClient
 from pi.ai.provider import Provider
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
 from tests.ai.auth.scripted_ui import ScriptedUI, obedient_browser
 

@@ -11,7 +11,7 @@ from pi.ai.auth.storage import CredentialFile, CredentialMemory
 from pi.base.clock import SystemClock
 from pi.base.files import FileAccessError
 from pi.base.locks import DirectoryLock, FileLocked
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.files import mode_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")

@@ -15,7 +15,7 @@ from pi.ai.models.model import ModelCost
 from pi.ai.provider import Provider
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import Site, site
 from tests.ai.test_models_collection import Doors
 

@@ -8,7 +8,7 @@ from pi.ai.provider import Provider
 from pi.ai.providers.wire_provider import WireProvider
 from pi.ai.request import Call
 from pi.ai.wire_support.exchange import Services
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 ROW = Provider(id="p", name="P")
 MODEL = Model(id="m", name="M", api="smoke-signals", provider="p")

@@ -23,7 +23,7 @@ from pi.ai.providers.chosen_servers import (
 from pi.ai.providers.discovered import local_providers
 from pi.ai.request import Access
 from pi.ai.wire_support.exchange import Services
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import site
 
 HERE = ServerAddress(host="127.0.0.1", port=8000)

@@ -16,7 +16,7 @@ from pi.ai.providers.wire_provider import CopilotProvider, request_headers
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import site
 
 GOLDEN = Path(__file__).parents[1] / "wire" / "golden" / "payloads-by-provider.jsonl"

@@ -9,7 +9,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.discovered import DiscoveredProvider, local_providers
 from pi.ai.request import Access
 from pi.ai.wire_support.exchange import Services
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import site
 
 VARIABLES = {

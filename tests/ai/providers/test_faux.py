@@ -9,7 +9,7 @@ from pi.ai.messages import Text, Thinking, ToolCall
 from pi.ai.providers.faux import FAUX_MODEL, FauxProvider, Reply, call, calls, says, thinks
 from pi.ai.request import Call
 from pi.ai.wire_support.exchange import Services
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 SERVICES = Services(http=HttpClient(environ={}), clock=FakeClock(), environ={})
 QUESTION = Call(model=FAUX_MODEL, messages=())

@@ -15,7 +15,7 @@ from pi.ai.providers.wire_provider import GatewayProvider, openai_models
 from pi.ai.request import Access
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.loopback import site
 
 ROW = Provider(id="radius", name="Radius")

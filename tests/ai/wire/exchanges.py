@@ -16,7 +16,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Message
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire_support.exchange import Services
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.wire.conformance import WIRES, call_of, model_of
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.replay_server import Replay, ReplayServer, Request, replaying

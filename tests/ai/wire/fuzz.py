@@ -33,7 +33,7 @@ from pi.ai.messages import AssistantMessage, SystemMessage, UserMessage
 from pi.ai.request import Call
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.wire.conformance import PEEK, WIRES, call_of, model_of, recordings
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.mutations import AmazonFraming, Framing, SseFraming, cut, damaged

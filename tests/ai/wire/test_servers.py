@@ -48,7 +48,7 @@ from pi.ai.wire.pi_messages.response import EventDecoder
 from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
 from pi.ai.wire_support.sse import SseReader
 from pi.base.records import Record, replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 
 Content = tuple[Text | Thinking | ToolCall, ...]
 

@@ -17,8 +17,8 @@ from pi.modes.interactive.app import App
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.completion.sources import Command
+from pi.tui.testing import VirtualTerminal
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
 
 SECONDS = 30.0

@@ -6,8 +6,8 @@ from pi.modes.interactive.early_settings import EarlySettings
 from pi.modes.interactive.fullscreen import Fullscreen
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.input.keymap import Keymap
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from pi.tui.widgets.text import Text
 

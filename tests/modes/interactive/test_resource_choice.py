@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.modes.interactive.resource_config import PackageResource, choose_resources
-from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.testing import VirtualTerminal
 
 RESOURCES = [
     PackageResource(path="skills/a/SKILL.md", about="skills of npm:tips (user)", is_on=True),

@@ -6,9 +6,9 @@ import pytest
 
 from pi.base.pictures import PixelSize
 from pi.modes.interactive.session_controller import graphics_for, system_clipboard
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.input.reports import CellSize
 from pi.tui.terminal import Capabilities
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.app_fixture import AppFixture
 

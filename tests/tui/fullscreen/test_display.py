@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.fullscreen.display import FullscreenDisplay
 from pi.tui.fullscreen.scroll_view import Scrollbar, ScrollView
 from pi.tui.images import protocols
 from pi.tui.images.protocols import CellExtent
 from pi.tui.overlays import OverlayOptions
+from pi.tui.testing import VirtualTerminal
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import slice_columns
 from pi.tui.tui import TUI

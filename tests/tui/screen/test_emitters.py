@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.emitters import (
     RowWriter,
@@ -15,6 +14,7 @@ from pi.tui.screen.emitters import (
     window_diff,
 )
 from pi.tui.screen.rows import RowPrinter
+from pi.tui.testing import VirtualTerminal
 from tests.tui.parts import numbered
 from tests.tui.stress.tmux_model import TmuxModel
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.images.protocols import CellExtent, place
 from pi.tui.screen.rows import (
@@ -18,6 +17,7 @@ from pi.tui.screen.rows import (
     find_caret,
     without_markers,
 )
+from pi.tui.testing import VirtualTerminal
 
 PRINTER = RowPrinter(10, strict=True)
 

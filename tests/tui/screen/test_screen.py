@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.screen.emitters import ERASE_NEXT_ROWS
 from pi.tui.screen.pane_match import PaneText
 from pi.tui.screen.rows import Layer
 from pi.tui.screen.screen import Frame, Repaint, Screen
+from pi.tui.testing import VirtualTerminal
 from pi.tui.text.wrap import wrap_text
 from tests.tui.parts import numbered
 

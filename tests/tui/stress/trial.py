@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.display import RegularDisplay
 from pi.tui.overlays import OverlayHandle, OverlayOptions
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.tui.manual_timers import ManualTimers
 from tests.tui.stress.operations import CHANGES, Operation

@@ -6,7 +6,7 @@ from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.logins import anthropic
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer
 from tests.ai.auth.logins.signing_in import NOW, settings_at
 from tests.ai.auth.scripted_ui import ScriptedUI, obedient_browser

@@ -10,7 +10,7 @@ from pi.ai.errors import BadAnswer, ProviderUnavailable
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
 from pi.base.records import replace
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Reply
 from tests.ai.auth.logins.signing_in import NOW, PROVIDERS, settings_at
 from tests.ai.auth.oauth.passing_time import in_time

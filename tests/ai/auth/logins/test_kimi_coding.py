@@ -4,7 +4,7 @@ from pi.ai.auth.credentials import OAuthCredential
 from pi.ai.auth.logins import kimi_coding
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer
 from tests.ai.auth.logins.signing_in import NOW, settings_at
 from tests.ai.auth.oauth.passing_time import in_time

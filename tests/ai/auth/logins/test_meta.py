@@ -9,7 +9,7 @@ from pi.ai.auth.logins import meta
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Json, Reply
 from tests.ai.auth.logins.signing_in import NOW, settings_at
 from tests.ai.auth.oauth.passing_time import in_time

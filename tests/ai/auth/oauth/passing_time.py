@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from pi.ai.auth.oauth.browser import (
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 from pi.base.clock import SystemClock
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer
 from tests.ai.auth.scripted_ui import ScriptedUI, obedient_browser
 

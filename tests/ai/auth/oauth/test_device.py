@@ -9,7 +9,7 @@ from pi.ai.auth.oauth.device import Wait, device_login, grant_of, poll, prefers_
 from pi.ai.auth.oauth.tokens import Tokens
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Json, Reply, Visit
 from tests.ai.auth.oauth.passing_time import in_time
 from tests.ai.auth.scripted_ui import ScriptedUI

@@ -18,7 +18,7 @@ from pi.ai.auth.oauth.tokens import (
 from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimited
 from pi.ai.http.client import HttpClient
 from pi.ai.request import Access
-from pi.testing import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.auth.authorization_server import AuthorizationServer, Json, Reply
 
 OLD = OAuthCredential(access="old", refresh="refresh-0", expires=0, extra={"accountId": "x"})

@@ -16,7 +16,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.anthropic_messages import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.anthropic_messages.talk import PLAIN, model, own, system, tool, user
 from tests.ai.wire.conformance import RECORDINGS

@@ -12,7 +12,7 @@ from pi.ai.request import Access
 from pi.ai.wire.bedrock_converse import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.bedrock_converse.calls import API, HELLO, assistant_message, call, model
 from tests.ai.wire.conformance import recording

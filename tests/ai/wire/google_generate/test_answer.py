@@ -13,7 +13,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.google_generate import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.fixed_conversation import PEEK
 from tests.ai.wire.google_generate.recorded_calls import HISTORY_MODEL

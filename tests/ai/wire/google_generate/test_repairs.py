@@ -23,7 +23,7 @@ from pi.ai.wire.google_generate import answer
 from pi.ai.wire.google_generate.request import UNSIGNED, next_repair
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 

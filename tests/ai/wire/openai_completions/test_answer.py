@@ -18,7 +18,7 @@ from pi.ai.request import Call
 from pi.ai.wire.openai_completions import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.openai_completions.chats import PEEK, call_with, model_with
 from tests.ai.wire.replay_server import Replay, replaying

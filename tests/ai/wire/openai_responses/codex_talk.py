@@ -15,7 +15,7 @@ from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.openai_responses import answer
 from pi.ai.wire_support.exchange import Services
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.websocket_server import Backend, Script, Side, backend
 

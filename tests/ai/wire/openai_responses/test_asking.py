@@ -15,7 +15,7 @@ from pi.ai.request import Call
 from pi.ai.wire.openai_responses import answer
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.openai_responses import talk

@@ -16,7 +16,7 @@ from pi.ai.messages import AssistantMessage, Json, Message
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.openai_responses import answer
 from pi.ai.wire_support.exchange import Services
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import result, system, tool, user

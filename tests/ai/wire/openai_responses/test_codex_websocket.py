@@ -13,8 +13,8 @@ from pi.ai.messages import Json
 from pi.ai.request import Transport
 from pi.base.installation import extra_command
 from pi.base.records import replace
+from pi.base.testing import FakeClock
 from pi.modes.log_file import start_log
-from pi.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent, talking

@@ -16,7 +16,7 @@ from pi.ai.errors import (
 )
 from pi.ai.messages import AssistantMessage, Cost, Text, Thinking, ToolCall, Usage
 from pi.ai.wire.pi_messages.response import EventDecoder
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.wire.pi_messages.conversation import MODEL
 
 DONE = {"type": "done", "reason": "stop"}

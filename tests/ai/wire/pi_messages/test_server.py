@@ -38,7 +38,7 @@ from pi.ai.wire.pi_messages.server import (
 )
 from pi.ai.wire_support.exchange import Services
 from pi.base.records import replace
-from pi.testing.fakes import FakeClock
+from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.grammar import check_events
 from tests.ai.wire.pi_messages.conversation import HELLO, MODEL, TURN, call

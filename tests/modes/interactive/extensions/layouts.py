@@ -14,9 +14,9 @@ from pi.modes.interactive.status.status import WindowTitle
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock
-from pi.testing.virtual_terminal import VirtualTerminal
 from pi.tui.component import Component
 from pi.tui.terminal import Capabilities
+from pi.tui.testing import VirtualTerminal
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.app_fixture import AppFixture
 from tests.modes.interactive.transcript.looks import look

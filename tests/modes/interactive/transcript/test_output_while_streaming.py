@@ -12,7 +12,7 @@ from pi.ai.messages import AssistantMessage, Text, Usage
 from pi.coding.retry import AutoRetryStart
 from pi.coding.session.entries import BashExecution, CustomMessage
 from pi.modes.interactive.transcript.view import TranscriptView
-from pi.testing.virtual_terminal import VirtualTerminal
+from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.transcript.looks import look, plain
 from tests.tui.manual_timers import ManualTimers

@@ -1,24 +1,10 @@
-"""Fakes for tests: a clock that the test advances, and a scripted stream in place of a model."""
+"""A clock that a test advances."""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, cast
-
-from pi.ai.builder import MessageBuilder
-from pi.ai.event_stream import EventStream, Flush
-from pi.ai.messages import Context
-from pi.ai.models.model import Model
-from pi.ai.providers.faux import FauxProvider, Step
-from pi.ai.request import Call, StreamOptions
-from pi.ai.transcript import conversation
-
-if TYPE_CHECKING:
-    from pi.ai.wire_support.exchange import Services
-
 
 TURNS_PER_STEP = 20
 """Event loop iterations between two sleepers, so that tasks woken by one can proceed."""
@@ -70,28 +56,3 @@ class FakeClock:
     async def _let_tasks_run(self) -> None:
         for _ in range(TURNS_PER_STEP):
             await asyncio.sleep(0)
-
-
-class ScriptedStream:
-    """A ``StreamFn`` that plays its steps in order, one per request, without a network.
-
-    ``requests`` records the requests. It answers for any model; ``FAUX_MODEL`` is one to pass.
-    """
-
-    def __init__(self, *steps: Step) -> None:
-        self._provider = FauxProvider(*steps)
-        self.requests = self._provider.requests
-        """The requests so far, in order."""
-        self.add = self._provider.add
-        """Appends steps to the script."""
-
-    def __call__(
-        self, model: Model, context: Context, options: StreamOptions | None = None
-    ) -> EventStream:
-        """Return the stream for one request."""
-        messages = conversation(context)
-        call = Call(model=model, messages=messages, options=options or StreamOptions())
-        return EventStream(MessageBuilder(model, now_ms=0), partial(self._answer, call))
-
-    async def _answer(self, call: Call, builder: MessageBuilder, flush: Flush) -> None:
-        await self._provider.answer(call, builder, flush, cast("Services", None))
