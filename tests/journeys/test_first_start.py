@@ -192,6 +192,22 @@ def test_pi_setup_shows_the_screen_again(journey: Journey) -> None:
     assert stored == {"theme": "light", **ACCEPTED}
 
 
+def test_a_run_without_extensions_leaves_the_question_to_the_next(untouched: Journey) -> None:
+    untouched.home.use_model(untouched.model)
+    with untouched.terminal("--no-extensions", "--no-session") as user:
+        user.shows("Ask anything")
+        assert WELCOME not in user.tape
+        user.submits("hello")
+        user.sees("All is well.")
+        user.leaves()
+    assert untouched.home.settings == {}
+    with untouched.terminal() as user:
+        user.shows(WELCOME, "● recommended")
+        user.types(ESCAPE)
+        user.shows("Ask anything")
+        user.leaves()
+
+
 def test_pi_setup_without_a_terminal_is_an_error(journey: Journey) -> None:
     ran = journey.pi("setup")
 

@@ -155,6 +155,7 @@ class CommandLineSession(OpenedSession):
             __version__,
             is_new=self._is_new_home,
             shows_setup="setup" in self._arguments.options,
+            has_extensions="no_extensions" not in self._arguments.options,
         )
         await warn_about_extra_billing(ui)
 

@@ -37,14 +37,23 @@ def is_new_home(agent_dir: Path, session_dir: Path | None = None) -> bool:
     return os.access(existing, os.W_OK)
 
 
-async def welcome(ui: Ui, version: str, *, is_new: bool = False, shows_setup: bool = False) -> None:
+async def welcome(
+    ui: Ui,
+    version: str,
+    *,
+    is_new: bool = False,
+    shows_setup: bool = False,
+    has_extensions: bool = True,
+) -> None:
     """Run the setup of a new home, or of ``pi setup``; show others what is new.
 
-    Each version does this once, whatever the user answered.
+    Each version does this once, whatever the user answered. Without extensions there are neither
+    approvals nor batteries to choose: a new home stays new, and the next start asks.
     """
     settings = ui.port.settings
     seen = settings.values.last_changelog_version
-    if is_new or shows_setup:
+    is_postponed = is_new and not has_extensions
+    if (is_new or shows_setup) and not is_postponed:
         # Deferred: dialogs of a first start.
         from pi.modes.interactive.dialogs.setup import set_up
 
@@ -53,7 +62,7 @@ async def welcome(ui: Ui, version: str, *, is_new: bool = False, shows_setup: bo
         from pi.modes.interactive.dialogs.first_run import choose_start
 
         await choose_start(ui)
-    if seen == version:
+    if seen == version or is_postponed:
         return
     if seen is not None:
         _notify_changes(ui, seen, version)
