@@ -77,6 +77,12 @@ def test_a_time_limit_out_of_range_is_clamped(extended: Journey) -> None:
     extended.pi("-p", "run it")
 
     assert "Command timed out after 1 seconds" in extended.model.results_of()[0]
+    [result] = [
+        entry["message"]
+        for entry in extended.home.sessions[0]
+        if entry.get("message", {}).get("role") == "toolResult"
+    ]
+    assert (result["isError"], result["details"]) == (True, {})
 
 
 def test_settings_of_the_interceptor_without_effect_are_named(journey: Journey) -> None:

@@ -298,13 +298,13 @@ def result_of(
     notice: str = "",
 ) -> ToolResult:
     """The result of an ended command. Raises ``ToolFailed`` if it failed or timed out."""
-    failure: Json = {**sink.details, "exitCode": exit_code}
     if timed_out:
         remark = f"Command timed out after {call.timeout:g} seconds"
-        raise ToolFailed(_paragraphs(text, notice, remark), details=failure)
+        raise ToolFailed(_paragraphs(text, notice, remark), details=sink.details)
     text = _paragraphs(text or NO_OUTPUT, notice)
     if exit_code != 0:
-        raise ToolFailed(f"{text}\n\nCommand exited with code {exit_code}", details=failure)
+        details: Json = {**sink.details, "exitCode": exit_code}
+        raise ToolFailed(f"{text}\n\nCommand exited with code {exit_code}", details=details)
     return ToolResult.of(text, details=sink.details)
 
 

@@ -33,6 +33,16 @@ def test_the_exit_code_or_timeout_of_a_command_is_a_note() -> None:
         assert shown(bash_view, made) == ("x", rows, note)
 
 
+def test_the_time_limit_is_shown_while_the_command_runs_and_when_expanded() -> None:
+    made = call("bash", command="make", timeout=77)
+    with_limit = "make\nfor at most 77 s"
+
+    assert shown(bash_view, made)[0] == with_limit
+    ended = done(made, "ok")
+    assert shown(bash_view, ended)[0] == "make"
+    assert shown(bash_view, ended, expanded=True)[0] == with_limit
+
+
 def test_a_command_without_output_reports_it() -> None:
     assert shown(bash_view, done(call("bash", command="true"), "(no output)")) == (
         "true",

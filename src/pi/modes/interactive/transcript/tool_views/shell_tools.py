@@ -50,7 +50,7 @@ def bash_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
 
 
 def _how(call: ToolCallState, look: TranscriptOptions) -> str:
-    """Directory, variables, terminal and background of a command, if the call sets them."""
+    """Directory, variables, terminal, background and time limit, if the call sets them."""
     arguments = call.arguments
     folder = one_line(call.argument("cwd"))
     env = arguments.get("env")
@@ -63,6 +63,10 @@ def _how(call: ToolCallState, look: TranscriptOptions) -> str:
         parts.append("with " + one_line(" ".join(shown)))
     parts.append("in a terminal" if arguments.get("pty") is True else "")
     parts.append("in the background" if arguments.get("async") is True else "")
+    limit = arguments.get("timeout")
+    # One row more for most calls, of no interest once the command has ended in time.
+    if isinstance(limit, int | float) and (look.is_expanded or not call.has_ended):
+        parts.append(f"for at most {limit:g} s")
     return ", ".join(part for part in parts if part)
 
 
