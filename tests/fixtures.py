@@ -12,6 +12,8 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
     ``nohup`` ignores SIGHUP and a shell's background job SIGINT and SIGQUIT, and programs inherit
     what is ignored. A handler is not inherited, and these tests still survive the signal.
     """
+    # pytest would make the parent of a test module itself, with one folder instead of all.
+    if find_spec("tests.batteries") is not None:
+        import_module("tests.batteries")
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:

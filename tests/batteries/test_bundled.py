@@ -115,10 +115,9 @@ def test_no_battery_needs_the_extension_host_before_it_is_used(folder: Path, mod
 
 def test_every_folder_is_declared_and_has_a_manifest() -> None:
     folders = [path.parent for path in MANIFESTS]
+    declared = sorted(target.split(".")[2] for target in POINTS.values())
 
-    assert sorted(target.split(".")[2] for target in POINTS.values()) == [
-        folder.name for folder in folders
-    ]
+    assert declared == sorted(folder.name for folder in folders)
     assert sorted(read_manifest(folder).name for folder in folders) == sorted(POINTS)
 
 

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from pi.base.processes import SpawnFailed, run, spawn, supervised
-from scripts.workspace import ROOT
+from scripts.workspace import ROOT, import_path
 from tests.base.processes.children import (
     ENV,
     HERE,
@@ -28,6 +28,8 @@ from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
 
+ENVIRON = {**os.environ, "PYTHONPATH": import_path(ROOT)}
+
 
 @pytest_asyncio.fixture
 async def fresh(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[supervised.SupervisorClient]:
@@ -40,7 +42,7 @@ async def fresh(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[supervised.Sup
 
 def output_of(program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], env=ENVIRON, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
     return done.stdout
@@ -174,7 +176,7 @@ async def main():
 asyncio.run(main())
 """
     with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE
+        [sys.executable, "-c", program], env=ENVIRON, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         command, worker = int(process.stdout.readline()), int(process.stdout.readline())
