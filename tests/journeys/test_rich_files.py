@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.journeys.model_server import Answer, calls
 from tests.journeys.program import Journey
 
 FORMS = ("app.zip:inner/path", "app.sqlite:table:key", "conflict://N")
@@ -107,3 +108,28 @@ def test_writes_that_name_no_member_or_no_row_say_what_is_wrong(journey: Journey
     assert not (journey.home.cwd / "new.zip").exists()
     assert row.startswith("The row is not valid JSON5")
     assert row.count("valid") == 1
+
+
+def test_a_sub_agent_reads_and_writes_archives_and_databases(journey: Journey) -> None:
+    journey.home.use_settings(richFiles={"enabled": True}, task={"enabled": True})
+    with zipfile.ZipFile(journey.home.cwd / "app.zip", "w") as archive:
+        archive.writestr("inner/f", "text")
+    with sqlite3.connect(journey.home.cwd / "app.sqlite") as database:
+        database.execute("create table users(name text)")
+    database.close()
+    journey.model.script(
+        Answer(calls=(("task", {"agent": "task", "name": "helper", "task": "Look."}),)),
+        calls("read", path="app.zip:inner/f"),
+        calls("write", path="app.zip:new", content="text"),
+        calls("write", path="app.sqlite:users", content="{name: 'Ada'}"),
+        calls("write", path="run.sh", content="#!/bin/sh\n"),
+        calls("yield", data="done"),
+    )
+    assert journey.pi("-p", "delegate").code == 0
+
+    assert journey.model.results_of(-2) == [
+        "text",
+        "Successfully wrote 4 bytes to app.zip:new",
+        "Inserted row into users",
+        "Successfully wrote to run.sh\nMade run.sh executable.",
+    ]

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.journeys.model_server import Answer, calls
 from tests.journeys.program import Journey
 
 
@@ -105,3 +106,23 @@ def test_a_bash_tool_that_is_switched_off_is_missing_without_a_warning(journey: 
 
     assert ended.err == ""
     assert journey.model.tools_of() == ["read", "edit", "write"]
+
+
+def test_a_sub_agent_has_a_shell_of_its_own_and_the_same_rules(extended: Journey) -> None:
+    extended.home.use_settings(task={"enabled": True}, bashInterceptor={"enabled": True})
+    task = {"agent": "task", "name": "helper", "task": "Look."}
+    extended.model.script(
+        calls("bash", command="x=main"),
+        Answer(calls=(("task", task),)),
+        calls("bash", command="cd /; x=sub"),
+        calls("bash", command="pwd; echo $x"),
+        calls("bash", command="cat f"),
+        calls("yield", data="done"),
+        calls("bash", command="pwd; echo $x"),
+    )
+    assert extended.pi("-p", "delegate").code == 0
+
+    assert extended.model.results_of()[-1] == f"{extended.home.cwd}\nmain\n"
+    sub_agent = extended.model.results_of(-3)
+    assert sub_agent[1] == "/\nsub\n"
+    assert sub_agent[2].startswith("Blocked: Use the read tool")

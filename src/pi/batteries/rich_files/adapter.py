@@ -372,13 +372,13 @@ def extension(pi: ExtensionAPI) -> None:
     pi.settings.declare_all(SETTINGS)
     pi.add_view("tool", "read", "pi.batteries.rich_files.views:read")
     guards = WriteGuards(pi)
-    pi.wrap_files(guards.write)
+    pi.wrap_files(guards.write, nested=False)  # nested sessions load this extension, too
     databases_of_session = DatabaseHandler(pi)
     # Archives are added last, so they win: a path that names both is an archive.
     pi.add_path_form(
         databases_of_session.parse, databases_of_session, example="app.sqlite:table:key"
     )
-    pi.wrap_files(databases_of_session.commit, at="last")
+    pi.wrap_files(databases_of_session.commit, at="last", nested=False)
     archives_of_session = ArchiveHandler(pi)
     pi.add_path_form(archives_of_session.parse, archives_of_session, example="app.zip:inner/path")
     conflicts_of_session = ConflictHandler(pi)

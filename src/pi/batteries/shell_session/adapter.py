@@ -95,7 +95,8 @@ def extension(pi: ExtensionAPI) -> None:
     @pi.on("session_start")
     def start(event: SessionStartEvent, ctx: ExtensionContext) -> None:
         # Settings cannot be read before there is a session.
-        warn_of_rules(pi)
+        if ctx.task.depth == 0:
+            warn_of_rules(pi)
         if not pi.settings.get("bash.extended"):
             pi.wrap_tool("bash", _intercepted)
             return

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pi.ai.transcript import Instructions
+from pi.base.errors import PiError
 from pi.base.files import replace_file
 from pi.base.processes import Finished, SpawnFailed, run, with_absolute_path
 from pi.base.records import Record
@@ -77,7 +78,8 @@ async def share_session(
         try:
             return _to_shared(await handler(file))
         except Exception as error:  # code of the user, which may raise anything
-            log.warning("the share handler failed", exc_info=error)
+            if not isinstance(error, PiError):
+                log.warning("the share handler failed", exc_info=error)
             reason = one_line(str(error)) or type(error).__name__
             raise ShareFailed(
                 f"The share handler failed: {reason}", hint="The session was not shared."
