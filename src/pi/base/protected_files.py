@@ -5,12 +5,13 @@ Permissions ask before a tool changes one of them; the sandbox keeps those that 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 GIT = ".git"
-_FOLDERS = frozenset({".pi", ".claude", ".husky", GIT})
+_FOLDERS = frozenset({".pi", ".claude", ".opencode", ".husky", GIT})
 """Folders of which every file counts, wherever they are."""
 _NAMES = frozenset(
     {
@@ -18,14 +19,17 @@ _NAMES = frozenset(
         *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
         *(".login", ".envrc", "config.fish", ".gitconfig", ".gitmodules", "authorized_keys"),
         *("mcp.json", ".mcp.json", "mcp_config.json", "opencode.json", "opencode.jsonc"),
-        *("lsp.json", ".lsp.json", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
+        *("lsp.json", ".lsp.json", ".pre-commit-config.yaml", ".exrc", ".nvimrc", ".nvim.lua"),
         *("sitecustomize.py", "usercustomize.py", ".claude.json"),
+        # They name the programs and the hosts of a package manager, and may send variables there.
+        *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"),
     }
 )
 """Files by name, wherever they are: of shells, git, ssh, agents, editors and hook managers."""
 _PATHS = (
     *(".vscode/mcp.json", ".vscode/tasks.json", ".vscode/launch.json", ".vscode/settings.json"),
     *(".cursor/mcp.json", ".cursor/hooks.json", ".codex/config.toml", ".codex/hooks.json"),
+    *(".zed/tasks.json", ".zed/settings.json", ".cargo/config", ".cargo/config.toml"),
     *(".gemini/settings.json", ".config/opencode/opencode.json", ".ssh/config", ".ssh/rc"),
     *(".devcontainer/devcontainer.json", ".config/git/config", ".config/fish/config.fish"),
 )
@@ -33,8 +37,10 @@ _PATHS = (
 _OF_GIT = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
 """What decides which programs git runs. Its index, objects, refs and logs do not, and git itself
 has to write them inside a sandbox."""
+_HOOK_MANAGER = re.compile(r"\.?lefthook(?:-local)?\.(?:ya?ml|json|toml)")
 _OF_PROJECT = (
-    *(".pi", ".claude", ".husky", ".envrc", ".gitmodules", ".pre-commit-config.yaml"),
+    *(".pi", ".claude", ".husky", ".envrc", ".gitmodules", ".pre-commit-config.yaml", ".opencode"),
+    *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"),
     *("mcp.json", ".mcp.json", "opencode.json", "lsp.json", ".lsp.json", "lefthook.yml"),
     *(path for path in _PATHS if not path.startswith((".config/", ".ssh/"))),
 )
@@ -68,6 +74,8 @@ def starts_something(path: str) -> bool:
     if not parts:
         return False
     if not _FOLDERS.isdisjoint(parts) or parts[-1] in _NAMES:
+        return True
+    if parts[-1].endswith(".code-workspace") or _HOOK_MANAGER.fullmatch(parts[-1]):
         return True
     if parts[-1].endswith(".pth") and "site-packages" in parts:  # Python runs its lines
         return True

@@ -17,6 +17,7 @@ from pi.batteries.permissions.paths import (
     is_inside,
     is_protected,
     named_files,
+    placed_files,
     touched,
 )
 from pi.batteries.permissions.patterns import FileMatcher, covers_restricted, rule_matches
@@ -114,11 +115,22 @@ class CommandDecision:
     def _unknown(self) -> str:
         if self._line.unresolved:
             return f"It is not known in advance what this runs: {self._line.unresolved[0]}."
+        if self._places.keeps_folder and (kept := self._kept_by_the_shell()):
+            return kept
         environ = self._request.input.get("env")
         names = environ if isinstance(environ, dict) else {}
         for name in names:
             if not commands.HARMLESS_VARIABLES.fullmatch(str(name)):
                 return f"The variable {name} is set for the command."
+        return ""
+
+    def _kept_by_the_shell(self) -> str:
+        """Why commands of other calls in the same shell matter; empty if they do not."""
+        if self._line.inherited:
+            return f"An earlier command may have set {self._line.inherited[0]} to an expression."
+        for part in self._line.parts:
+            if any(construct.startswith("function ") for construct in part.inside):
+                return "The shell keeps the function, which later commands may run elsewhere."
         return ""
 
     def _missing(self) -> list[CommandPart]:
@@ -182,12 +194,26 @@ class CommandDecision:
             changes = self._mode == "auto-edit" and changes_repository(part.arguments)
             if changes and part.arguments[0].literal == "stash":
                 changes = not has_protected_files(self._places)
+            if changes and part.arguments[0].literal == "mv":
+                changes = self._moves_inside(part)
             return (reads or changes) and not self._git_reason(part, changes=not reads)
         return reads or (self._mode == "auto-edit" and self._stays_inside(part))
 
     def _stays_inside(self, part: CommandPart) -> bool:
         words = written_words(part)
-        return words is not None and all(self._may_change(part, word.literal) for word in words)
+        if words is None or not all(self._may_change(part, word.literal) for word in words):
+            return False
+        return all(self._may_write(file.text) for file in placed_files(part))
+
+    def _moves_inside(self, part: CommandPart) -> bool:
+        """Whether ``git mv`` only moves files of the project: its repository may be larger."""
+        words = [word.literal for word in part.arguments[1:]]
+        if not all(self._may_write(word) for word in words if not (word or "").startswith("-")):
+            return False
+        sources = (touched(word or "", self._cwd, self._places).real for word in words[:-1])
+        if any(Path(source).is_dir() for source in sources):
+            return False
+        return all(self._may_write(file.text) for file in placed_files(part))
 
     def _may_change(self, part: CommandPart, text: str | None) -> bool:
         if text is None or not self._may_write(text):
@@ -274,13 +300,16 @@ class CommandDecision:
         matchers = [FileMatcher(rule, self._places) for rule in rules]
         for file, path in self._files:
             if path is None or not file.is_known:
-                if self._may_be(path, rules):
+                if self._may_be(path, rules, is_anywhere=file.is_anywhere):
                     reason = (
                         f"{file.text or 'A file'} is not known in advance. {rule_reason(rules[0])}"
                     )
                     return Decision(action="ask", reason=reason)
                 continue
             for matcher in matchers:
+                # A rule about edits concerns what is read only if the program may write it, too.
+                if matcher.rule.subject == "edit" and not file.may_write:
+                    continue
                 if matcher.matches(path):
                     action: Action = "deny" if effect == "deny" else "ask"
                     return Decision(action=action, reason=rule_reason(matcher.rule))
@@ -302,10 +331,14 @@ class CommandDecision:
                 return rule
         return None
 
-    def _may_be(self, path: TouchedPath | None, rules: Sequence[Rule]) -> bool:
+    def _may_be(
+        self, path: TouchedPath | None, rules: Sequence[Rule], *, is_anywhere: bool
+    ) -> bool:
         """Whether a path of which only the beginning is known may match a rule."""
         if path is None:
             return True
+        if is_anywhere or path.lexical.startswith(("/proc", "/dev/fd")):
+            return True  # the rest may contain ``..``, or the folder is a link
         known = re.split(r"[*?\[{]", path.lexical, maxsplit=1)[0]
         folder = known if known.endswith("/") else known.rpartition("/")[0] or "/"
         place = touched(folder, "/", self._places)

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from pi.extension import (
     CommandLine,
+    CommandPart,
     CommandWord,
     FileEffect,
     Record,
@@ -76,8 +77,9 @@ def touched(written: str, base: str, places: BaseFolders) -> TouchedPath:
         plain = places.home + plain[1:]
     elif plain.startswith("~"):
         plain = os.path.expanduser(plain)  # noqa: PTH111
-    lexical = os.path.normpath(os.path.join(base, plain))  # noqa: PTH118
-    return TouchedPath(written=written, lexical=lexical, real=os.path.realpath(lexical))
+    path = os.path.join(base, plain)  # noqa: PTH118
+    # Behind a link, ``..`` is the folder above its target, so it is removed from one form only.
+    return TouchedPath(written=written, lexical=os.path.normpath(path), real=os.path.realpath(path))
 
 
 def touched_by(effect: FileEffect) -> TouchedPath:
@@ -170,6 +172,8 @@ class NamedFile(Record):
     text: str
     """The path, or its known beginning."""
     is_known: bool = True
+    is_anywhere: bool = False
+    """Whether the unknown part may lead to another folder."""
     may_write: bool = True
     opened: bool = False
     """Whether the shell itself opens the file, in a redirection."""
@@ -179,6 +183,7 @@ def named_files(line: CommandLine) -> Iterator[NamedFile]:
     """Every word that may name a file, and the files of redirections."""
     for part in line.parts:
         reads = not change_reason(part)
+        yield from placed_files(part)
         before = ""
         for word in part.arguments:
             yield from _files_of(word, may_write=not (reads or _is_pattern(before, word)))
@@ -208,21 +213,68 @@ def _is_pattern(before: str, word: CommandWord) -> bool:
 def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
     text = word.text if word.text is not None else word.prefix
     known = word.text is not None and not set(word.expands) - {"tilde"}
-    yield NamedFile(text=text, is_known=known, may_write=may_write)
+    anywhere = bool(set(word.expands) - {"tilde", "glob", "brace"})
+    file = NamedFile(text=text, is_known=known, is_anywhere=anywhere, may_write=may_write)
+    yield file
     # ``--file=x``, ``if=x``, ``@x``, ``-fx``, ``host:x``
     for mark in ("=", "@", ":"):
         if mark in text:
-            yield NamedFile(text=text.partition(mark)[2], is_known=known, may_write=may_write)
+            yield replace(file, text=text.partition(mark)[2])
     if letters := re.match(r"-[A-Za-z]+", text):
         # The value of an option may begin behind any letter: ``-uo.bashrc``.
         for start in range(2, min(letters.end() + 1, len(text))):
-            yield NamedFile(text=text[start:], is_known=known, may_write=may_write)
+            yield replace(file, text=text[start:])
+
+
+_PLACING = frozenset({"cp", "mv", "ln", "install", "rsync", "scp", "link"})
+"""Programs that put a file into a folder under the name that it has."""
+
+
+def placed_files(part: CommandPart) -> Iterator[NamedFile]:
+    """Yield the files that ``cp a b folder`` writes, if the last word is that of a folder."""
+    words = list(part.arguments)
+    name = (part.name or "").rpartition("/")[2].casefold()
+    if name == "git" and words and words[0].literal == "mv":
+        words = words[1:]
+    elif name not in _PLACING:
+        return
+    texts = [word.text for word in words]
+    operands = [text for text in texts if text is not None and not text.startswith("-")]
+    options = (text for text in texts if text is not None and text.startswith("-"))
+    values = (re.fullmatch(r"-\w*t(.+)|--t[a-z-]*=(.*)", option, re.DOTALL) for option in options)
+    folders = [match[1] or match[2] or "" for match in values if match]
+    folders += [operands[0], operands[-1]] if operands else []  # the first one behind ``-t``
+    for folder in dict.fromkeys(folders):
+        for operand in operands:
+            if operand != folder:
+                yield NamedFile(text=f"{folder.rstrip('/')}/{PurePath(operand).name}")
+
+
+_FOLDER_OPTIONS = {
+    "env": re.compile(r"-(?!-)[a-z0]*C|--ch"),
+    "sudo": re.compile(r"-(?!-)[A-Za-z]*[DRi]|--(?:ch|lo)"),
+    "doas": re.compile(r"-(?!-)[A-Za-z]*C"),
+}
+"""Options with which a program runs a command in another folder."""
+
+
+def _runs_elsewhere(part: CommandPart) -> bool:
+    """Whether a command runs in a folder that its program chooses."""
+    if {"find -execdir", "find -okdir"} & {*part.inside}:
+        return True
+    name = (part.name or "").rpartition("/")[2].casefold()
+    if name not in _FOLDER_OPTIONS:
+        return False
+    texts = (word.literal if word.literal is not None else "-C" for word in part.arguments)
+    return any(map(_FOLDER_OPTIONS[name].match, texts))
 
 
 def folders_of(line: CommandLine, start: str) -> list[str] | None:
     """The folders in which parts may run because of ``cd``; ``None`` if they are unknown."""
     found = [start]
     for part in line.parts:
+        if _runs_elsewhere(part):
+            return None
         if part.name in ("cd", "pushd", "popd"):
             targets = [word for word in part.arguments if not (word.literal or "").startswith("-")]
             if len(targets) != 1 or part.name == "popd":

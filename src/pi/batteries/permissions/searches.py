@@ -1,7 +1,7 @@
-"""Files that a command reads without naming them: searches below a folder, and contents of git.
+"""Files that a command reads without naming them: searches below a folder, lists of names.
 
 A file of a deny rule is left out where the program leaves it out itself: ripgrep skips hidden
-files, and ``git grep`` reads files of the index only. Otherwise the call asks.
+files. Otherwise the call asks. ``git_contents`` decides about git.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
-from pi.batteries.permissions.paths import BaseFolders, TouchedPath
-from pi.batteries.permissions.patterns import rule_matches, rules_below
+from pi.batteries.permissions.git_contents import rule_of_git
+from pi.batteries.permissions.paths import BaseFolders
+from pi.batteries.permissions.patterns import rules_below
 from pi.batteries.permissions.rules import Rule
 from pi.extension import CommandPart
 
@@ -23,35 +24,59 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+SHOWS_NO_CONTENT = _names(
+    "echo printf ls stat test [ [[ rm rmdir touch chmod chown mkdir which type cd pushd true false "
+    "du realpath dirname basename readlink file find fd tree"
+)
+"""Programs that print nothing of the files in their arguments."""
 _RIPGREP = _names("rg ripgrep")
 _SEARCHERS = _names("ag ack ack-grep pt ugrep sift ucg")
 """Programs that search the working directory if no path is named."""
 _GREPS = _names("grep egrep fgrep zgrep rgrep")
-_GREP_VALUES = _names("-e -f -m -A -B -C -d -D --regexp --file --include --exclude --exclude-dir")
-_RIPGREP_VALUES = _names(
-    "-e -f -g -t -T -A -B -C -m -j -M -r -E -d --regexp --file --glob --iglob --type --type-not "
-    "--after-context --before-context --context --max-count --threads --max-columns --replace "
-    "--encoding --max-depth --sort --sortr --color --colors --engine --max-filesize"
+_GREP_LETTERS, _RIPGREP_LETTERS = "efmABCdD", "efgtTABCmjMrEd"
+"""Letters of options whose value may be a word of its own."""
+_GREP_FLAGS = _names(
+    "--ignore-case --no-ignore-case --invert-match --word-regexp --line-regexp --count --color "
+    "--colour --files-with-matches --files-without-match --only-matching --quiet --silent --text "
+    "--no-messages --byte-offset --with-filename --no-filename --line-number --initial-tab --null "
+    "--recursive --dereference-recursive --extended-regexp --fixed-strings --basic-regexp "
+    "--perl-regexp --line-buffered --null-data --no-group-separator --version --help"
 )
-"""Options whose value is a word of its own."""
-_HIDDEN = re.compile(r"-[a-zA-Z]*[u.][a-zA-Z.]*|--hidden|--unrestricted|--no-ignore.*")
-_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*|--recursive|--dereference-recursive")
+_RIPGREP_FLAGS = _names(
+    "--hidden --unrestricted --ignore-case --smart-case --case-sensitive --fixed-strings "
+    "--word-regexp --line-regexp --line-number --count --count-matches --files-with-matches "
+    "--files-without-match --only-matching --invert-match --multiline --multiline-dotall --pcre2 "
+    "--quiet --vimgrep --json --heading --with-filename --trim --text --stats --follow "
+    "--search-zip --null --null-data --column --pretty --passthru --crlf --debug --binary "
+    "--one-file-system "
+    "--line-buffered --byte-offset --type-list --max-columns-preview --include-zero"
+)
+"""Options without a value; an option that is not listed is taken to have one."""
+_SHOWS_HIDDEN = re.compile(
+    r"-(?!-)[^-]*[u.].*|--hidden|--unrestricted|--no-ignore.*|--ignore-file.*|--type-add.*"
+)
+_HIDDEN_TYPES = _names("all ruby sh vim vimscript zsh")
+"""File types of ripgrep that include files such as ``.env``: types are searched though hidden."""
+_IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
+_READERS_OF_LISTS = _names("sort wc du find")
+_READERS_OF_OPTIONS = _names("strings readelf nm objdump size addr2line objcopy c++filt")
+"""Programs of which ``@file`` is replaced by the words in a file."""
 
-_GIT_HISTORY = _names(
-    "show log whatchanged format-patch range-diff archive bundle fast-export cat-file stash "
-    "reflog diff-tree cherry"
-)
-"""Commands of git that may show files of older commits."""
-_GIT_FILES = _names("diff grep diff-index diff-files blame annotate")
-"""Commands of git that show files of the index or the work tree."""
-_SUMMARY = re.compile(
-    r"--(?:stat|shortstat|numstat|dirstat|name-only|name-status|summary|no-patch|quiet|oneline"
-    r"|raw|check|files-with-matches|list|count)(?:=.*)?|-s|-l|-c|-t|-p?q"
-)
-"""Options with which a command shows names and numbers, not contents."""
-_PATCH = re.compile(r"-p|-u|--patch.*|-L.*|--cc|-c|-m|--full-diff|-U\d+|--unified.*|-[GS].*")
-"""Options with which ``git log`` shows contents."""
-_MAX_INDEX = 64 * 1024 * 1024
+
+def names_files_at_run_time(part: CommandPart) -> bool:
+    """Whether a command reads files whose names come from its input, a file or its script."""
+    name = base_name(part.name or "")
+    texts = [word.literal or word.prefix for word in part.arguments]
+    if part.more_arguments and name not in SHOWS_NO_CONTENT:
+        return True
+    if name in _READERS_OF_LISTS:
+        return any(re.match(r"--?f(?:\Z|i\Z|il|iles0)", text) for text in texts)
+    if name in _READERS_OF_OPTIONS:
+        return any(text.startswith("@") for text in texts)
+    if name == "jq":  # modules are files
+        file_of_script = re.compile(r"-(?!-)\w*f\w*|--from-file.*|.*\b(?:import|include)\b.*", re.S)
+        return any(map(file_of_script.fullmatch, texts))
+    return name == "yq" and any("load" in text for text in texts)
 
 
 def rule_of_unnamed_files(
@@ -63,159 +88,118 @@ def rule_of_unnamed_files(
     """
     name = base_name(part.name or "")
     texts = [word.literal or word.raw for word in part.arguments]
+    if rules and names_files_at_run_time(part):
+        return rules[0]
     if name == "git":
-        return _of_git(texts, folders, rules, places)
-    if name in _RIPGREP and _operands(texts, _RIPGREP_VALUES) <= 1:
-        hidden = any(map(_HIDDEN.fullmatch, texts))
-        return _below(folders, rules, places, hidden=hidden)
-    if name in _SEARCHERS and _operands(texts, frozenset()) <= 1:
-        return _below(folders, rules, places, hidden=True)
-    recursive = name == "rgrep" or any(map(_RECURSIVE.fullmatch, texts))
-    if name in _GREPS and recursive and _operands(texts, _GREP_VALUES) <= 1:
-        return _below(folders, rules, places, hidden=True)
+        return rule_of_git(texts, folders, rules, places)
+    return _rule_of_search(name, texts, folders, rules, places)
+
+
+def _rule_of_search(
+    name: str,
+    texts: Sequence[str],
+    folders: Sequence[str],
+    rules: Sequence[Rule],
+    places: BaseFolders,
+) -> Rule | None:
+    if name in _RIPGREP and _operands(texts, _RIPGREP_LETTERS, _RIPGREP_FLAGS) <= 1:
+        return _unnamed_by_ripgrep(texts, folders, rules, places)
+    if name in _SEARCHERS and _operands(texts, "", frozenset()) <= 1:
+        return _below(folders, rules, places)
+    recursive = name == "rgrep" or _is_recursive(texts)
+    if name in _GREPS and recursive and _operands(texts, _GREP_LETTERS, _GREP_FLAGS) <= 1:
+        return _below(folders, rules, places)
     return None
 
 
-def _operands(texts: Sequence[str], with_value: frozenset[str]) -> int:
+def _operands(texts: Sequence[str], letters: str, flags: frozenset[str]) -> int:
     """The number of words that are no options; a pattern of ``-e`` counts, as without it."""
-    count, skip = 0, False
+    count, skip, ended = 0, False, False
     for text in texts:
         if skip:
             skip = False
-        elif text in with_value:
-            skip = True
-            count += text in ("-e", "-f", "--regexp", "--file")
-        elif text == "--files":
-            count += 1  # takes no pattern
-        elif not text.startswith("-"):
+        elif ended or not text.startswith("-") or text == "-":
             count += 1
+        elif text == "--":
+            ended = True
+        elif text.startswith("--"):
+            is_flag = text.startswith("--no-") or any(flag.startswith(text) for flag in flags)
+            # ``--files`` takes no pattern, and ``--regexp`` is one.
+            count += text.partition("=")[0] in ("--files", "--regexp", "--file")
+            skip = "=" not in text and not is_flag and text != "--files" and bool(flags)
+        elif value := next((letter for letter in text[1:] if letter in letters), ""):
+            count += value in "ef"
+            skip = text.endswith(value) and text.index(value) == len(text) - 1
     return count
 
 
-def _below(
-    folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders, *, hidden: bool
-) -> Rule | None:
+def _is_recursive(texts: Sequence[str]) -> bool:
+    names_directories = any(re.match(r"-(?!-)\w*d|--di", text) for text in texts)
+    for text in texts:
+        if re.match(r"-(?!-)[^-]*[rR]", text):
+            return True
+        if len(text) > 3 and any(
+            each.startswith(text) for each in ("--recursive", "--dereference-recursive")
+        ):
+            return True
+        if names_directories and re.fullmatch(r"(?:-\w*d|--di\w*=)?rec\w*", text):
+            return True
+    return False
+
+
+def _below(folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
     for folder in folders:
-        for rule, path in rules_below(folder, rules, places):
-            inside = os.path.relpath(path, folder).split("/") if path else []
-            if hidden or not any(part.startswith(".") for part in inside):
-                return rule
-    return None
-
-
-# Git ----------------------------------------------------------------------------------------------
-
-
-def _of_git(
-    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
-) -> Rule | None:
-    words = _without_global_options(texts)
-    command, arguments = (words[0], words[1:]) if words else ("", [])
-    if not _shows_contents(command, arguments):
-        return None
-    folders = [*folders, *_named_folders(texts, folders)]
-    if "--no-index" in arguments or "--untracked" in arguments:
-        return _below(folders, rules, places, hidden=True)
-    for folder in folders:
-        root = _work_tree(Path(folder))
-        if root is None:
-            continue
-        is_old = command in _GIT_HISTORY or (command == "diff" and _has_revision(arguments, folder))
-        rule = _concerning(root, rules, places) if is_old else _tracked(root, rules, places)
-        if rule is not None:
+        for rule, _ in rules_below(folder, rules, places):
             return rule
     return None
 
 
-def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
-    """Whether a command of git shows contents of files that it does not name."""
-    if any(map(_SUMMARY.fullmatch, arguments)):
-        return False
-    if "--" in arguments[:-1]:  # the paths behind it are named, and compared with rules
-        return False
-    if command in ("log", "reflog"):
-        return any(map(_PATCH.fullmatch, arguments))
-    if command == "stash":
-        return arguments[:1] == ["show"]
-    return command in _GIT_HISTORY | _GIT_FILES
-
-
-def _named_folders(texts: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """The folders of ``git -C``."""
-    pairs = pairwise(texts)
-    named = [value for option, value in pairs if option == "-C"]
-    return [str(Path(folder, name)) for folder in folders for name in named]
-
-
-def _without_global_options(texts: Sequence[str]) -> list[str]:
-    remaining = list(texts)
-    while remaining and remaining[0].startswith("-"):
-        option = remaining.pop(0)
-        if option in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") and remaining:
-            remaining.pop(0)
-    return remaining
-
-
-def _work_tree(folder: Path) -> Path | None:
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def _has_revision(arguments: Sequence[str], folder: str) -> bool:
-    """Whether some argument is not a file: then it names a commit."""
-    operands = (text for text in arguments if not text.startswith("-"))
-    return any(not Path(folder, text).exists() for text in operands)
-
-
-def _concerning(root: Path, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
-    return next((rule for rule in rules if _concerns(rule, root, places)), None)
-
-
-def _concerns(rule: Rule, root: Path, places: BaseFolders) -> bool:
-    """Whether a rule may be about a file of a repository, also one that was deleted."""
-    specifier = rule.specifier
-    if specifier.startswith("//"):
-        fixed = re.split(r"[^/]*[*?]", specifier[1:])[0]
-        return str(root).startswith(fixed.rstrip("/")) or fixed.startswith(f"{root}/")
-    if specifier.startswith("~"):
-        fixed = places.home + re.split(r"[^/]*[*?]", specifier[1:])[0]
-        return fixed.startswith(f"{root}/")
-    return True
-
-
-def _tracked(root: Path, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
-    """The first rule about a file of the index."""
-    try:
-        for name in _index_names(root):
-            path = str(root / name)
-            touched = TouchedPath(written=path, lexical=path, real=path)
-            for rule in rules:
-                if rule_matches(rule, touched, places):
-                    return rule
-    except (OSError, ValueError):  # not readable, or of a form that is not known
-        return _concerning(root, rules, places)
+def _unnamed_by_ripgrep(
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+) -> Rule | None:
+    globs = [*_values(texts, "g", ("--glob", "--iglob"))]
+    types = {*_values(texts, "t", ("--type",))}
+    shows_hidden = any(map(_SHOWS_HIDDEN.fullmatch, texts)) or bool(types & _HIDDEN_TYPES)
+    for folder in folders:
+        for rule, path in rules_below(folder, rules, places):
+            inside = Path(os.path.relpath(path, folder)) if path else Path()
+            is_hidden = any(part.startswith(".") for part in inside.parts)
+            if shows_hidden or not is_hidden or _is_included(inside, globs):
+                return rule
+            if _is_unignored(Path(path)):
+                return rule
     return None
 
 
-def _index_names(root: Path) -> Iterator[str]:
-    """Yield the paths of the index. Raises ``ValueError`` for forms other than version 2 and 3."""
-    git_dir = root / ".git"
-    if git_dir.is_file():
-        git_dir = root / git_dir.read_text("utf-8").partition("gitdir:")[2].strip()
-    file = git_dir / "index"
-    if not file.exists():
-        return
-    if file.stat().st_size > _MAX_INDEX:
-        raise ValueError("the index is too large")
-    data = file.read_bytes()
-    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if data[:4] != b"DIRC" or version not in (2, 3):
-        raise ValueError("the index has another form")
-    offset = 12
-    for _ in range(count):
-        flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
-        start = offset + (64 if flags & 0x4000 else 62)
-        end = data.index(b"\0", start)
-        yield data[start:end].decode("utf-8", "surrogateescape")
-        offset += (end - offset + 8) // 8 * 8  # padded with one to eight zero bytes
-    if b"link" in data[offset:]:
-        raise ValueError("a part of the index is in another file")
+def _values(texts: Sequence[str], letter: str, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the values of an option: ``-g x``, ``-gx``, ``-ng x``, ``--glob=x``."""
+    for text, following in zip(texts, (*texts[1:], ""), strict=True):
+        if match := re.match(rf"-(?!-)[^{letter}-]*{letter}=?(.*)", text, re.DOTALL):
+            yield match[1] or following
+        elif text.partition("=")[0] in names:
+            yield text.partition("=")[2] or following
+
+
+def _is_included(path: Path, globs: Sequence[str]) -> bool:
+    """Whether a glob includes a hidden file; ripgrep searches it then."""
+    for glob in globs:
+        pattern = glob.casefold().lstrip("/")
+        if pattern.startswith("!"):
+            continue
+        names = [part.casefold() for part in path.parts] + [str(path).casefold()]
+        if set("{[\\") & set(pattern) or any(fnmatchcase(name, pattern) for name in names):
+            return True
+    return False
+
+
+def _is_unignored(path: Path) -> bool:
+    """Whether an ignore file above a path may include it again: ``!.env`` also shows it."""
+    for folder in path.parents:
+        for name in _IGNORE_FILES:
+            try:
+                lines = (folder / name).read_text("utf-8", "replace").splitlines()
+            except OSError:
+                continue
+            if any(line.startswith("!") for line in lines):
+                return True
+    return False

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
 from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
+from pi.batteries.permissions.searches import SHOWS_NO_CONTENT, names_files_at_run_time
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
@@ -18,14 +19,6 @@ from pi.batteries.permissions.sensitive import (
 )
 from pi.extension import CommandLine, CommandPart, CommandWord
 
-SHOWS_NO_CONTENT = frozenset(
-    {
-        *("echo", "printf", "ls", "stat", "test", "[", "[[", "rm", "rmdir", "touch", "chmod"),
-        *("chown", "mkdir", "which", "type", "cd", "pushd", "true", "false", "du", "realpath"),
-        *("dirname", "basename", "readlink", "file", "find", "fd", "tree"),
-    }
-)
-"""Programs that print nothing of the files in their arguments."""
 _GIT_WITHOUT_CONTENT = frozenset(
     {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}
 )
@@ -98,7 +91,7 @@ class _Search:
                 return
             for word in words:
                 self._in_object(word)
-        is_recursive = self._is_recursive(program, words) or (part.more_arguments and _finds(line))
+        is_recursive = self._is_recursive(program, words) or names_files_at_run_time(part)
         if is_recursive:
             self._below(words)
         if program not in SHOWS_NO_CONTENT or is_recursive:
@@ -158,10 +151,6 @@ class _Search:
         for folder in existing or self._bases:
             for path in islice(_files_below(folder), MAX_WALKED):
                 self._add_existing(path, path)
-
-
-def _finds(line: CommandLine) -> bool:
-    return any(base_name(part.name or "") in ("find", "fd", "ls", "rg") for part in line.parts)
 
 
 def _files_below(folder: str) -> Iterator[str]:

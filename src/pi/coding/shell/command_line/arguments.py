@@ -15,6 +15,8 @@ from pi.coding.shell.command_line.programs import (
 )
 
 _ARITHMETIC_NAME = re.compile(r"(?<![\w#@])(?!0[xX])[A-Za-z_]\w*|\$\(\)|\$[0-9@*!-]|\$\{")
+_INITIAL = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*\d+\s*(?:[;,]|\Z)", re.ASCII)
+"""The beginning of ``for ((i=0; i<3; i++))``: it sets a variable before it is evaluated."""
 _HEX = re.compile(r"0[xX][0-9A-Fa-f]+|\d+#\w+")
 
 DECIDING_VARIABLES = re.compile(
@@ -31,6 +33,12 @@ DECIDING_VARIABLES = re.compile(
     re.VERBOSE,
 )
 """Variables that decide which program runs, or make a program run another one."""
+_SET_BY_BASH = re.compile(
+    r"_|REPLY|MAPFILE|OPTARG|COMP_.*|COPROC|DIRSTACK|FUNCNAME|OLDPWD"
+    r"|PWD|READLINE_.*"
+)
+"""Variables to which bash assigns text of its input, such as a line that it has read."""
+_NUMBERS_OF_BASH = frozenset({"BASH_VERSINFO", "BASH_SUBSHELL"})
 
 
 class Names:
@@ -52,16 +60,32 @@ class Names:
         number = value is not None and re.fullmatch(r"-?\d*", value) is not None
         self.assigned[name] = self.assigned.get(name, True) and number
 
+    def inherit(self, outer: Names) -> None:
+        """Note the variables of the line that runs this script, which may be in its environment."""
+        self.assigned.update(outer.assigned)
+        self.anything_assigned = outer.anything_assigned
+
     def evaluate(self, expression: str) -> None:
         """Note the variables of an expression; ``$()`` is the output of a command."""
+        if start := _INITIAL.match(expression):
+            self.assigned.setdefault(start[1], True)
         without_numbers = _HEX.sub("0", expression)
         self.evaluated.update(_ARITHMETIC_NAME.findall(without_numbers))
+
+    @property
+    def inherited(self) -> tuple[str, ...]:
+        """The variables that expressions evaluate and the line does not set."""
+        return tuple(sorted(self.evaluated - self.assigned.keys()))
 
     @property
     def problem(self) -> str:
         """Why an expression of the line may run a command; empty if none can."""
         outside = {"$()", "${", "$@", "$*", "$!", "$-"} | {f"${digit}" for digit in range(10)}
         for name in sorted(self.evaluated):
+            if DECIDING_VARIABLES.fullmatch(name) and name not in _NUMBERS_OF_BASH:
+                return f"an expression may set {name}, which decides which programs run"
+            if _SET_BY_BASH.fullmatch(name):
+                return f"an arithmetic expression evaluates {name}, which may not be a number"
             if name in outside or self.anything_assigned or not self.assigned.get(name, True):
                 return "an arithmetic expression evaluates a value that is not a number"
         return ""
@@ -69,7 +93,8 @@ class Names:
 
 STANDARD_INPUT = re.compile(r"-|/dev/stdin|/dev/fd/.*|/proc/.*", re.DOTALL)
 _SED_FLAGS = re.compile(r"-[nErsuz]*|-i|--quiet|--in-place|--regexp-extended")
-_AWK_RISKS = re.compile(r"system|getline|[|>@]|close")
+_AWK_RISKS = re.compile(r"system|getline|[|>@]|close|ARGV|SYMTAB")
+"""``ARGV`` and ``SYMTAB`` can name further files to read."""
 
 
 def arguments_problem(program: str, part: CommandPart) -> str:

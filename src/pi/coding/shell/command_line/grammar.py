@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from pi.base.records import replace
-from pi.coding.shell.command_line.arguments import Names
+from pi.coding.shell.command_line.arguments import DECIDING_VARIABLES, Names
 from pi.coding.shell.command_line.parts import Assignment, CommandPart, CommandWord, Redirection
 from pi.coding.shell.command_line.words import HereDocument, Malformed, Source, WordReader
 
@@ -23,6 +23,8 @@ _CONDITION_END = re.compile(r"\]\](?=[ \t\n;&|<>()]|\Z)")
 _COPROC_NAME = re.compile(
     r"[A-Za-z_]\w*[ \t]+(?=[{(]|(?:if|while|until|for|case|\[\[)[ \t\n])", re.ASCII
 )
+_ARITHMETIC = re.compile(r"\"?\$\(\([^()]*\)\)\"?")
+"""An expression alone, whose value is a number."""
 _DELIMITER = " \t\n;&|<>()"
 _ENDING = frozenset({"then", "else", "elif", "fi", "do", "done", "esac", "}", "in"})
 _DECLARING = frozenset({"declare", "typeset", "local", "export", "readonly", "alias", "eval"})
@@ -51,6 +53,7 @@ class Grammar:
             commands=self._substituted,
             quoted_commands=self._backquoted,
             arithmetic=self._arithmetic,
+            assigned=self._assigned_by_expansion,
             problem=self._problem,
         )
 
@@ -257,12 +260,19 @@ class Grammar:
             before = word.raw
             words.append(word)
         for at, word in enumerate(words):
-            if word.raw in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"):
+            if word.raw in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"):
                 for operand in (*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]):
-                    self._names.evaluate(operand.raw)
-                    if "[" in (operand.text or ""):
-                        # Quotes do not help: the subscript of 'a[$(cmd)]' is evaluated as well.
-                        self._problem("an array subscript may be evaluated")
+                    self._evaluate_operand(operand, is_name=word.raw in ("-v", "-R"))
+
+    def _evaluate_operand(self, operand: CommandWord, *, is_name: bool) -> None:
+        """Note what ``[[ … -eq … ]]`` and ``[[ -v … ]]`` evaluate."""
+        if {"command", "process"} & set(operand.expands):
+            self._names.evaluate("$()")
+        elif not is_name or operand.literal is None:
+            self._names.evaluate(operand.raw)
+        if "[" in (operand.text or ""):
+            # Quotes do not help: the subscript of 'a[$(cmd)]' is evaluated as well.
+            self._problem("an array subscript may be evaluated")
 
     def _coproc(self) -> None:
         """Read ``coproc [NAME] command``; a name stands only before a compound command."""
@@ -327,7 +337,10 @@ class Grammar:
         self._blanks()
         operator = found[2] or found[4]
         target = self._word(f"{operator} without a target")
-        redirection = Redirection(operator=operator, target=target, descriptor=found[1] or "")
+        descriptor = found[1] or ""
+        if descriptor.startswith("{"):
+            self._assigned_by_redirection(descriptor[1:-1])
+        redirection = Redirection(operator=operator, target=target, descriptor=descriptor)
         if operator == "<<<":
             return replace(redirection, document=target.literal and target.literal + "\n")
         if operator in ("<<", "<<-"):
@@ -355,7 +368,8 @@ class Grammar:
         else:
             value = self._words.read() or CommandWord(raw="", text="")
             value = replace(value, single=True)  # values are not split
-        self._names.assign(found[1], value.literal)
+        is_number = _ARITHMETIC.fullmatch(value.raw) is not None
+        self._names.assign(found[1], "0" if is_number else value.literal)
         assignments.append(Assignment(name=found[1], value=value))
         if words is not None:
             raw = source.text[start : source.at]
@@ -471,6 +485,18 @@ class Grammar:
     def _backquoted(self, script: str) -> None:
         inside = (*self._inside, "substitution")
         Grammar(script, self._names, self._found, inside, self._source.depth).read()
+
+    def _assigned_by_expansion(self, name: str) -> None:
+        self._names.assign(name, None)
+        self._decides(name)
+
+    def _assigned_by_redirection(self, name: str) -> None:
+        self._names.assign(name, "0")  # the number of the descriptor
+        self._decides(name)
+
+    def _decides(self, name: str) -> None:
+        if DECIDING_VARIABLES.fullmatch(name):
+            self._problem(f"{name} decides which programs run")
 
     def _arithmetic(self, expression: str) -> None:
         if _MISLEADING.search(expression):

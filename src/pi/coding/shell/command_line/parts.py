@@ -110,6 +110,8 @@ class CommandLine(Record):
     parts: tuple[CommandPart, ...] = ()
     error: str = ""
     """The syntax error, or the limit that ended the parsing; ``parts`` is then incomplete."""
+    inherited: tuple[str, ...] = ()
+    """Variables that expressions evaluate and the line does not set."""
 
     @property
     def unresolved(self) -> tuple[str, ...]:

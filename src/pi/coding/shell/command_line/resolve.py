@@ -51,8 +51,10 @@ def parse_command(text: str) -> CommandLine:
 class _Resolver:
     """Resolves the parts of one script."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Names | None = None) -> None:
         self._names = Names()
+        if outer is not None:
+            self._names.inherit(outer)
         self._depth = 0
 
     def parse(self, text: str, inside: tuple[str, ...], depth: int) -> CommandLine:
@@ -71,7 +73,7 @@ class _Resolver:
         parts = [each for part in found for each in self._resolved(part)]
         if problem := self._names.problem:
             parts.append(CommandPart(inside=inside, unresolved=problem))
-        return CommandLine(parts=tuple(parts), error=error)
+        return CommandLine(parts=tuple(parts), error=error, inherited=self._names.inherited)
 
     def _resolved(self, part: CommandPart) -> Iterator[CommandPart]:
         """Yield ``part``, marked if it cannot be resolved, and the commands that it runs."""
@@ -137,6 +139,8 @@ class _Resolver:
             name = words[at].prefix.partition("=")[0]
             if not words[at].single or DECIDING_VARIABLES.fullmatch(name):
                 problem = problem or f"{name} decides which programs run"
+            literal = words[at].literal
+            self._names.assign(name, None if literal is None else literal.partition("=")[2])
             at += 1
         at += wrapper.positionals
         if problem or any(_is_open(word) for word in words[1:at]):
@@ -189,7 +193,7 @@ class _Resolver:
         if script is None or program in ("zsh", "fish", "csh", "tcsh"):
             return f"the commands of {via} are not known in advance"
         depth = self._depth + 8  # far below the limit of the stack
-        line = _Resolver().parse(script, (*part.inside, via), depth)
+        line = _Resolver(self._names).parse(script, (*part.inside, via), depth)
         inner += line.parts
         return line.error
 
@@ -236,9 +240,13 @@ class _Resolver:
                 return f"{word.raw} may set any variable"
             if text.startswith("-") and part.name in ("mapfile", "readarray") and "C" in text:
                 return f"{part.name} -C runs commands"
-            if DECIDING_VARIABLES.fullmatch(text):
-                return f"{text} decides which programs run"
-            self._names.assign(text, None)
+            # The name may follow its option without a space: ``printf -vPATH``, ``read -raPATH``.
+            letters = re.match(r"-\w*", text)
+            starts = range(2, letters.end()) if letters else (0,)
+            for name in (text[start:] for start in starts):
+                if DECIDING_VARIABLES.fullmatch(name):
+                    return f"{name} decides which programs run"
+                self._names.assign(name, None)
         return ""
 
     def _test(self, part: CommandPart, inner: list[CommandPart]) -> str:

@@ -101,7 +101,8 @@ class _Draft:
 class WordReader:
     """Reads words from ``source``; ``commands`` reads the commands of a substitution.
 
-    ``arithmetic`` receives expressions, ``problem`` the reasons why a word cannot be resolved.
+    ``arithmetic`` receives expressions, ``assigned`` the names that ``${name:=value}`` sets,
+    ``problem`` the reasons why a word cannot be resolved.
     """
 
     def __init__(
@@ -111,12 +112,14 @@ class WordReader:
         commands: Callable[[str], None],
         quoted_commands: Callable[[str], None],
         arithmetic: Callable[[str], None],
+        assigned: Callable[[str], None],
         problem: Callable[[str], None],
     ) -> None:
         self._source = source
         self._commands = commands
         self._quoted_commands = quoted_commands
         self._arithmetic = arithmetic
+        self._assigned = assigned
         self._problem = problem
 
     def read(self, plain_characters: str = "") -> CommandWord | None:
@@ -325,6 +328,8 @@ class WordReader:
             source.at += 1
             self.skip_arithmetic("]")
         operator = source.peek(2)
+        if operator == ":=" or operator[:1] == "=":
+            self._assigned(name[0])
         if operator[:1] == ":" and operator[1:] not in ("-", "=", "?", "+"):
             # A substring: both numbers are expressions, up to the brace.
             source.at += 1

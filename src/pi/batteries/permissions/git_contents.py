@@ -1,0 +1,227 @@
+"""Files whose contents a command of git shows without naming them.
+
+Files of the index count for ``git diff`` and ``git grep``; commands that show older commits may
+show every file that a rule is about, also one that is not there any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_below
+from pi.batteries.permissions.patterns import rule_matches, rules_below
+from pi.batteries.permissions.rules import Rule
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HISTORY = _names(
+    "show log whatchanged format-patch range-diff archive bundle fast-export cat-file stash "
+    "reflog diff-tree cherry for-each-ref tag branch"
+)
+"""Commands of git that may show files of older commits."""
+_FILES = _names("diff grep diff-index diff-files blame annotate status")
+"""Commands of git that show files of the index or the work tree."""
+_SUMMARY = re.compile(
+    r"--(?:stat|shortstat|numstat|dirstat|compact-summary|name-only|name-status|summary|no-patch"
+    r"|quiet|raw)(?:=.*)?|-s"
+)
+"""Options with which a command shows names and numbers, not contents."""
+_GREP_SUMMARY = re.compile(
+    r"--(?:files-with-matches|files-without-match|name-only|count|quiet)|-[cilnwEFq]*[clLq][cilnwEFq]*"
+)
+_NO_CONTENT = re.compile(
+    r"-\d+|-n\d*|-[iEFPMCDBwbzR]\d*%?|--"
+    r"|--(?:oneline|graph|all|branches|tags|remotes|decorate|no-decorate|abbrev-commit|reverse"
+    r"|no-abbrev-commit|follow|no-merges|merges|first-parent|date-order|topo-order|no-color|color"
+    r"|relative|no-renames|find-renames|find-copies|cached|staged|merge-base|invert-grep|all-match"
+    r"|no-ext-diff|no-textconv|left-right|cherry-pick|cherry-mark|boundary|ancestry-path"
+    r"|simplify-by-decoration|full-history|ignore-space-change|ignore-all-space|exit-code|no-notes"
+    r"|max-count|skip|since|until|after|before|author|committer|grep|date|abbrev|encoding|format"
+    r"|pretty|diff-filter|not|exclude|no-walk|root|no-commit-id|author-date-order|regexp-ignore-case)"
+    r"(?:=.*)?"
+)
+"""Further options that do not make a command show contents."""
+_GREP_VALUES = _names("-A -B -C -m -O --max-depth --threads --max-count")
+_MAX_INDEX = 64 * 1024 * 1024
+
+
+def rule_of_git(
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+) -> Rule | None:
+    """The first rule about a file that a command of git may show although it does not name it."""
+    words = _without_global_options(texts)
+    command, arguments = (words[0], words[1:]) if words else ("", [])
+    if command == "stash" and arguments[:1] == ["list"]:
+        command, arguments = "log", arguments[1:]
+    if not _shows_contents(command, arguments):
+        return None
+    folders = [*folders, *_named_folders(texts, folders)]
+    if "--no-index" in arguments or "--untracked" in arguments:
+        below = (rules_below(each, rules, places) for each in folders)
+        return next((rule for files in below for rule, _ in files), None)
+    for folder in folders:
+        root = _work_tree(Path(folder))
+        if root is None:
+            continue
+        named = _named_paths(arguments, folder)
+        if named is not None and not named:
+            continue  # only files, which are compared with rules
+        is_old = command in _HISTORY or _shows_older_files(command, arguments, folder)
+        rule = (
+            _concerning(root, rules, places)
+            if is_old
+            else _tracked(root, rules, places, folders=named)
+        )
+        if rule is not None:
+            return rule
+    return None
+
+
+def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
+    """Whether a command of git shows contents of files that it does not name."""
+    options = _options(arguments)
+    match command:
+        case "log" | "reflog":
+            quiet = (_NO_CONTENT.fullmatch(each) or _SUMMARY.fullmatch(each) for each in options)
+            return not all(quiet)
+        case "status":
+            return any(re.match(r"-(?!-)\w*v|--verb", each) for each in options)
+        case "grep":
+            return not any(map(_GREP_SUMMARY.fullmatch, options)) or any(
+                each.startswith("--no-") for each in options
+            )
+        case "for-each-ref" | "tag" | "branch":
+            return any(re.search(r"raw|contents", each) for each in arguments)
+        case "stash":
+            return arguments[:1] == ["show"] and not _only_summary(options)
+        case _:
+            return command in _HISTORY | _FILES and not _only_summary(options)
+
+
+def _only_summary(options: Sequence[str]) -> bool:
+    summaries = [option for option in options if _SUMMARY.fullmatch(option)]
+    others = (option for option in options if option not in summaries)
+    return bool(summaries) and all(map(_NO_CONTENT.fullmatch, others))
+
+
+def _options(arguments: Sequence[str]) -> list[str]:
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [each for each in arguments[:end] if each.startswith("-")]
+
+
+def _named_paths(arguments: Sequence[str], folder: str) -> list[str] | None:
+    """The folders among the paths behind ``--``; ``None`` if any file may be meant.
+
+    A path that does not exist may be a folder of an older commit.
+    """
+    if "--" not in arguments[:-1]:
+        return None
+    paths = arguments[arguments.index("--") + 1 :]
+    if any(path.startswith(":") or set("*?[\\") & set(path) for path in paths):
+        return None
+    places = [os.path.normpath(Path(folder, path)) for path in paths]
+    return [path for path in places if not Path(path).is_file()]
+
+
+def _shows_older_files(command: str, arguments: Sequence[str], folder: str) -> bool:
+    """Whether a command compares or searches commits, which may have further files."""
+    if command in ("status", "diff-index") or {"--cached", "--staged"} & {*arguments}:
+        return True
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    operands: list[str] = []
+    before = ""
+    for text in arguments[:end]:
+        if not text.startswith("-") and not (command == "grep" and before in _GREP_VALUES):
+            operands.append(text)
+        before = text
+    if command == "grep":
+        operands = operands[1:]  # the pattern
+    if "--" in arguments and operands:
+        return True
+    return any(not Path(folder, text).exists() for text in operands)
+
+
+def _named_folders(texts: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """The folders of ``git -C``."""
+    pairs = pairwise(texts)
+    named = [value for option, value in pairs if option == "-C"]
+    return [str(Path(folder, name)) for folder in folders for name in named]
+
+
+def _without_global_options(texts: Sequence[str]) -> list[str]:
+    remaining = list(texts)
+    while remaining and remaining[0].startswith("-"):
+        option = remaining.pop(0)
+        if option in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") and remaining:
+            remaining.pop(0)
+    return remaining
+
+
+def _work_tree(folder: Path) -> Path | None:
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
+def _concerning(root: Path, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
+    return next((rule for rule in rules if _concerns(rule, root, places)), None)
+
+
+def _concerns(rule: Rule, root: Path, places: BaseFolders) -> bool:
+    """Whether a rule may be about a file of a repository, also one that was deleted."""
+    specifier = rule.specifier
+    if specifier.startswith("//"):
+        fixed = re.split(r"[^/]*[*?]", specifier[1:])[0]
+        return str(root).startswith(fixed.rstrip("/")) or fixed.startswith(f"{root}/")
+    if specifier.startswith("~"):
+        fixed = places.home + re.split(r"[^/]*[*?]", specifier[1:])[0]
+        return fixed.startswith(f"{root}/")
+    return True
+
+
+def _tracked(
+    root: Path, rules: Sequence[Rule], places: BaseFolders, *, folders: Sequence[str] | None
+) -> Rule | None:
+    """The first rule about a file of the index, below ``folders`` if they are known."""
+    try:
+        for name in _index_names(root):
+            path = str(root / name)
+            if folders is not None and not any(is_below(path, each) for each in folders):
+                continue
+            touched = TouchedPath(written=path, lexical=path, real=path)
+            for rule in rules:
+                if rule_matches(rule, touched, places):
+                    return rule
+    except (OSError, ValueError):  # not readable, or of a form that is not known
+        return _concerning(root, rules, places)
+    return None
+
+
+def _index_names(root: Path) -> Iterator[str]:
+    """Yield the paths of the index. Raises ``ValueError`` for forms other than version 2 and 3."""
+    git_dir = root / ".git"
+    if git_dir.is_file():
+        git_dir = root / git_dir.read_text("utf-8").partition("gitdir:")[2].strip()
+    file = git_dir / "index"
+    if not file.exists():
+        return
+    if file.stat().st_size > _MAX_INDEX:
+        raise ValueError("the index is too large")
+    data = file.read_bytes()
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3):
+        raise ValueError("the index has another form")
+    offset = 12
+    for _ in range(count):
+        flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
+        start = offset + (64 if flags & 0x4000 else 62)
+        end = data.index(b"\0", start)
+        yield data[start:end].decode("utf-8", "surrogateescape")
+        offset += (end - offset + 8) // 8 * 8  # padded with one to eight zero bytes
+    if b"link" in data[offset:]:
+        raise ValueError("a part of the index is in another file")

@@ -1,0 +1,187 @@
+"""Commands that run unasked show no denied file, change nothing outside, and run no hidden code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.journeys.model_server import Answer
+from tests.journeys.program import Journey
+
+SECRET = "TOP-SECRET-4711"
+EXPRESSION = "a[$(touch ran)]"
+"""An arithmetic expression that runs a command when it is evaluated."""
+
+
+def run(journey: Journey, commands: tuple[str, ...]) -> list[str]:
+    """Let the model call ``bash`` with each command, and return the results."""
+    journey.model.script(*(Answer(calls=(("bash", {"command": each}),)) for each in commands))
+    ended = journey.pi("-p", "go")
+    assert ended.code == 0, ended.err
+    return journey.model.results_of()
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+READS = (
+    *("rg KEY -g '.e*'", "rg --type-add 'x:.e*' -tx KEY", "rg -tsh KEY", "rg -uuC3 KEY"),
+    *("rg --context-separator x -uu KEY", "rg KEY sub/../.env"),
+    *("grep -rA2 KEY", "grep -5r KEY", "grep -d recurse KEY", "grep --directories=rec KEY"),
+    *("grep --rec KEY", "grep -r --max-count 5 KEY", "grep -r --label open.txt KEY"),
+    *("git log --oneline -p", "git show --oneline", "git show --stat -p", "git log --binary"),
+    *("git log --remerge-diff", "git stash list -p", "git status -v", "git diff --stat -p HEAD"),
+    *("git show HEAD~1 -- '*.pem'", "git show HEAD~1 -- keys", "git diff HEAD -- '.e*'"),
+    *("git diff HEAD -- ':(glob).e*'", "git grep KEY -- '*'", "git grep KEY HEAD~1"),
+    *("sort --files0-from=names0", "strings @names", "ls -A | xargs cat", "xargs cat < names"),
+    *("xargs -a names cat", "jq -n 'import \"./keys\" as $k; $k'"),
+    *('awk \'BEGIN{ARGV[1]="." "env";ARGC=2}1\'', "cat /proc/*/cwd/.env"),
+    *("x=../../.env; cat sub/deep/$x", "env -C sub cat key"),
+)
+
+
+def test_no_command_shows_a_denied_file_that_it_does_not_name(journey: Journey) -> None:
+    folder = journey.home.cwd
+    journey.home.write_work(".env", f"KEY={SECRET}\n")
+    journey.home.write_work("sub/key", f"{SECRET}\n")
+    journey.home.write_work("sub/deep/a.txt", "KEY\n")
+    journey.home.write_work("keys/old.pem", f"{SECRET}\n")
+    journey.home.write_work("keys.json", f'"{SECRET}"\n')
+    journey.home.write_work("open.txt", "KEY is open\n")
+    journey.home.write_work("names", ".env\n")
+    journey.home.write_work("names0", ".env\0")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    (folder / "keys/old.pem").unlink()
+    (folder / "keys").rmdir()
+    git(folder, "commit", "-qam", "two")
+    journey.home.write_work(".env", f"KEY={SECRET} stashed\n")
+    git(folder, "stash", "-q")
+    journey.home.write_work(".env", f"KEY={SECRET} changed\n")
+    git(folder, "add", ".")
+    deny = [f"Read({name})" for name in (".env", "sub/key", "keys.json", "keys/old.pem")]
+    journey.home.use_settings(
+        permissions={"mode": "auto-edit", "deny": deny}, files={"sensitive": "allow"}
+    )
+
+    results = run(journey, READS)
+
+    shown = [each for each, text in zip(READS, results, strict=True) if "4711" in text]
+    assert shown == []
+
+
+def test_an_ignore_file_that_includes_a_denied_file_is_noticed(journey: Journey) -> None:
+    journey.home.write_work(".env", f"KEY={SECRET}\n")
+    journey.home.write_work(".ignore", "!.env\n")
+    journey.home.use_settings(
+        permissions={"mode": "auto-edit", "deny": ["Read(.env)"]}, files={"sensitive": "allow"}
+    )
+    (text,) = run(journey, ("rg KEY",))
+    assert "4711" not in text
+
+
+def test_names_that_arrive_at_run_time_do_not_show_credentials(journey: Journey) -> None:
+    journey.home.write_work(".env", f"KEY={SECRET}\n")
+    journey.home.write_work("names", ".env\n")
+    journey.home.use_settings(permissions={"mode": "auto-edit"})
+    results = run(journey, ("printf '.%s' env | xargs cat", "xargs cat < names", "strings @names"))
+    assert not any("4711" in text for text in results)
+
+
+WRITES = (
+    *("env -C .. touch out/a", "env --chdir=.. touch b", "env -iC.. touch c"),
+    *("find ../out -name victim -execdir touch d ';'", "find .. -name victim -execdir rm victim +"),
+    *("find ../out -name victim -execdir rm victim ';'",),
+    *("tee link/../e < x", "touch link/../f", "echo x > link/../g", "mkdir link/../h"),
+    *(
+        "cp x link/../i",
+        "mv x link/../j",
+        "sort x -o link/../k",
+        "sed -i s/n/m/ link/../out/victim",
+    ),
+    *("cp x folder", "cp x folder/", "cp -f x folder/.", "cp y x folder", "cp x sub/../folder"),
+    *("cp sub/tasks.json .vscode", "cp x sub/tasks.json .vscode/", "mv sub/tasks.json .vscode"),
+    *("git mv sub/tasks.json .vscode/", "git mv sub/tasks.json .vscode", "git mv sub .vscode"),
+    *("cp x .npmrc", "cp x team.code-workspace", "cp x .zed/tasks.json", "cp x .yarnrc.yml"),
+    *("cp x .opencode/plugin/p.js", "cp x .cargo/config.toml", "git mv x ../out/n"),
+)
+
+
+def test_no_command_changes_a_file_outside_or_one_that_starts_something(journey: Journey) -> None:
+    folder = journey.home.cwd
+    outside = journey.folder / "out"
+    outside.mkdir()
+    (outside / "victim").write_text("untouched")
+    for name in ("x", "y", "sub/tasks.json", ".zed/a", ".opencode/plugin/a", ".cargo/a"):
+        journey.home.write_work(name, "new\n")
+    journey.home.write_work("folder/a", "a")
+    (folder / "folder/x").symlink_to(outside / "victim")
+    (folder / "link").symlink_to(outside)
+    (folder / ".vscode").mkdir()
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    journey.home.use_settings(permissions={"mode": "auto-edit"})
+
+    results = run(journey, (*WRITES, "cp y copy.txt", "cp x y sub/", "mv y sub/z"))
+
+    assert [
+        each for each, text in zip(WRITES, results, strict=False) if "consent" not in text
+    ] == []
+    assert sorted(path.name for path in journey.folder.iterdir()) == ["home", "out", "work"]
+    assert [*outside.iterdir()] == [outside / "victim"]
+    assert (outside / "victim").read_text() == "untouched"
+    assert [*(folder / ".vscode").iterdir()] == []
+    assert (folder / "sub/z").exists() and (folder / "sub/x").exists()
+
+
+EXPRESSIONS = (
+    *("[[ $(<e) -eq 1 ]]", "[[ `cat e` -eq 1 ]]", '[[ "$(cat e)" -gt 1 ]]', "[[ 1 -lt $(<e) ]]"),
+    *("[[ -v $(<e) ]]", "[[ ! $(<e)+0 -eq 1 ]]", "[[ 1 == 1 && $(<e) -ne 1 ]]"),
+    f": ${{x:='{EXPRESSION}'}}; echo $((x))",
+    f": ${{x='{EXPRESSION}'}}; [[ x -eq 1 ]]",
+    *("read < e; echo $((REPLY))", "read -r < e; [[ REPLY -eq 1 ]]"),
+    *("while read; do echo $((REPLY)); done < e", "read -ra x < e; echo $((x))"),
+    f"[[ '{EXPRESSION}' =~ .* ]]; echo $((BASH_REMATCH))",
+    f": '{EXPRESSION}'; echo $((_))",
+    f"printf -vx '{EXPRESSION}'; echo $((x))",
+    *("read -raPATH <<< .; cat e", "printf -vPATH .; cat e", ": {PATH}<e; cat e"),
+    *("((PATH=0)); cat e", "[[ PATH=0 -eq 0 ]]; cat e", "echo ${x:PATH=0}; cat e"),
+    *(": ${PATH:=0}; cat e", "x='PATH=0'; echo $((x)); cat e"),
+)
+
+
+def test_no_expression_runs_a_command_unasked(journey: Journey) -> None:
+    folder = journey.home.cwd
+    journey.home.write_work("e", f"{EXPRESSION}\n")
+    for name in ("cat", "0/cat", "10/cat"):
+        program = journey.home.write_work(name, "#!/bin/sh\ntouch ran\n")
+        program.chmod(0o755)
+    journey.home.use_settings(permissions={"mode": "ask"})
+    ordinary = (
+        "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done; echo $((i*2))",
+        "for ((n=0; n<3; n++)); do echo $n; done",
+        "[[ -v HOME && $(cat e) == a* ]] && echo yes",
+    )
+
+    results = run(journey, (*EXPRESSIONS, *ordinary))
+
+    assert not (folder / "ran").exists()
+    assert all("consent" in text for text in results[: len(EXPRESSIONS)])
+    assert results[len(EXPRESSIONS) :] == ["6\n", "0\n1\n2\n", "yes\n"]
+
+
+def test_a_shell_that_persists_does_not_evaluate_what_an_earlier_call_has_stored(
+    journey: Journey,
+) -> None:
+    journey.home.write_work("e", f"{EXPRESSION}\n")
+    journey.home.use_settings(permissions={"mode": "auto-edit"}, bash={"extended": True})
+    commands = ("read x < e", "echo $((x))", "[[ x -eq 1 ]]", "echo ${!x}", "ls() { touch ran; }")
+
+    results = run(journey, (*commands, "cd ..", "ls"))
+
+    assert all("consent" in text for text in results[1:5])
+    assert not (journey.home.cwd / "ran").exists()
+    assert not (journey.folder / "ran").exists()
