@@ -34,3 +34,55 @@ def test_front_matter_that_cannot_be_read_is_named_with_its_line(journey: Journe
 
     assert "bad.md" in ended.err
     assert "line 3 is not `name: value`" in ended.err
+
+
+def test_files_that_a_command_of_claude_code_mentions_are_attached(journey: Journey) -> None:
+    journey.home.write_work(".claude/commands/look.md", "Look at @data.txt, @.env and @../secret.")
+    journey.home.write_work("data.txt", "DATA")
+    journey.home.write_work("more.txt", "MORE")
+    journey.home.write_work(".env", "TOKEN=hidden-value")
+    (journey.folder / "secret").write_text("OUTSIDE")
+    journey.home.use_settings(permissions={"mode": "auto-edit"})
+    journey.pi("--approve", "-p", "/look @more.txt")
+
+    sent = str(journey.model.last["messages"][-1]["content"])
+    assert "DATA" in sent and "MORE" in sent and "Look at @data.txt, @.env" in sent
+    assert "hidden-value" not in sent and "OUTSIDE" not in sent
+
+
+def test_rules_of_two_agents_with_the_same_file_name_are_both_used(journey: Journey) -> None:
+    always = "---\nalwaysApply: true\n---\n"
+    journey.home.write_work(".cursor/rules/style.mdc", f"{always}Cursor says so.")
+    journey.home.write_work(".windsurf/rules/style.md", f"{always}Windsurf says so.")
+    journey.home.write_work(".agents/rules/style.md", f"{always}Cursor says so.")
+    journey.home.use_settings(rulebook={"enabled": True})
+    journey.pi("--approve", "-p", "hello")
+
+    prompt = journey.model.prompt_of()
+    assert prompt.count("Cursor says so.") == 1
+    assert prompt.count("Windsurf says so.") == 1
+
+
+def test_instructions_of_a_folder_reach_the_model_with_the_first_file_read_there(
+    journey: Journey,
+) -> None:
+    journey.home.write_work("AGENTS.md", "TOP")
+    journey.home.write_work("part/AGENTS.md", "OF-THE-PART")
+    journey.home.write_work("part/deep/a.txt", "text")
+    journey.home.write_work("part/deep/b.txt", "text")
+    journey.model.calls("read", path="part/deep/a.txt")
+    journey.model.calls("read", path="part/deep/b.txt")
+    journey.pi("--approve", "-p", "hello")
+
+    assert "OF-THE-PART" not in str(journey.model.requests[0])
+    assert str(journey.model.requests[1]).count("OF-THE-PART") == 1
+    assert str(journey.model.last["messages"]).count("OF-THE-PART") == 1
+
+    # A resumed session has them already; without trust they are not read.
+    journey.model.calls("read", path="part/deep/a.txt")
+    journey.pi("--approve", "--continue", "-p", "again")
+    assert str(journey.model.last["messages"]).count("OF-THE-PART") == 1
+    journey.model.calls("read", path="part/deep/a.txt")
+    ended = journey.pi("--no-approve", "-p", "again")
+    assert "OF-THE-PART" not in str(journey.model.last)
+    assert "part/AGENTS.md was not read: this project is not trusted." in ended.err

@@ -33,7 +33,8 @@ _MENTION = re.compile(r'(?<!\S)@(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"]+))')
 _WILDCARD = re.compile(r"[*?\[{]")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 """Folders that a pattern does not search."""
-_PUNCTUATION = ".,;:!?)]}'"
+PUNCTUATION = ".,;:!?)]}'"
+"""Characters at the end of a mention that may belong to the sentence."""
 _BLOCK = re.compile(r'<file name="(?P<name>[^"\n]+)">(?:\n(?P<text>.*?)\n)?</file>\n', re.S)
 
 
@@ -81,7 +82,7 @@ def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
     Trailing punctuation is dropped if the path exists only without it.
     """
     names = [name]
-    if (bare := name.rstrip(_PUNCTUATION)) and bare != name:
+    if (bare := name.rstrip(PUNCTUATION)) and bare != name:
         names.append(bare)
     for candidate in names:
         path = cwd / (home / candidate[2:] if candidate.startswith("~/") else candidate)
@@ -198,7 +199,7 @@ def with_chips(text: str) -> str | None:
             return None
         end = mention.end()
         if not _ends_with(name, mention["quoted"] or mention["bare"]):
-            end -= len(mention["bare"]) - len(mention["bare"].rstrip(_PUNCTUATION))
+            end -= len(mention["bare"]) - len(mention["bare"].rstrip(PUNCTUATION))
         text = f"{text[:end]} [{chip}]{text[end:]}"
     return text if chips else None
 
@@ -224,7 +225,7 @@ def _leading_blocks(text: str) -> tuple[list[tuple[str, str]], str]:
 def _names(mention: re.Match[str], path: str) -> bool:
     """Whether a mention names the file of a block, whose path is absolute."""
     name = mention["quoted"] or mention["bare"]
-    return _ends_with(path, name) or _ends_with(path, name.rstrip(_PUNCTUATION))
+    return _ends_with(path, name) or _ends_with(path, name.rstrip(PUNCTUATION))
 
 
 def _ends_with(path: str, name: str) -> bool:

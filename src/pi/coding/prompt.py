@@ -88,14 +88,16 @@ def _own(parts: PromptParts) -> dict[str, str]:
 
 
 def _context(files: Sequence[ContextFile]) -> str:
-    if not files:
-        return ""
-    quoted = (
+    return f"{CONTEXT_HEADING}\n\n{project_instructions(files)}" if files else ""
+
+
+def project_instructions(files: Sequence[ContextFile]) -> str:
+    """Return instruction files as the model gets them."""
+    return "\n".join(
         f'<project_instructions path="{file.path}">\n{file.content.rstrip()}\n'
         "</project_instructions>"
         for file in files
     )
-    return "\n".join((f"{CONTEXT_HEADING}\n", *quoted))
 
 
 def _skills(parts: PromptParts) -> str | None:

@@ -143,8 +143,10 @@ class LocalFiles:
 
     def visibility(self) -> Callable[[Path], bool] | None:
         """Return which files a search of the running call may show; ``None`` if all of them."""
-        if not running_call():
-            return None
+        return self.visible_to_model() if running_call() else None
+
+    def visible_to_model(self) -> Callable[[Path], bool] | None:
+        """Return which files may be shown to the model unasked; ``None`` if all of them."""
         hidden = [each for guard in self._guards() if (each := guard.hidden(self.cwd)) is not None]
         if not hidden:
             return None

@@ -83,6 +83,10 @@ class ResourceKind(Record):
     name: str
     parse: Parse
     key: Key
+    renamed: Callable[[Any, str, Any], Any] | None = None
+    """Returns a value of an agent under another name, beside the value that has its name.
+
+    ``None`` if both say the same. Without it, and for names of pi itself, the first is used."""
 
 
 class ResourceSource(Record):
@@ -127,7 +131,8 @@ def load_kind(
 ) -> tuple[ResourceItem, ...]:
     """Load all values of a kind by priority, including shadowed ones."""
     items: list[ResourceItem] = []
-    used: set[str] = set()
+    used: dict[str, list[tuple[str, Any]]] = {}
+    """By name: sources and values."""
     for source in sorted(sources, key=lambda source: -source.priority):
         for path in source.find(where):
             if not where.allows(path.parent) or not where.uses(source.name, path):
@@ -138,6 +143,12 @@ def load_kind(
             if value is None:
                 continue
             key = kind.key(value)
+            owners = used.get(key, [])
+            if kind.renamed is not None and owners:
+                is_own = any(owner in ("pi", source.name) for owner, _ in owners)
+                other = None if is_own else kind.renamed(value, source.name, owners[0][1])
+                if other is not None:
+                    value, key = other, kind.key(other)
             items.append(
                 ResourceItem(
                     key=key,
@@ -149,7 +160,7 @@ def load_kind(
                     shadowed=key in used,
                 )
             )
-            used.add(key)
+            used.setdefault(key, []).append((source.name, value))
     return tuple(items)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import field
 
 from pi.base.formats import Document, split_front_matter
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.coding.other_agents import CLINE_RULES
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where, agent_source
@@ -172,7 +172,12 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in entries_of(folder) if path.suffix in (".md", ".mdc")]
 
 
-RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name)
+def _renamed(rule: Rule, agent: str, used: Rule) -> Rule | None:
+    # Projects often repeat the same rules for every agent.
+    return None if rule.content == used.content else replace(rule, name=f"{agent}-{rule.name}")
+
+
+RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name, renamed=_renamed)
 
 RULE_SOURCES = (
     ResourceSource(kind=KIND, name="pi", priority=100, find=_pi),
@@ -184,4 +189,5 @@ RULE_SOURCES = (
     ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
     ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),
 )
-"""Of several rules with the same name, the one with the highest priority is used."""
+"""Of several rules of pi or of one agent with the same name, the first is used. Those of two other
+agents are both used: file names such as ``style.md`` are common."""

@@ -36,6 +36,7 @@ from pi.coding.runtime.session.compaction import (
     Summaries,
     retry_settings,
 )
+from pi.coding.runtime.session.nested_instructions import NestedInstructions
 from pi.coding.runtime.session.policies import (
     ImageFittingPolicy,
     InterruptPolicy,
@@ -190,6 +191,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         InterruptPolicy(core),
         repetition_policy(core.workspace.settings),
         ImageFittingPolicy(core),
+        NestedInstructions(core, is_on=bootstrap.options.resources.context_files),
         *overrides.policies,
     )
     runs = AgentRuns(core, policies)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
@@ -22,9 +24,14 @@ from pi.coding.extension_host.events.session import InputEvent
 from pi.coding.models.registry import full_name
 from pi.coding.port.results import InputSource, NoModel, Queues, Streaming
 from pi.coding.prompt import PromptParts, prompt_sections
-from pi.coding.resources.prompts import MissingValues, expand_prompt
+from pi.coding.resources.prompts import (
+    MissingValues,
+    expand_prompt,
+    fill_command,
+    find_template,
+)
 from pi.coding.runtime.extensions.calls import SessionExtensions
-from pi.coding.runtime.live import LiveSession
+from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.runtime.session.policies import with_fitted_images
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
@@ -259,6 +266,50 @@ class PromptRunner:
         return expanded if expanded != text else expand_prompt(text, resources.prompts, values)
 
     async def _filled(self, text: str, fill: Fill | None) -> str:
+        attached = await self._attached(text)
+        return attached + await self._expanded(text, fill)
+
+    async def _attached(self, text: str) -> str:
+        """Return the files that a command of Claude Code mentions as ``@path``, as blocks.
+
+        A command of the project gets files of the project only, and none that a guard hides.
+        """
+        found = find_template(text, self._core.workspace.resources.prompts)
+        if found is None or found[0].syntax != "claude" or "@" not in found[0].content + text:
+            return ""
+        from pi.coding.mentions import (  # lazy: few commands have files
+            PUNCTUATION,
+            attachments,
+            find_mentions,
+        )
+
+        template, arguments = found
+        core, files = self._core, self._core.workspace.local.files
+        is_visible = files.visible_to_model()
+
+        def is_allowed(name: str) -> bool:
+            if (bare := name.rstrip(PUNCTUATION)) != name and not is_allowed(bare):
+                return False  # the mention may mean either of them
+            real = Path(files.real(name))
+            inside = real.is_relative_to(os.path.realpath(core.workspace.cwd))
+            is_own = template.source.scope != "project" or name in find_mentions(arguments)
+            return (inside or is_own) and (is_visible is None or is_visible(real))
+
+        def read() -> str:
+            names = find_mentions(fill_command(template.content, arguments, "claude"))
+            mentions = " ".join(f'@"{name}"' for name in names if is_allowed(name))
+            blocks = attachments(
+                mentions,
+                cwd=core.workspace.cwd,
+                home=core.machine.home,
+                limits=image_limits(core),
+            )
+            # Pictures stay mentions: the model can read them.
+            return "".join(block.text for block in blocks if not block.images)
+
+        return await asyncio.to_thread(read)
+
+    async def _expanded(self, text: str, fill: Fill | None) -> str:
         if (filled := await self._command_output.expanded(text)) is not None:
             return filled
         try:
