@@ -68,6 +68,7 @@ def test_a_link_with_a_wrong_key_and_a_text_that_is_no_link_are_refused_at_once(
 
 
 def test_guests_are_told_what_they_may_do_before_they_choose(journey: Journey) -> None:
+    journey.expects("an unknown command")
     journey.model.script(says("First."))
     with host(journey) as (sharer, link):
         sharer.submits("hello")
@@ -76,6 +77,11 @@ def test_guests_are_told_what_they_may_do_before_they_choose(journey: Journey) -
             guest.sees("First.")
             guest.submits("/model")
             guest.sees("/model works only where the session runs")
+            for text in ("/skill:deploy", "/moddel"):
+                guest.submits(text)
+                guest.shows(f"Unknown command {text}")
+                guest.types("\x15")  # the text stays in the editor
+            assert len(journey.model.requests) == 1
             guest.submits("/fork")
             guest.shows("Fork from a message")
             guest.types(ENTER)

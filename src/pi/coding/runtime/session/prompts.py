@@ -152,6 +152,8 @@ class PromptRunner:
             await self._runs.settled()
             return None
         if core.remote is not None:
+            if check is not None:  # the host does not expand what guests write
+                check(text)
             await core.remote.prompt(text, images, streaming=streaming)
             await _call(accepted)
             return None
