@@ -56,6 +56,21 @@ def test_a_long_output_has_an_artifact_without_a_session(journey: Journey) -> No
     assert journey.model.results_of()[-1].startswith("29999\n30000")
 
 
+def test_a_fork_without_a_session_file_keeps_the_artifacts(journey: Journey) -> None:
+    with journey.rpc("--no-session") as client:
+        journey.model.calls("bash", command="seq 1 30000")
+        client.prompts("count")
+        client.request("clone")
+        journey.model.calls("read", path="artifact://0", offset=29_999)
+        client.prompts("read it")
+        client.request("new_session")
+        journey.model.calls("read", path="artifact://0")
+        client.prompts("read it")
+
+        assert journey.model.results_of(-3)[-1].startswith("29999\n30000")
+        assert journey.model.results_of() == ["Artifact 0 not found. Available: none"]
+
+
 def test_a_missing_picture_is_named_and_its_session_goes_on(journey: Journey) -> None:
     file = journey.home.add_session("look", id="00000000-0000-7000-8000-000000000001")
     entries = [json.loads(line) for line in file.read_text().splitlines()]

@@ -96,6 +96,15 @@ def test_edits_after_the_count_are_subtracted_from_it() -> None:
     assert tokens_in_use(talk) == 300
 
 
+def test_edits_of_more_tokens_than_the_count_leave_none() -> None:
+    talk = conversation()
+    old = append_user(talk.log, "x" * 4_000)
+    answered(talk.log, 600)
+    talk.log.append(ContextEdit(target_id=old, replacement=None))
+    append_user(talk.log, "x" * 400)
+    assert tokens_in_use(talk) == 100
+
+
 def test_edits_before_the_count_are_not_subtracted_again() -> None:
     talk = conversation()
     old = append_user(talk.log, "x" * 4_000)

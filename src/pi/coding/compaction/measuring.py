@@ -102,7 +102,8 @@ def tokens_in_use(
         else:
             counted, estimated = _size(conversation, place)
             if counted:
-                return counted + since - _saved(log, place, edits)
+                # The estimate of what was left out may exceed the provider's count.
+                return max(counted - _saved(log, place, edits), 0) + since
             if not edits and place in conversation.totals:
                 since += conversation.totals[place]
                 break

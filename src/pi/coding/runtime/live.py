@@ -157,11 +157,14 @@ class LiveSession:
         inbox, values = self.agent.inbox, self.workspace.settings.values
         inbox.steering_mode, inbox.follow_up_mode = values.steering_mode, values.follow_up_mode
 
-    def replace_conversation(self, conversation: SessionConversation) -> None:
-        """Switch to another conversation."""
+    def replace_conversation(
+        self, conversation: SessionConversation, *, artifacts: Artifacts | None = None
+    ) -> None:
+        """Switch to another conversation; ``artifacts`` are its own unless they are given."""
         self.conversation = conversation
         self.log = conversation.log
-        self.artifacts = self._parent_artifacts or session_artifacts(self.log.file)
+        own = artifacts or session_artifacts(self.log.file)
+        self.artifacts = self._parent_artifacts or own
         """Long outputs of this session, by number."""
 
     def template_names(self) -> frozenset[str]:

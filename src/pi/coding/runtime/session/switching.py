@@ -266,7 +266,10 @@ class SessionSwitcher:
             log.close()
             raise
         core.log.close()
-        core.replace_conversation(conversation)
+        # The fork of a session without a file takes over its artifacts: the session itself is gone.
+        is_fork_in_memory = reason == "fork" and log.file is None and core.log.file is None
+        artifacts = core.artifacts if is_fork_in_memory else None
+        core.replace_conversation(conversation, artifacts=artifacts)
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
