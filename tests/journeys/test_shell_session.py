@@ -126,3 +126,16 @@ def test_a_sub_agent_has_a_shell_of_its_own_and_the_same_rules(extended: Journey
     sub_agent = extended.model.results_of(-3)
     assert sub_agent[1] == "/\nsub\n"
     assert sub_agent[2].startswith("Blocked: Use the read tool")
+
+
+def test_a_rule_about_edits_does_not_hold_up_a_command_that_only_reads(extended: Journey) -> None:
+    rules = {"mode": "auto-edit", "allow": ["Bash"], "deny": ["Edit(kept.txt)"]}
+    extended.home.use_settings(permissions=rules)
+    extended.home.write_work("other.txt", "text\n")
+    extended.home.write_work("kept.txt", "kept\n")
+    read, removed, replaced = outputs(extended, "cat other.txt", "rm kept.txt", "echo x > kept.txt")
+
+    assert read == "text\n"
+    assert "Edit(kept.txt)" in removed
+    assert "Edit(kept.txt)" in replaced
+    assert (extended.home.cwd / "kept.txt").read_text() == "kept\n"

@@ -299,17 +299,16 @@ class CommandDecision:
             return None
         matchers = [FileMatcher(rule, self._places) for rule in rules]
         for file, path in self._files:
+            # A rule about edits concerns what is read only if the program may write it, too.
+            apply = [m for m in matchers if m.rule.subject == "read" or file.may_write]
             if path is None or not file.is_known:
-                if self._may_be(path, rules, is_anywhere=file.is_anywhere):
-                    reason = (
-                        f"{file.text or 'A file'} is not known in advance. {rule_reason(rules[0])}"
-                    )
+                possible = tuple(matcher.rule for matcher in apply)
+                if possible and self._may_be(path, possible, is_anywhere=file.is_anywhere):
+                    name = file.text or "A file"
+                    reason = f"{name} is not known in advance. {rule_reason(possible[0])}"
                     return Decision(action="ask", reason=reason)
                 continue
-            for matcher in matchers:
-                # A rule about edits concerns what is read only if the program may write it, too.
-                if matcher.rule.subject == "edit" and not file.may_write:
-                    continue
+            for matcher in apply:
                 if matcher.matches(path):
                     action: Action = "deny" if effect == "deny" else "ask"
                     return Decision(action=action, reason=rule_reason(matcher.rule))
