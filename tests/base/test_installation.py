@@ -125,6 +125,21 @@ def test_requirements_of_an_extra_are_found_in_the_parts_of_pi(
     _required_lines.cache_clear()
 
 
+def test_a_battery_that_is_installed_alone_finds_its_extras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = "[pi.extensions]\nsealing = pi.batteries.sealing:extension\n"
+    needs = ("Requires-Dist: pi-ai", "Requires-Dist: wax; extra == 'sealed'")
+    declare(tmp_path, "pi-harness-sealing", *needs, entry_points=point)
+    declare(tmp_path, "pi-ai", "Requires-Dist: ink>=2; extra == 'sealed'")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("pi.base.installation.DISTRIBUTION", "pi-not-installed")
+    _required_lines.cache_clear()
+
+    assert requirements_of("sealed") == ("wax", "ink>=2")
+    _required_lines.cache_clear()
+
+
 def test_an_installed_checkout_has_the_metadata_of_its_distributions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

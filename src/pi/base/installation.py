@@ -23,6 +23,8 @@ DISTRIBUTION = "pi-harness"
 Kind: TypeAlias = Literal["checkout", "venv", "pipx", "uv tool", "system"]
 """``system``: the Python of the machine or of a container, not an environment of its own."""
 
+CORE = "pi-harness-core"
+BATTERIES = "pi.extensions"
 GROUP = "pi.distributions"
 """The entry points that name the distributions in a checkout, which is installed as one."""
 
@@ -200,19 +202,25 @@ def _rows(extras: Sequence[str]) -> list[re.Match[str]]:
 @cache  # each row of /extensions asks, and reading the metadata takes 20 ms
 def _required_lines() -> list[str]:
     """Return the requirements of pi from its metadata, or from the checkout."""
-    from importlib.metadata import (  # lazy: 20 ms, and most runs lack nothing
-        PackageNotFoundError,
-        requires,
-    )
+    # Lazy: 20 ms, and most runs lack nothing.
+    from importlib.metadata import PackageNotFoundError, entry_points, requires
 
-    try:
-        lines = requires(DISTRIBUTION) or []
-        # pi consists of several distributions, and each extra belongs to one or more of them.
-        parts = dict.fromkeys(found[0] for line in lines if (found := re.match(_OWN, line)))
-        lines = [*lines, *(inner for part in parts for inner in requires(part) or ())]
-        return [line for line in lines if not re.match(_OWN, line)]
-    except PackageNotFoundError:  # the folders are on PYTHONPATH, and nothing is installed
-        return _lines_of_projects()
+    # pi consists of several distributions, and each extra belongs to one or more of them. Without
+    # the one that needs all others, they are those of the core and of the batteries.
+    batteries = (point.dist.name for point in entry_points(group=BATTERIES) if point.dist)
+    names = [DISTRIBUTION, CORE, *batteries]
+    lines: dict[str, list[str]] = {}
+    while names:
+        name = names.pop(0)
+        if name in lines or not re.fullmatch(_OWN, name):
+            continue
+        try:
+            lines[name] = requires(name) or []
+        except PackageNotFoundError:
+            continue
+        names += [part[0] for line in lines[name] if (part := re.match(_OWN, line))]
+    needed = [line for part in lines.values() for line in part if not re.match(_OWN, line)]
+    return needed or _lines_of_projects()  # the folders may be on PYTHONPATH, and not installed
 
 
 def _lines_of_projects() -> list[str]:
