@@ -405,3 +405,27 @@ def test_comments_and_trailing_commas_are_read_and_kept(journey: Journey) -> Non
     changed = COMMENTED.replace("9999.0.0", journey.pi("--version").out.strip())
     assert path.read_text() == changed.replace("  },\n}", '  },\n  "theme": "light",\n}')
     assert f"{path} has comments or trailing commas" in journey.pi("doctor").out
+
+
+@pytest.mark.parametrize("options", [("-ne",), ("--no-extensions", "--offline")])
+def test_guards_of_the_settings_hold_without_extensions(
+    journey: Journey, options: tuple[str, ...]
+) -> None:
+    journey.home.use_settings(permissions={"mode": "read-only"}, secrets={"enabled": True})
+    journey.model.calls("bash", command="touch made")
+
+    ended = journey.pi(*options, "-p", "my key is sk-of-a-journey-0123456789abcdef")
+
+    assert ended.code == 0
+    assert "read-only" in journey.model.results_of()[0]
+    assert not (journey.home.cwd / "made").exists()
+    assert "sk-of-a-journey" not in json.dumps(journey.model.requests)
+
+
+def test_an_empty_permission_mode_is_the_strictest(journey: Journey) -> None:
+    journey.model.calls("bash", command="touch made")
+
+    ended = journey.pi("--permission-mode", "", "-p", "go")
+
+    assert "Unknown permission mode" in ended.err
+    assert not (journey.home.cwd / "made").exists()

@@ -221,6 +221,8 @@ def _candidates(
         ).candidates
         if listed := settings.get("packages"):
             yield from _of_packages(listed, agent_dir)
+    else:
+        yield from (each for each in installed(agent_dir) if each.name in finding.GUARDS)
     yield from finding.explicit(arguments.texts("extension") or (), cwd, _ignore).candidates
 
 

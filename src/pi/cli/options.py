@@ -170,7 +170,12 @@ _RESOURCES = (
         group=RESOURCES,
     ),
     _path("--extension", "load an extension; can be repeated", "-e"),
-    switch("--no-extensions", "load only extensions given with -e", "-ne", group=RESOURCES),
+    switch(
+        "--no-extensions",
+        "load only extensions given with -e, and the guards that settings switch on",
+        "-ne",
+        group=RESOURCES,
+    ),
     _path("--config", "read settings from this YAML or JSON file; can be repeated"),
     value(
         "--batteries",

@@ -66,6 +66,7 @@ def session_options(arguments: Arguments) -> SessionOptions:
         ),
         extensions=ExtensionOptions(
             discover="no_extensions" not in options,
+            keeps_guards=True,
             paths=options.get("extension", ()),
             flags={option.name: _flag_value(option) for option in arguments.extension_options},
         ),

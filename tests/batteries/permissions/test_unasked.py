@@ -44,6 +44,7 @@ CONFIGURATIONS = [
     '[core]\nfsmonitor = "x"',
     '[diff "x"]\n\ttextconv = ./x\n',
     '[diff "x"]\ncommand=./x',
+    '[diff "a]b"] textconv=./x',
     "[diff]\nexternal = ./x",
     '[filter "x"]\nclean = ./x',
     '[filter "x"]\n  process = ./x',
@@ -125,6 +126,24 @@ def test_a_repository_is_found_through_the_file_of_a_worktree(places: BaseFolder
     (tree / "common/config").write_text("[core]\nfsmonitor = x\n")
 
     assert action("git -C tree status", places) == "ask"
+
+
+def test_the_configuration_of_a_submodule_counts(places: BaseFolders) -> None:
+    inner = Path(places.cwd, "inner")
+    inner.mkdir()
+    identity = ("-c", "user.name=a", "-c", "user.email=a")
+    for folder, *arguments in (
+        (inner, "init", "-q", "--template="),
+        (inner, *identity, "commit", "-q", "--allow-empty", "-m", "x"),
+        (Path(places.cwd), "add", "src", "inner"),
+    ):
+        subprocess.run(["git", *map(str, arguments)], cwd=folder, check=True, capture_output=True)
+    assert action("git status", places) == "allow"
+    with (inner / ".git/config").open("a") as config:
+        config.write("[core]\nfsmonitor = x\n")
+
+    assert action("git status", places) == "ask"
+    assert action("git diff", places) == "ask"
 
 
 def test_a_program_of_the_project_is_not_the_one_of_the_table(places: BaseFolders) -> None:

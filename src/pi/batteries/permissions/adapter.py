@@ -139,7 +139,9 @@ class Guard:
     @property
     def _written_mode(self) -> object:
         settings = self._pi.settings
-        if settings.get_session("permissions.mode") is None and (flag := self._pi.get_flag(FLAG)):
+        flag = self._pi.get_flag(FLAG)
+        # An empty value, such as that of an unset variable, is invalid and not "no flag".
+        if settings.get_session("permissions.mode") is None and flag is not None:
             return flag
         return settings.get("permissions.mode")
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from pi.batteries.permissions.git_index import index_entries
 from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_below
 from pi.batteries.permissions.patterns import rule_matches, rules_below
 from pi.batteries.permissions.rules import Rule
@@ -49,7 +50,6 @@ _NO_CONTENT = re.compile(
 )
 """Further options that do not make a command show contents."""
 _GREP_VALUES = _names("-A -B -C -m -O --max-depth --threads --max-count")
-_MAX_INDEX = 64 * 1024 * 1024
 
 
 def rule_of_git(
@@ -189,7 +189,7 @@ def _tracked(
 ) -> Rule | None:
     """The first rule about a file of the index, below ``folders`` if they are known."""
     try:
-        for name in _index_names(root):
+        for name in (entry.path for entry in index_entries(root / ".git")):
             path = str(root / name)
             if folders is not None and not any(is_below(path, each) for each in folders):
                 continue
@@ -200,28 +200,3 @@ def _tracked(
     except (OSError, ValueError):  # not readable, or of a form that is not known
         return _concerning(root, rules, places)
     return None
-
-
-def _index_names(root: Path) -> Iterator[str]:
-    """Yield the paths of the index. Raises ``ValueError`` for forms other than version 2 and 3."""
-    git_dir = root / ".git"
-    if git_dir.is_file():
-        git_dir = root / git_dir.read_text("utf-8").partition("gitdir:")[2].strip()
-    file = git_dir / "index"
-    if not file.exists():
-        return
-    if file.stat().st_size > _MAX_INDEX:
-        raise ValueError("the index is too large")
-    data = file.read_bytes()
-    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if data[:4] != b"DIRC" or version not in (2, 3):
-        raise ValueError("the index has another form")
-    offset = 12
-    for _ in range(count):
-        flags = int.from_bytes(data[offset + 60 : offset + 62], "big")
-        start = offset + (64 if flags & 0x4000 else 62)
-        end = data.index(b"\0", start)
-        yield data[start:end].decode("utf-8", "surrogateescape")
-        offset += (end - offset + 8) // 8 * 8  # padded with one to eight zero bytes
-    if b"link" in data[offset:]:
-        raise ValueError("a part of the index is in another file")

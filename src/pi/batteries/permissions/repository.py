@@ -9,21 +9,28 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pi.batteries.permissions.git_index import submodules
 from pi.extension import Record
 
+_LINE = r"^[ \t]*(?:\[(?:[^\]\n\"]|\"(?:[^\"\\\n]|\\.)*\")*\][ \t]*)?"
+"""The beginning of a line with a key, also behind the name of its section."""
 _RUNS_PROGRAMS = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(?:textconv|external|command|clean|smudge|process|program"
+    _LINE + r"(?:textconv|external|command|clean|smudge|process|program"
     r"|attributesfile|editor|pager|(?:fsmonitor[ \t]*=(?![ \t]*\"?(?:true|false)\"?[ \t]*$)))"
     r"[ \t]*(?:=|(?<==))|^[ \t]*\[[ \t]*(?:include|pager|gpg)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Keys and sections of a configuration that name programs, or further configurations."""
 _HOOKS_PATH = re.compile(
-    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?hookspath[ \t]*=[ \t]*\"?([^\"\n]*?)\"?[ \t]*$",
+    _LINE + r"hookspath[ \t]*=[ \t]*\"?([^\"\n]*?)\"?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _OF_READERS = "post-index-change"
 """The hook that ``git status`` runs."""
+
+
+_MAX_REPOSITORIES = 50
+"""Maximum of submodules that are looked at."""
 
 
 class ProjectRepository(Record):
@@ -60,10 +67,24 @@ def program_reason(folder: Path, home: Path, *, changes: bool) -> str:
         return ""
     if isinstance(repository, str):
         return repository
-    try:
-        return _reason(repository, home, changes=changes)
-    except OSError as error:
-        return f"{repository.git_dir} cannot be read: {error}"
+    return _reason_of_all(repository, home, changes=changes)
+
+
+def _reason_of_all(repository: ProjectRepository, home: Path, *, changes: bool) -> str:
+    """Return the reason of a repository or of its submodules, in which git runs itself."""
+    remaining, count = [repository], 0
+    while remaining and (count := count + 1) <= _MAX_REPOSITORIES:
+        current = remaining.pop()
+        try:
+            if reason := _reason(current, home, changes=changes):
+                return reason
+            for path in submodules(current.root / ".git"):
+                if (current.root / path / ".git").exists():
+                    inner = repository_of(current.root / path)
+                    remaining += [inner] if isinstance(inner, ProjectRepository) else []
+        except (OSError, ValueError) as error:
+            return f"{current.git_dir} cannot be read: {error}"
+    return "it has many submodules" if remaining else ""
 
 
 def _reason(repository: ProjectRepository, home: Path, *, changes: bool) -> str:

@@ -219,6 +219,7 @@ def _session_options(options: AgentSessionOptions, cwd: Path) -> SessionOptions:
         resources=_resources(options, cwd),
         extensions=ExtensionOptions(
             discover=not options.get("disable_extension_discovery"),
+            keeps_guards=True,
             paths=tuple(map(str, options.get("additional_extension_paths") or ())),
             inline=tuple(options.get("extensions") or ()),
         ),

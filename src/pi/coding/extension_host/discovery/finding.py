@@ -139,11 +139,17 @@ class FoundExtensions(Record):
     """Files that only the original pi can run."""
 
 
+GUARDS = frozenset({"permissions", "sandbox", "secrets"})
+"""Bundled extensions that ``--no-extensions`` does not switch off: their settings do."""
+
+
 class ExtensionOptions(Record):
     """Extension options of the command line, or of a program that embeds pi."""
 
     discover: bool = True
     """Whether to search for extensions; explicit ones are always loaded."""
+    keeps_guards: bool = False
+    """Whether the bundled guards load without a search: settings that they enforce still apply."""
     paths: tuple[str, ...] = ()
     inline: tuple[Factory, ...] = ()
     """Functions of a program that embeds pi."""

@@ -72,6 +72,8 @@ class ExtensionSources:
                 finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
             yield from self._tools(Place(path=self._machine.agent_dir / "tools"), "user")
+        elif self._options.keeps_guards:
+            yield from self._batteries()
         yield from self._candidates(finding.explicit(self._files(cwd), cwd, report))
         yield from finding.inline(self._options.inline)
         yield from self._options.candidates
@@ -101,11 +103,12 @@ class ExtensionSources:
             self._machine.report(f"Left out: {line}")
 
     def _batteries(self) -> list[Candidate]:
-        """Return the bundled extensions, from the index."""
-        if not self._options.discover:
+        """Return the bundled extensions, from the index; without a search only the guards."""
+        if not (self._options.discover or self._options.keeps_guards):
             return []
         found = installed(self._machine.agent_dir, self._machine.import_path)
-        return [each for each in found if each.rank == "bundled" and not each.problem]
+        bundled = (each for each in found if each.rank == "bundled" and not each.problem)
+        return [each for each in bundled if self._options.discover or each.name in finding.GUARDS]
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield the extensions of packages and of a trusted project."""
