@@ -41,11 +41,14 @@ _QUIET = (
     "-c", "core.quotePath=false", "-c", "gc.auto=0",
 )  # fmt: skip
 """No signatures: they may prompt."""
-_CONVERTING = frozenset({
-    "add", "apply", "cat-file", "checkout", "cherry-pick", "clone", "commit", "diff", "status",
-    "worktree",
+_WITHOUT_FILTERS = frozenset({
+    "branch", "check-ignore", "commit-tree", "init", "ls-files", "ls-tree", "merge-file",
+    "rev-parse", "update-ref",
 })  # fmt: skip
-"""Commands that may run the filters and merge drivers of a repository."""
+"""Commands that run no filters and merge drivers of a repository.
+
+Everything else may: ``write-tree``, for example, compares files that changed within a second.
+"""
 
 
 class WorkingCopyFailed(PiError):
@@ -90,7 +93,7 @@ async def run_git(
     }
     try:
         programs: tuple[str, ...] = ()
-        if arguments[0] in _CONVERTING:
+        if arguments[0] not in _WITHOUT_FILTERS:
             query = git_command(GIT_PROGRAMS_QUERY)
             listed = await run(query, cwd=cwd, env=env, timeout=TIMEOUT, max_output=1024**2)
             programs = git_programs(listed.output.decode("utf-8", "surrogateescape"))
