@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
+import subprocess
 import sys
 
 import pytest
 
 from tests.journeys.program import Journey
 
+
+def has_bubblewrap() -> bool:
+    """Whether bubblewrap is installed, and the kernel allows its namespaces."""
+    command = ["bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/"]
+    try:
+        return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("bwrap") is None, reason="needs bubblewrap"
+    sys.platform != "linux" or not has_bubblewrap(),
+    reason="needs bubblewrap and a kernel that offers namespaces",
 )
 TESTS = """\
 import pathlib, unittest

@@ -325,7 +325,10 @@ async def test_a_disk_cannot_be_opened(support: SandboxSupport, project: Project
     assert done.output == b""
 
 
-@pytest.mark.skipif(FULL is None or FULL.landlock < 6, reason="needs Landlock 6")
+@pytest.mark.skipif(
+    FULL is None or FULL.landlock < 6 or not FULL.cuts_network,
+    reason="needs Landlock 6 and namespaces",
+)
 async def test_processes_outside_get_no_signals(project: Project) -> None:
     assert FULL is not None
     async with await spawn(["sleep", "60"], cwd=project.path, env=ENVIRON) as other:
