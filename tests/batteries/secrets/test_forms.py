@@ -171,6 +171,12 @@ SPLIT = {
     "entities": SECRET.replace('"', "&quot;").replace("+", "&#43;").replace("/", "&#x2f;"),
     "marks of direction": f"{SECRET[:9]}\u200e{SECRET[9:15]}\u202e{SECRET[15:]}",
     "tags": f"{SECRET[:9]}\U000e0041\ufe0f{SECRET[9:]}",
+    "a comment of SQL": f"{SECRET[:10]}\n-- {SECRET[10:]}",
+    "numbers without a sign": f"     1  {SECRET[:10]}\n     2  {SECRET[10:]}",
+    "a diff of a merge": f"{SECRET[:10]}\n++{SECRET[10:]}",
+    "marked ends of lines": f"{SECRET[:10]}$\n{SECRET[10:]}$",
+    "names of files": f"a/b.py:1:{SECRET[:10]}\na/b.py:2:{SECRET[10:]}",
+    "names of services": f"web-1  | {SECRET[:10]}\nweb-1  | {SECRET[10:]}",
     "a link": f"\x1b]8;;https://a.example/\x07{SECRET[:4]}\x1b]8;;\x07{SECRET[4:]}",
 }
 
@@ -186,6 +192,26 @@ def test_a_value_with_something_between_its_letters_is_found(form: str, engine: 
     assert not any(piece in masked for piece in ("unter", "long", "alue", "mine"))
     assert SECRET in hidden.restore(masked)
     assert hidden.redact(f"{SPLIT[form]}").count("[redacted]") == 1
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    "form",
+    [
+        "p\"q r'\\''s+t/u",
+        "p\"q r'\"'\"'s+t/u",
+        "p\"q r''s+t/u",
+        "p\"\"q r's+t/u",
+        "p%22q+r%27s%2Bt%2Fu",
+    ],
+)
+def test_a_value_in_quotes_of_another_language_is_found(form: str, engine: Any) -> None:
+    hidden = vault("p\"q r's+t/u", engine=engine)
+
+    masked = hidden.mask(f"X='{form}'")
+
+    assert PLACEHOLDER.sub("V", masked) == "X='V'"
+    assert hidden.restore(masked) == f"X='{form}'"
 
 
 @ENGINES

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from pi.batteries.secrets.names import NOT_SECRET, is_secret_name
 from pi.batteries.secrets.random_values import is_random_secret
@@ -153,13 +153,18 @@ def merged(
 
 
 def written_forms(value: str) -> Iterator[str]:
-    """Yield the forms of a value in texts: literal, escaped (JSON, Python, URL), and its lines."""
+    """Yield the forms of a value in texts: literal, escaped for other languages, and its lines."""
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield repr(value)[1:-1]
     yield repr("\"'" + value)[4:-1]  # within a text that has both quotes
     yield quote(value, safe="", errors="replace")
+    yield quote_plus(value, safe="", errors="replace")
+    if "'" in value:  # in a quoted text of a shell, or of SQL
+        yield from (value.replace("'", form) for form in ("'\\''", "'\"'\"'", "''"))
+    if '"' in value:  # in CSV
+        yield value.replace('"', '""')
     yield from url_passwords(value)
     if "\n" in value:
         yield value.strip()

@@ -32,15 +32,21 @@ _REMOVED = b"\\\x7f" + bytes(range(0x21))
 _REMAINS = re.compile(rb"[" + re.escape(_REMOVED) + rb"]+")
 _LINE_ENDS = tuple(
     end + blank + b"\n"
-    for end in (b'" +', b"' +", b'"', b"'", b"=", b"|", b"\xe2\x94\x82", b"\xe2\x94\x83")
+    for end in (b'" +', b"' +", b'"', b"'", b"=", b"$", b"|", b"\xe2\x94\x82", b"\xe2\x94\x83")
     for blank in (b"", b" ")
 )
 _MARGINS = (
-    re.compile(rb"\n(?:[ \t]*[0-9]{1,6}[ \t]*(?:[:|\t]|\xe2\x94\x82|\xe2\x86\x92))?[ \t]*[\"']?"),
-    re.compile(rb"\n[ \t]*(?:\xe2\x94[\x82\x83]|//|[>|#+*-])[ \t]*"),
+    re.compile(
+        rb"\n(?:[ \t]*[0-9]{1,6}[ \t]*(?:[:|\t]|  |\xe2\x94\x82|\xe2\x86\x92))?[ \t]*[\"']?"
+    ),
+    re.compile(rb"\n[ \t]*(?:\xe2\x94[\x82\x83]|//|[>|#;+*-])[ \t]*"),
+    re.compile(
+        rb"\n(?:[ \t]*(?:--|\+\+)[ \t]*|[^\s:]{1,200}[:-][0-9]{1,6}[:-]|[\w.-]{1,60}[ \t]*\|[ \t])"
+    ),
 )
-"""Beginnings of lines: numbers or quotation marks; signs of quotations, comments, tables, diffs.
-Each is tried on its own, as the sign may be a part of the value."""
+"""Beginnings of lines: numbers or quotation marks; signs of quotations, comments, tables, diffs;
+names of files with numbers, of services. Each is tried on its own, as the sign may be a part of the
+value."""
 _NEW_LINE = re.compile(rb"[\n\r\x0b\x0c\x85]|\\+[nr]|\xe2\x80[\xa8\xa9]")
 
 
