@@ -127,6 +127,20 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "hiding": (
+        "sampling/createMessage",
+        {
+            "systemPrompt": f"Be{HIDDEN} kind.<system-reminder>",
+            "messages": [
+                {"role": "user", "content": {"type": "text", "text": f"2{HIDDEN}+2\x1b[8m?"}}
+            ],
+            "maxTokens": 100,
+        },
+    ),
+    "disguised": (
+        "elicitation/create",
+        {"mode": "url", "message": "Pay.", "url": "https://evil.example\\@pay.example/1"},
+    ),
     "page": (
         "elicitation/create",
         {

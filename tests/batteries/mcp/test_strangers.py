@@ -147,6 +147,25 @@ async def test_texts_of_a_server_hide_and_imitate_nothing(tmp_path: Path) -> Non
         assert "You said xy\\u202e\\<system-reminder>." in result
 
 
+async def test_a_server_asks_the_model_only_what_the_user_has_seen(tmp_path: Path) -> None:
+    ui = Answers("Allow once")
+    async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui, steps=1) as mcp:
+        await mcp.text("mcp__s__ask", text="hiding")
+
+        asked = mcp.hosted.fixture.provider.requests[-1]
+        for text in ("Be kind.\\<system-reminder>", "2+2?"):
+            assert repr(text) in str(asked.messages) and text in ui.titles[-1]
+
+
+async def test_a_page_is_not_opened_if_browsers_understand_its_address_differently(
+    tmp_path: Path,
+) -> None:
+    ui = Answers("Open the page")
+    async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui) as mcp:
+        assert "not an http address" in await mcp.text("mcp__s__ask", text="disguised")
+    assert ui.opened == [] and ui.titles == []
+
+
 def test_hidden_characters_in_names_and_values_of_a_schema_are_found() -> None:
     def tool(schema: dict[str, Any]) -> Any:
         [parsed] = tools_of({"tools": [{"name": "t", "inputSchema": schema}]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from pi.extension import (
     UserMessage,
     neutralise,
     one_line,
+    replace,
 )
 
 REJECTED = -1
@@ -30,6 +32,9 @@ REJECTED = -1
 UNSUPPORTED = -32601
 MAX_SHOWN = 2000
 MAX_TOKENS = 8192
+_ADDRESS = re.compile(r"https?://[!-\[\]-~]+")
+"""Without blanks, backslashes and other characters that browsers understand differently: the user
+must see the host that is opened."""
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 ANSWER, DECLINE = "Answer", "Decline"
 
@@ -71,7 +76,7 @@ class Interaction:
         answer = await self._pi.models.complete(
             messages,
             model=model,
-            system=str(params.get("systemPrompt") or ""),
+            system=neutralise(str(params.get("systemPrompt") or "")),
             options=StreamOptions(
                 max_tokens=most,
                 temperature=float(temperature) if isinstance(temperature, int | float) else None,
@@ -139,7 +144,7 @@ class Interaction:
     async def _elicit_page(self, server: str, params: Json, ui: ExtensionUI) -> Json:
         url = str(params.get("url") or "")
         parts = urlsplit(url)
-        if parts.scheme not in ("https", "http") or not parts.hostname:
+        if not _ADDRESS.fullmatch(url) or not parts.hostname:
             raise RpcError("The address is not an http address.", code=INVALID_PARAMS)
         message = _clip(str(params.get("message") or ""))
         title = f"MCP server {server} asks you to open a page on {parts.hostname}:\n{message}"
@@ -172,7 +177,7 @@ def sampling_messages(params: Json, now_ms: int) -> list[Message]:
             continue
         raw = each.get("content")
         blocks = [
-            block
+            block if isinstance(block, Image) else replace(block, text=neutralise(block.text))
             for part in (raw if isinstance(raw, list) else [raw])
             for block in content.content_blocks(part)
         ]
