@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,13 @@ from pi.batteries.mcp.definitions import (
     parse_file,
 )
 from pi.batteries.mcp.forms import InvalidAnswer, field_value
-from pi.batteries.mcp.oauth import authorization, challenge_parameters, is_same_resource, well_known
+from pi.batteries.mcp.oauth import (
+    authorization,
+    challenge_parameters,
+    discovery_policy,
+    is_same_resource,
+    well_known,
+)
 from pi.batteries.mcp.protocol import McpError, PromptArgument, PromptInfo
 from pi.batteries.mcp.server import request_timeout, start_timeout
 from pi.batteries.mcp.session import Values
@@ -37,7 +44,7 @@ from pi.batteries.mcp.tools import (
     unique_names,
 )
 from pi.batteries.mcp.transport import Lines
-from pi.extension import tool_matches
+from pi.extension import AddressRefused, tool_matches
 
 # Names --------------------------------------------------------------------------------------------
 
@@ -472,6 +479,8 @@ METADATA = {
         ({"code_challenge_methods_supported": ["plain"]}, "PKCE"),
         ({"code_challenge_methods_supported": None}, "PKCE"),
         ({"token_endpoint": ""}, "names no endpoints"),
+        ({"authorization_endpoint": "file:///etc/passwd"}, "not an http address: file:///etc"),
+        ({"registration_endpoint": "javascript:x"}, "not an http address"),
     ],
 )
 def test_unsafe_authorization_servers_are_refused(change: dict[str, Any], message: str) -> None:
@@ -486,6 +495,26 @@ def test_the_issuer_is_the_discovered_one_and_callbacks_must_name_the_published_
         "https://auth.example/",
         "https://auth.example",
     )
+
+
+@pytest.mark.parametrize(
+    ("server", "host", "is_allowed"),
+    [
+        ("https://mcp.example/mcp", "93.184.216.34", True),
+        ("https://mcp.example/mcp", "10.1.2.3", True),
+        ("https://mcp.example/mcp", "127.0.0.1", False),
+        ("https://mcp.example/mcp", "::1", False),
+        ("https://mcp.example/mcp", "169.254.169.254", False),
+        ("http://localhost:8000/mcp", "127.0.0.1", True),
+        ("http://127.0.0.2:8000/mcp", "::1", True),
+        ("http://127.0.0.1:8000/mcp", "169.254.169.254", False),
+    ],
+)
+def test_a_login_reaches_this_machine_only_for_servers_on_it(
+    server: str, host: str, is_allowed: bool
+) -> None:
+    with nullcontext() if is_allowed else pytest.raises(AddressRefused):
+        discovery_policy(server).check(host, 80, host)
 
 
 def test_metadata_is_requested_at_the_well_known_urls() -> None:

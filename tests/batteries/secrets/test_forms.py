@@ -201,7 +201,7 @@ def test_a_value_with_something_between_its_letters_is_found(form: str, engine: 
         "p\"q r'\\''s+t/u",
         "p\"q r'\"'\"'s+t/u",
         "p\"q r''s+t/u",
-        "p\"\"q r's+t/u",
+        'p""q r\'s+t/u',
         "p%22q+r%27s%2Bt%2Fu",
     ],
 )

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.server import McpServer
 from pi.extension import (
+    AddressPolicy,
     AuthenticationFailed,
     ExtensionAPI,
     Json,
@@ -27,6 +28,7 @@ from pi.extension import (
     Record,
     Registration,
     Timeouts,
+    neutralise,
     one_line,
     replace,
 )
@@ -35,6 +37,8 @@ MIN_EXPIRY = 10.0
 """A token that is valid for fewer seconds is renewed before the request."""
 MAX_METADATA = 256 * 1024
 _TIMEOUTS = {"connect": 10.0, "first_byte": 20.0, "idle": 20.0}
+LOCAL = ("localhost", "127.0.0.1", "::1")
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 _PARAMETER = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"|([a-z_]+)=([^\s,"]+)', re.IGNORECASE)
 
 
@@ -214,7 +218,8 @@ class Logins:
     async def _discover(self, server: McpServer, challenge: dict[str, str]) -> Authorization:
         named = challenge.get("resource_metadata")
         places = [named] if named else [*well_known(server.link.url, "oauth-protected-resource")]
-        resource = await self._first(places)
+        policy = discovery_policy(server.link.url)
+        resource = await self._first(places, policy)
         issuer, scopes = "", challenge.get("scope", "")
         if resource is not None:
             resource_url = str(resource.get("resource") or server.link.url)
@@ -229,11 +234,11 @@ class Logins:
             scopes = scopes or _scopes(resource.get("scopes_supported"))
         parts = urlsplit(server.link.url)
         issuer = issuer or urlunsplit((parts.scheme, parts.netloc, "", "", ""))
-        metadata = await self._first([*authorization_places(issuer)])
+        metadata = await self._first([*authorization_places(issuer)], policy)
         canonical = str((resource or {}).get("resource") or server.link.url)
         return authorization(server.name, issuer, metadata, resource=canonical, scope=scopes)
 
-    async def _first(self, places: list[str]) -> Json | None:
+    async def _first(self, places: list[str], policy: AddressPolicy) -> Json | None:
         """The first metadata document that exists."""
         for place in places:
             try:
@@ -243,6 +248,7 @@ class Logins:
                     timeouts=Timeouts(**_TIMEOUTS),
                     redirects=3,
                     limit=MAX_METADATA,
+                    allow_address=policy,
                 )
                 found = answer.json() if answer.status == 200 else None
             except PiError:
@@ -282,12 +288,13 @@ class Logins:
             body=json.dumps(body).encode(),
             timeouts=Timeouts(**_TIMEOUTS),
             limit=MAX_METADATA,
+            allow_address=discovery_policy(server.link.url),
         )
         registration = answer.json() if answer.status in (200, 201) else None
         if not isinstance(registration, dict) or not isinstance(registration.get("client_id"), str):
             raise McpError(
                 f"The registration at the authorization server of MCP server {server.name} failed"
-                f" with status {answer.status}: {one_line(answer.text)[:200]}",
+                f" with status {answer.status}: {one_line(neutralise(answer.text[:1000]))[:200]}",
                 hint='Add "oauth": {"clientId": "…"} to the definition of the server.',
             )
         secret = str(registration.get("client_secret") or "")
@@ -297,6 +304,16 @@ class Logins:
 def credential_name(url: str) -> str:
     """The name under which the tokens of a server are stored."""
     return f"mcp:{url.partition('#')[0].rstrip('/')}"
+
+
+def discovery_policy(url: str) -> AddressPolicy:
+    """The addresses that a server may name for a login: none of this machine, unless it is there.
+
+    They come from the server, which must not reach services that only this machine can reach.
+    """
+    host = urlsplit(url).hostname or ""
+    is_local = host in LOCAL or host.startswith("127.")
+    return AddressPolicy(allow_private=True, allow_hosts=(host, *(LOCAL if is_local else ())))
 
 
 def challenge_parameters(header: str) -> dict[str, str]:
@@ -361,6 +378,11 @@ def authorization(
     }
     if not places["authorization_endpoint"] or not places["token_endpoint"]:
         raise McpError(f"The authorization server of MCP server {server} names no endpoints.")
+    if other := next((url for url in places.values() if url and not _ADDRESS.match(url)), ""):
+        raise McpError(
+            f"The authorization server of MCP server {server} names an address that is not an http"
+            f" address: {one_line(neutralise(other))[:200]}"
+        )
     return Authorization(
         resource=resource,
         issuer=issuer,
