@@ -16,14 +16,24 @@ TAGS = (
     *("system-reminder", "system-interrupt", "user_instructions", "environment_context"),
     *("available_skills", "skill", "project_instructions", "project_context", "mcp_instructions"),
     *("previous-summary", "recent-messages", "carry-over", "read-files", "modified-files"),
+    *("skills", "work"),
 )
 """Elements in which pi passes texts of its own to a model."""
 NOTICES = (
     *("Text from ", "Page ", "The result has ", "The prompt continues ", "The text was cut"),
     *("The page builds ", "resource ", "Output truncated", "Showing lines ", "MCP server "),
-    *("Instructions of ", "redacted]", "tool of the MCP server "),
+    *(
+        "Instructions of ",
+        "redacted]",
+        "tool of the MCP server ",
+        "The text above ",
+        "This ran in ",
+    ),
+    *("The shell session ", "There are more", "The user ", "Only the first "),
 )
 """Beginnings of lines in brackets in which pi describes a text to a model."""
+CLAIMS = ("not instructions", "the user was informed")
+"""What such a line says further on."""
 _INVISIBLE = "\u00ad\u200b-\u200f\u061c\u2060\ufeff"
 _UNSEEN = re.compile(
     "[\U000e0000-\U000e007f]"  # tags: ASCII that no terminal shows
@@ -72,10 +82,17 @@ def _marks() -> re.Pattern[str]:
 
     tags = "|".join(map(spread, TAGS))
     notices = "|".join(map(spread, NOTICES))
+    claims = "|".join(map(spread, CLAIMS))
+    file, name = spread("file"), spread("name")
     # Possessive: a run of thousands of blanks is never tried in another way.
     gap = rf"[\s{_INVISIBLE}]*+"
+    opening, ending = "[<\ufe64\uff1c]", "[\\s>/\ufe65\uff1e" + _INVISIBLE + "]"
+    element = rf"{gap}[/\uff0f]?{gap}(?i:{tags}){ending}"
+    # An attached file, ``<file name="…">``: other elements of this name are common.
+    attached = rf"{gap}(?i:[/\uff0f]{gap}{file}{gap}[>/\ufe65\uff1e]|{file}[\s/]{gap}{name})"
+    notice = rf"[\[(\uff3b\uff08](?:{gap}(?i:{notices})|[^\n]{{0,500}}?(?i:{claims}))"
     return re.compile(
-        rf"(?<!\\)[<\ufe64\uff1c](?={gap}[/\uff0f]?{gap}(?i:{tags})[\s>/\ufe65\uff1e{_INVISIBLE}])"
-        rf"|(?m:^)(?=[ \t{_INVISIBLE}]*+[\[(\uff3b\uff08]{gap}(?i:{notices}))"
+        rf"(?<!\\){opening}(?={element}|{attached})"
+        rf"|(?m:^)(?=[ \t{_INVISIBLE}]*+{notice})"
         r"|(?<!\\)<(?=<\$env:S)"
     )
