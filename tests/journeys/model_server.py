@@ -22,7 +22,8 @@ class Answer:
     """One response: text, then tool calls, or an HTTP error."""
 
     text: str = ""
-    calls: tuple[tuple[str, Json], ...] = ()
+    calls: tuple[tuple[str, Json | str], ...] = ()
+    """Tools, with their arguments; a string is sent as it is, also if it is not JSON."""
     status: int = 200
     error: str = ""
     released: threading.Event | None = None
@@ -177,7 +178,8 @@ def _chunks(answer: Answer) -> list[Json]:
     half = len(answer.text) // 2
     deltas: list[Json] = [{"content": answer.text[:half]}, {"content": answer.text[half:]}]
     for index, (tool, arguments) in enumerate(answer.calls):
-        function = {"name": tool, "arguments": json.dumps(arguments)}
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        function = {"name": tool, "arguments": text}
         call = {"index": index, "id": f"call_{index}", "type": "function", "function": function}
         deltas.append({"tool_calls": [call]})
     chunks = [_chunk(delta) for delta in deltas]

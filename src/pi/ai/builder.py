@@ -189,7 +189,8 @@ class MessageBuilder:
         self.failure: ProviderError | None = None
         self.final: AssistantMessage | None = None
         """The final message; set once, then nothing can be added."""
-        self._now_ms = now_ms
+        self.timestamp = now_ms
+        """The time of the response, in milliseconds since 1970."""
         self._find_model = find_model
         self._blocks: list[TextBlock] = []
         self._by_key: dict[Hashable, TextBlock] = {}
@@ -264,7 +265,7 @@ class MessageBuilder:
         block = self._by_key.get(key)
         if block is None:
             if not id or id in self._call_ids:
-                id = f"call_{self._now_ms:x}_{len(self._blocks)}"
+                id = f"call_{self.timestamp:x}_{len(self._blocks)}"
             self._call_ids.add(id)
             block = self._open(key, ToolCallBlock(len(self._blocks), id, name))
             self._events.append(ToolCallStart(content_index=block.index, id=id, tool_name=name))
@@ -361,7 +362,7 @@ class MessageBuilder:
             stop_reason=reason,
             error_message=UNSET if error is None else error,
             raw_stop_reason=self.raw_stop_reason,
-            timestamp=self._now_ms,
+            timestamp=self.timestamp,
         )
 
     # -------------------------------------------------------------------------------------------
@@ -388,7 +389,7 @@ class MessageBuilder:
                 details = {"toolCallId": block.id, "text": block.text[:MAX_SHOWN]}
                 if reason := refusal_reason(block.text):
                     details["reason"] = reason
-                note = {"type": INVALID_ARGUMENTS, "timestamp": self._now_ms, "details": details}
+                note = {"type": INVALID_ARGUMENTS, "timestamp": self.timestamp, "details": details}
                 self.diagnostics.append(note)
 
     def _end_all(self) -> None:

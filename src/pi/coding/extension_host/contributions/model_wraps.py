@@ -71,12 +71,12 @@ class _Wrapping:
         self._innermost: EventStream | None = None
 
     def stream(self) -> EventStream:
-        # The timestamp is that of the answer's last event.
+        # The timestamp is that of the inner answer.
         builder = MessageBuilder(self._request.model, now_ms=0)
         return EventStream(builder, self._answer)
 
     async def _answer(self, builder: MessageBuilder, flush: Flush) -> None:
-        ask: SendRequest = self._send
+        ask: SendRequest = partial(self._send, builder)
         for wrap in reversed(self._wraps):
             ask = partial(_call_wrap, wrap, ask)
         try:
@@ -94,8 +94,9 @@ class _Wrapping:
                 hint="It must also yield the last event of the answer: Done or Failed.",
             )
 
-    def _send(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    def _send(self, builder: MessageBuilder, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         self._innermost = self._ask(request)
+        builder.timestamp = self._innermost.partial.timestamp
         return self._innermost
 
     def _fold(self, event: StreamEvent, builder: MessageBuilder) -> None:
@@ -155,6 +156,9 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
     builder.response_model = message.response_model
     builder.raw_stop_reason = message.raw_stop_reason
     builder.thinking_level = message.provider_thinking_level
+    if isinstance(message.diagnostics, tuple):
+        # One of them says that the arguments of a call are broken, so that it must not run.
+        builder.diagnostics = list(message.diagnostics)
     for index, block in enumerate(message.content):
         match block, builder.find(index):
             case Text(), known if known is not None:
