@@ -184,7 +184,7 @@ class History:
         """Save and record the changes since the last capture, with ``by`` as their author."""
         if not self.root.is_dir():
             return ()
-        self._space.measure()
+        self._space.forget_size()
         changes: list[PathChange] = []
         known = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
@@ -336,7 +336,7 @@ class History:
         """
         if self._last_scan is None and not self.refused:
             self.capture("outside")  # without a scan it is unknown whether a file is new
-        self._space.measure()
+        self._space.forget_size()
         name = self.name_of(target)
         paths = [*self._missing_parents(name), name]
         changes: list[PathChange] = []

@@ -201,15 +201,21 @@ class SessionSpace:
         self._retained_hashes = retained_hashes
         """Returns hashes of contents that the session needs, but that may be in no journal yet."""
         self.packs = Packs(folder.packs, run, self.reserve)
-        self._size = 0
+        self._size: int | None = None
+        """Bytes on the disk; ``None`` if they have to be counted again."""
         self._is_full = False
 
-    def measure(self) -> None:
-        """Read the present size of the store; other sessions change it, too."""
-        self._size, self._is_full = self._store.size(), False
+    def forget_size(self) -> None:
+        """Count the bytes again when some are needed; other sessions change them, too.
+
+        Not now: most captures find no change, and the store may have thousands of files.
+        """
+        self._size, self._is_full = None, False
 
     def reserve(self, size: int) -> bool:
         """Reserve ``size`` bytes; may remove old sessions. Returns False if the store is full."""
+        if self._size is None:
+            self._size = self._store.size()
         if self._size + size <= self._store.limits.store_bytes:
             self._size += size
             return True

@@ -9,6 +9,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +114,7 @@ class Sandbox:
         policy = project_policy(
             ctx.cwd,
             home=self._home,
-            agent_dir=ctx.agent_dir,
+            agent_dir=self._agent_dir,
             temporary=(temporary,),
             also=also,
             network=self._network.is_open,
@@ -135,18 +136,28 @@ class Sandbox:
                 paths.append(real)
         return tuple(paths)
 
-    @property
+    @cached_property
     def _home(self) -> Path:
         return Path(self._pi.context.environ.get("HOME") or Path.home()).resolve()
 
+    @cached_property
+    def _agent_dir(self) -> Path:
+        return self._pi.context.agent_dir
+
+    @cached_property
+    def _secret_paths(self) -> tuple[str, ...]:
+        """Where credentials may be. As text, because each command looks at these sixty names."""
+        servers = _server_folders(self._pi.context.environ)
+        return tuple(map(str, (*credential_paths(self._home, self._agent_dir), *servers)))
+
     def _unreadable(self, writable: Sequence[Path], readable: Sequence[Path]) -> Iterator[Path]:
         """The credentials that commands must not read, and the folders of the user's servers."""
+        real = [path.resolve() for path in writable]
         # A folder with the whole home folder does not name its credentials.
-        used = [path.resolve() for path in writable if not _is_within(self._home, path.resolve())]
+        used = [path for path in real if not _is_within(self._home, path)]
         allowed = [*used, *readable]
-        environ, agent_dir = self._pi.context.environ, self._pi.context.agent_dir
-        for path in (*credential_paths(self._home, agent_dir), *_server_folders(environ)):
-            yield from _without(path, allowed)
+        for path in filter(os.path.exists, self._secret_paths):
+            yield from _without(Path(path), allowed)
 
     def _problem(self, support: SandboxSupport) -> str:
         try:

@@ -149,6 +149,11 @@ class Settings:
         """The general settings; cached until something changes."""
         return self.section((), Values)
 
+    @cached_property
+    def _own_values(self) -> Json:
+        """All layers but that of the project; cached, because guards ask for each tool call."""
+        return self._guarded(self._own())
+
     @property
     def overrides(self) -> Json:
         """Values for this run only: from the command line, or set without storing."""
@@ -163,7 +168,7 @@ class Settings:
 
     def without_project(self, path: Sequence[str]) -> Any:
         """Return the value at ``path`` from the user's files, overlays and overrides alone."""
-        return value_at(self._guarded(self._own()), path)
+        return value_at(self._own_values, path)
 
     def section(self, path: Sequence[str], kind: type[R]) -> R:
         """Return the object at ``path`` as a record; cached until something changes."""
@@ -324,7 +329,8 @@ class Settings:
             raw = tightened(raw, restricted)
         self.raw = self._guarded(raw)
         self._sections.clear()
-        self.__dict__.pop("values", None)
+        for cached in ("values", "_own_values"):
+            self.__dict__.pop(cached, None)
         for listener in tuple(self._listeners):
             listener()
         for child in tuple(self._derived):
