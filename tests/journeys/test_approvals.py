@@ -227,3 +227,44 @@ def test_grants_are_listed_and_revoked(asking: Journey) -> None:
         user.shows("Allow bash?")
         user.types("n")
         user.settles()
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 20), (60, 16), (80, 24), (120, 40)])
+def test_what_a_lasting_answer_allows_is_visible(asking: Journey, columns: int, rows: int) -> None:
+    asking.model.calls("bash", command="python3 -m unittest -v")
+    with asking.terminal(columns=columns, rows=rows) as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("6. Deny with a reason", "Escape deny and stop")
+        shown = " ".join(user.screen.split())
+        assert "Bash(python3 -m unittest:*)" in shown
+        beside = "4. Always allow in this project Bash(python3 -m unittest:*)"
+        assert (beside in shown) == (columns >= 80)
+        user.types("n")
+        user.sees("All is well.")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(60, 16), (80, 24), (120, 40)])
+def test_changes_are_shown_before_the_lines_around_them(
+    asking: Journey, columns: int, rows: int
+) -> None:
+    lines = [f"line {number}" for number in range(1, 10)]
+    asking.home.write_work("a.txt", "\n".join(lines) + "\n")
+    edits = [{"oldText": "line 5\nline 6", "newText": "line five\nline six"}]
+    asking.model.calls("edit", path="a.txt", edits=edits)
+    with asking.terminal(columns=columns, rows=rows) as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("Allow edit?", "6 + line six", "6. Deny with a reason")
+        if rows > 16:
+            user.shows("- line 5", "- line 6", "5 + line five")
+        if rows > 24:
+            user.shows("2   line 2", "9   line 9")
+        else:
+            user.shows("hidden lines")
+            user.types(CTRL_O)
+            user.shows("2   line 2", "- line 5", "8   line 8", "Ctrl+O back")
+            user.types(CTRL_O)
+            user.shows("1. Allow once")
+        user.types("n")
+        user.sees("All is well.")

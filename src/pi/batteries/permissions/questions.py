@@ -19,8 +19,8 @@ SESSION = "Allow for this session"
 PROJECT = "Always allow in this project"
 CANCEL = "deny and stop"
 """What Escape does: the user says next what to do instead."""
-LONGEST_BESIDE = 30
-"""Characters of rules that fit beside an option; longer ones are shown below the options."""
+LONGEST_EXACT = 30
+"""Characters of a rule about one command that are repeated; the command itself is shown in full."""
 LONGEST_RULES = 160
 """Characters of rules that can be read in every dialog; longer ones are not offered."""
 
@@ -29,9 +29,9 @@ def options(request: ToolRequest, decision: Decision) -> list[Option]:
     """The answers to a question. A call without grants can only be allowed once."""
     rules = ", ".join(decision.grants)
     is_exact = request.command is not None and len(decision.grants) == 1 and "*" not in rules
-    if is_exact and len(rules) > LONGEST_BESIDE:
-        rules = "exactly this command"  # which is shown in full
-    preview = f"3 and 4 allow {rules}" if len(rules) > LONGEST_BESIDE else ""
+    if is_exact and len(rules) > LONGEST_EXACT:
+        rules = "exactly this command"
+    preview = f"3 and 4 allow {rules}"  # for screens without room beside the options
     lasting = [
         Option(label=SESSION, description=rules, preview=preview),
         Option(label=PROJECT, description=rules, preview=preview),

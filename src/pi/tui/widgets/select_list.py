@@ -127,7 +127,8 @@ class SelectList(CachedWidget):
 
     ``on_select`` receives the chosen item, ``on_change`` the newly selected one. Descriptions that
     do not fit beside the labels are cut; with ``describes_below``, on a narrow screen, that of the
-    selected item is shown below the list instead.
+    selected item is shown below the list instead. With ``describes_whole`` they are shown if all of
+    them fit, otherwise the caller shows them: see ``describes``.
     """
 
     def __init__(
@@ -141,9 +142,11 @@ class SelectList(CachedWidget):
         on_cancel: Callable[[], None] = lambda: None,
         on_change: Callable[[SelectItem], None] = lambda item: None,
         describes_below: bool = False,
+        describes_whole: bool = False,
     ) -> None:
         self._theme = theme or SelectTheme()
         self._describes_below = describes_below
+        self._describes_whole = describes_whole
         self._keymap = keymap or Keymap()
         self._on_select = on_select
         self._on_cancel = on_cancel
@@ -170,6 +173,11 @@ class SelectList(CachedWidget):
         self._shown = rank(query, self._items, key=lambda item: item.label)
         self._selection.resize(len(self._shown))
         self.select(0)
+
+    def describes(self, width: int) -> bool:
+        """Return whether all descriptions fit beside the labels."""
+        widest = max((visible_width(item.description) for item in self._shown), default=0)
+        return width - self._label_width(width) - 4 >= widest
 
     def select(self, index: int) -> None:
         """Select a shown item by index, or the nearest one."""
@@ -203,7 +211,9 @@ class SelectList(CachedWidget):
         below: list[str] = []
         has_descriptions = any(item.description for item in self._shown)
         is_below = self._describes_below and has_descriptions
-        if is_below and not self._has_room_beside(label_width, width):
+        if self._describes_whole:
+            label_width = label_width if self.describes(width) else max(width - 2, 0)
+        elif is_below and not self._has_room_beside(label_width, width):
             label_width, below = max(width - 2, 0), self._descriptions_below(width)
         rows = [self._draw_item(index, label_width, width) for index in self._selection.visible]
         if position := self._selection.position:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from pi.base.terminal_text import one_line
 from pi.modes.interactive.diffs import DiffLine, diff_rows, language_of, with_words
@@ -19,11 +20,20 @@ MAX_COMPARED = 2_000
 """Lines of a diff above which words are not compared."""
 
 
+class MessageRow(NamedTuple):
+    """One row of a message."""
+
+    text: str
+    distance: int = 0
+    """Of an unchanged line in a diff: the lines to the next change."""
+
+
 class MessageView:
     """The rows of a message in the rows that a dialog has for it.
 
     A message that does not fit shows its beginning and its end, because the end of a command may be
-    the part that does harm. A key opens it: it can then be scrolled in the whole dialog.
+    the part that does harm. Unchanged lines of a diff are hidden before changes are. A key opens
+    it: it can then be scrolled in the whole dialog.
     ``text`` is what is asked about; ``remark`` follows it and is muted.
     """
 
@@ -32,7 +42,7 @@ class MessageView:
         self._muted_text = remark
         self._theme = theme
         self._keymap = keymap
-        self._rows: tuple[int, list[str]] = (0, [])
+        self._rows: tuple[int, list[MessageRow]] = (0, [])
         """The width for which the rows were drawn, and the rows."""
         self._first = 0
         """The first visible row while it is open."""
@@ -51,7 +61,7 @@ class MessageView:
         self._text = "\n\n".join(part for part in (text, self._text) if part)
         self.invalidate()
 
-    def rows(self, width: int) -> list[str]:
+    def rows(self, width: int) -> list[MessageRow]:
         """Return all rows."""
         if self._rows[0] != width:
             parts = ((self._text, "text"), (self._muted_text, "muted"))
@@ -72,15 +82,18 @@ class MessageView:
         rows = self.rows(width)
         self.is_cut = len(rows) > height
         if not self.is_cut:
-            return rows
+            return [row.text for row in rows]
         if height < 1:
             return []
-        tail = height // 2  # the end has the odd row
-        head = height - 1 - tail
-        hidden = len(rows) - head - tail
+        shown = _without_context(rows, height - 1)
+        head, tail = shown, shown[:0]
+        if len(shown) >= height:
+            count = height // 2  # the end has the odd row
+            head, tail = shown[: height - 1 - count], shown[len(shown) - count :]
+        hidden = len(rows) - len(head) - len(tail)
         noun = "line" if hidden == 1 else "lines"
-        remark = f"… {hidden} hidden {noun}{self._key_hint('shows all')}"
-        return [*rows[:head], self._remark(remark, width), *rows[len(rows) - tail :]]
+        remark = self._remark(f"… {hidden} hidden {noun}{self._key_hint('shows all')}", width)
+        return [*(row.text for row in head), remark, *(row.text for row in tail)]
 
     def opened(self, width: int, height: int) -> list[str]:
         """Return the visible rows of the open message, and a row with the position."""
@@ -90,8 +103,8 @@ class MessageView:
         window = rows[self._first : self._first + self._height]
         end = self._first + len(window)
         position = f"lines {self._first + 1}-{end} of {len(rows)}"
-        keys = f"{self._key_hint('back to the question')} · PageUp PageDown scroll"
-        return [*window, self._remark(f"{position}{keys}", width)]
+        keys = f" · PageUp PageDown scroll{self._key_hint('back')}"
+        return [*(row.text for row in window), self._remark(f"{position}{keys}", width)]
 
     def handle_input(self, data: str) -> bool:
         """Open, scroll or close; returns whether the key was for the message."""
@@ -144,22 +157,47 @@ def shown_key(key: str) -> str:
 # Rows ---------------------------------------------------------------------------------------------
 
 
-def _message_rows(text: str, theme: Theme, paint: Paint, width: int) -> Iterator[str]:
+def _message_rows(text: str, theme: Theme, paint: Paint, width: int) -> Iterator[MessageRow]:
     """Wrap a message; a unified diff has the numbers and colours that the transcript uses."""
     lines = text.split("\n")
     index = 0
     while index < len(lines):
         path, diff, end = _read_unified(lines, index)
         if end == index:
-            yield from map(paint, _wrapped(lines[index], width))
+            yield from (MessageRow(paint(row)) for row in _wrapped(lines[index], width))
             index += 1
             continue
         if path:
-            yield from map(theme.paint("accent"), wrap_text(one_line(path), width))
+            painted = map(theme.paint("accent"), wrap_text(one_line(path), width))
+            yield from map(MessageRow, painted)
         compared = with_words(diff) if len(diff) <= MAX_COMPARED else diff
-        for rows in diff_rows(compared, theme, width, language=language_of(path)):
-            yield from rows
+        drawn = diff_rows(compared, theme, width, language=language_of(path))
+        for rows, distance in zip(drawn, _distances(diff), strict=True):
+            yield from (MessageRow(row, distance) for row in rows)
         index = end
+
+
+def _without_context(rows: Sequence[MessageRow], height: int) -> Sequence[MessageRow]:
+    """Return the rows with as much context of changes as fits; without any, if nothing fits."""
+    farthest = max(row.distance for row in rows)
+    for distance in range(farthest - 1, 0, -1):
+        nearer = [row for row in rows if row.distance <= distance]
+        if len(nearer) <= height:
+            return nearer
+    return [row for row in rows if not row.distance]
+
+
+def _distances(diff: Sequence[DiffLine]) -> list[int]:
+    """Return for each line how far the next change is; 0 for changes and gaps."""
+    far = len(diff)
+    distances = [far if line.sign == " " else 0 for line in diff]
+    for indices in (range(far), range(far - 1, -1, -1)):
+        count = far
+        for index in indices:
+            sign = diff[index].sign
+            count = count + 1 if sign == " " else 0 if sign else far
+            distances[index] = min(distances[index], count)
+    return distances
 
 
 def _read_unified(lines: Sequence[str], start: int) -> tuple[str, list[DiffLine], int]:

@@ -153,15 +153,22 @@ class KeyedList:
 class PreviewedList:
     """A list, and below it the preview of the selected option.
 
-    A preview that several options share is always shown: keys choose without selecting before.
+    A preview that several options share is always shown, because keys choose without selecting
+    before; unless ``is_repeated`` for a width: descriptions beside the options then say the same.
     """
 
     def __init__(
-        self, ui: Ui, inside: Component, selected: Callable[[], int | None], texts: Sequence[str]
+        self,
+        ui: Ui,
+        inside: Component,
+        selected: Callable[[], int | None],
+        texts: Sequence[str],
+        is_repeated: Callable[[int], bool],
     ) -> None:
         self._ui = ui
         self._inside = inside
         self._selected = selected
+        self._is_repeated = is_repeated
         self._texts = [sanitise(text).expandtabs(4) for text in texts]
         previews = [text for text in self._texts if text.strip()]
         self._shared = previews[0] if len(previews) > 1 and len({*previews}) == 1 else ""
@@ -174,7 +181,8 @@ class PreviewedList:
         """Return the list and the preview, which takes the rows that are left."""
         rows, at = self._inside.render(width), self._selected()
         if self._shared:
-            return [*rows, *self._draw_shared(width, len(rows))]
+            is_needed = not self._is_repeated(width)
+            return [*rows, *self._draw_shared(width, len(rows))] if is_needed else rows
         text = "" if at is None else self._texts[at]
         most = self._ui.rows // 2 - len(rows)
         if not text.strip() or most < MIN_PREVIEW:
@@ -222,13 +230,15 @@ async def choose(
     """
     has_numbers = numbered and len(options) <= MAX_NUMBERED
     numbered_options = options if has_numbers else ()
+    described = [option for option in options if option.description]
+    repeats = bool(described) and all(map(_is_repeated, described))
 
     def build(done: Callable[[T | None], None]) -> Component:
         items = [
             SelectItem(
                 value=str(index),
                 label=_numbered_label(index, option) if has_numbers else option.label,
-                description=_description(option),
+                description=option.description,
             )
             for index, option in enumerate(options)
         ]
@@ -240,6 +250,7 @@ async def choose(
             on_select=lambda item: done(options[int(item.value)].value),
             on_cancel=lambda: done(None),
             describes_below=ui.rows >= LOW,
+            describes_whole=repeats,
         )
         inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
         keys = [
@@ -247,7 +258,13 @@ async def choose(
             for index, option in enumerate(options)
         ]
         keyed = KeyedList(inside, keys, lambda index: done(options[index].value))
-        previewed = _with_preview(ui, keyed, lambda: inside.selected, options)
+        previewed = _with_preview(
+            ui,
+            keyed,
+            lambda: inside.selected,
+            options,
+            lambda width: repeats and inside.describes(width),
+        )
         return framed(
             ui,
             title,
@@ -266,10 +283,9 @@ _ROWS_OF_QUESTION = 10
 """Rows of a question beside its numbered options, which are all visible if possible."""
 
 
-def _description(option: Option[Any]) -> str:
-    """The text beside the label; one that is part of the preview is readable there."""
-    is_repeated = option.description and option.preview.endswith(option.description)
-    return "" if is_repeated else option.description
+def _is_repeated(option: Option[Any]) -> bool:
+    """Whether the preview contains the description, so that one of them is enough."""
+    return option.preview.endswith(option.description)
 
 
 def _numbered_label(index: int, option: Option[Any]) -> str:
@@ -283,6 +299,7 @@ def _with_preview(
     inside: Component,
     selected: Callable[[], SelectItem | None],
     options: Sequence[Option[Any]],
+    is_repeated: Callable[[int], bool] = lambda width: False,
 ) -> Component:
     if not any(option.preview for option in options):
         return inside
@@ -290,7 +307,7 @@ def _with_preview(
     def place() -> int | None:
         return None if (item := selected()) is None else int(item.value)
 
-    return PreviewedList(ui, inside, place, [option.preview for option in options])
+    return PreviewedList(ui, inside, place, [option.preview for option in options], is_repeated)
 
 
 class CheckList(Generic[T]):
