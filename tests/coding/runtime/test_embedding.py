@@ -238,6 +238,23 @@ async def test_chosen_built_in_tools_leave_the_tools_of_extensions_active(tmp_pa
     assert active == (["read", "add"], ["add"])
 
 
+async def test_a_name_that_no_tool_has_is_an_error(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    with pytest.raises(ValueError, match="tools: there is no tool 'raed'; did you mean 'read'"):
+        await program.session(tools=["raed"])
+
+
+async def test_a_second_prompt_during_a_run_names_the_parameter(tmp_path: Path) -> None:
+    program = Program(tmp_path, says("ok"))
+    session = await program.session()
+    running = asyncio.create_task(session.prompt("first"))
+    await asyncio.sleep(0)
+    with pytest.raises(PiError, match=r"Specify streaming= \('steer' or 'followUp'\)"):
+        await session.prompt("second")
+    await running
+    await session.dispose()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

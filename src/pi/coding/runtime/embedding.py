@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -136,6 +136,11 @@ async def create_agent_session(
         _overrides(options, machine, cwd, tools),
     )
     await built.session.start()
+    try:
+        _check_tools(options.get("tools") or (), built.session.tools.known)
+    except ValueError:
+        await built.session.close()
+        raise
     return CreateAgentSessionResult(
         session=built.session, model_fallback_message=built.note or None
     )
@@ -187,6 +192,15 @@ def _check_options(options: AgentSessionOptions) -> None:
     if level is not None and level not in THINKING_LEVELS:
         allowed = ", ".join(map(repr, THINKING_LEVELS))
         raise ValueError(f"thinking_level must be one of {allowed}, not {level!r}")
+
+
+def _check_tools(names: Sequence[str], known: Collection[str]) -> None:
+    """Raise ``ValueError`` for a name that no tool has; tools of MCP servers may follow later."""
+    for name in names:
+        if name not in known and not name.startswith("mcp__"):
+            like = nearest(name, sorted(known))
+            suggestion = f"; did you mean {like!r}?" if like else ""
+            raise ValueError(f"tools: there is no tool {name!r}{suggestion}")
 
 
 def _directory(path: Path | str) -> Path:

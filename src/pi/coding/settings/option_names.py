@@ -16,6 +16,8 @@ class OptionNames(Record):
     list_models: str = "--list-models"
     demo_model: str = "--model demo/tour"
     local_model: str = "--model local"
+    streaming: str = "streamingBehavior"
+    """The field of RPC: the command line has no such option."""
 
 
 PYTHON_NAMES = OptionNames(
@@ -24,5 +26,6 @@ PYTHON_NAMES = OptionNames(
     list_models="discover_models().get_available()",
     demo_model='model="demo/tour"',
     local_model='model="local"',
+    streaming="streaming=",
 )
 """The names of the same options in ``create_agent_session``."""

@@ -78,8 +78,7 @@ class PromptGate:
 
 
 BUSY = (
-    "Agent is already processing."
-    " Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+    "Agent is already processing. Specify {streaming} ('steer' or 'followUp') to queue the message."
 )
 
 
@@ -163,7 +162,7 @@ class PromptRunner:
             text=text, images=tuple(images), source=source, streaming_behavior=streaming
         )
         if core.agent.is_running and streaming is None:
-            raise AgentBusy(BUSY)
+            raise AgentBusy(BUSY.format(streaming=core.names.streaming))
         event = await core.bus.query(event)
         if event.handled:
             await _call(accepted)
