@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.journeys.program import Journey
 
 
@@ -86,3 +88,32 @@ def test_instructions_of_a_folder_reach_the_model_with_the_first_file_read_there
     ended = journey.pi("--no-approve", "-p", "again")
     assert "OF-THE-PART" not in str(journey.model.last)
     assert "part/AGENTS.md was not read: this project is not trusted." in ended.err
+
+
+@pytest.mark.parametrize("mode", ["print", "json", "rpc", "acp", "terminal"])
+def test_a_rule_whose_front_matter_is_broken_is_named_once_and_used(
+    journey: Journey, mode: str
+) -> None:
+    journey.home.use_settings(rulebook={"enabled": True}, ttsr={"enabled": True})
+    journey.home.write_work(
+        ".pi/rules/bad.md", "---\nalwaysApply: true\nno field\n---\nUse tabs everywhere."
+    )
+    if mode == "terminal":
+        with journey.terminal("--approve") as user:
+            user.submits("hello")
+            user.sees("All is well.", "bad.md: front", "only its other lines")
+            shown = user.tape
+    elif mode == "rpc":
+        with journey.rpc("--approve") as client:
+            client.prompts("hello")
+        shown = client.err
+    elif mode == "acp":
+        with journey.acp("--approve") as editor:
+            editor.prompts(editor.opens(), "hello")
+        shown = editor.err
+    else:
+        shown = journey.pi(
+            "--approve", *(["-p"] if mode == "print" else ["--mode", "json"]), "hello"
+        ).err
+    assert shown.count("bad.md") == 1
+    assert "Use tabs everywhere." in journey.model.prompt_of()

@@ -155,16 +155,20 @@ async def _prompt_builder(
     return build
 
 
+LOGGED = ("PI_CODEX_DEBUG", "PI_PYTHON_IPC_TRACE")
+"""Variables that request details in the log."""
+
+
 def _start_log(host: Machine, redact: Callable[[str], str]) -> Callable[[], None]:
     """Write a log if a variable requests details; returns a function that closes it.
 
     Without a screen, warnings go to standard error, so there is no log by default.
     """
-    if host.environ.get("PI_CODEX_DEBUG"):
+    if any(map(host.environ.get, LOGGED)):
         # Lazy: for debugging only.
-        from pi.modes.log_file import CODEX_DEBUG, is_detailed, start_log
+        from pi.modes.log_file import is_detailed, start_log
 
-        if is_detailed(host.environ, CODEX_DEBUG):
+        if any(is_detailed(host.environ, name) for name in LOGGED):
             return start_log(host.agent_dir, host.environ, redact=redact)
     return lambda: None
 

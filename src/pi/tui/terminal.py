@@ -98,8 +98,9 @@ class Timing(Record):
     """After a lone ESC, which is the Escape key or the start of a sequence."""
     introducer: float = 0.050
     """After ``ESC [`` and similar introducers, which are Alt+[ if nothing follows."""
-    fragment: float = 1.0
-    """After a longer incomplete sequence. No key sends it, so it is dropped."""
+    fragment: float = 1.5
+    """After a longer incomplete sequence. No key sends it, so it is dropped. Replies have been seen
+    whose parts were a second apart."""
     paste: float = 1.0
     """After the last part of a paste without its end."""
 

@@ -32,7 +32,6 @@ def tabs(content: str, **fields: Any) -> Rule:
             "---\nglobs: [a, 1, b]\nalwaysApply: 'yes'\nttsr_trigger: t\n---\nx",
             tabs("x", globs=("a", "b"), conditions=("t",)),
         ),
-        ("---\n: : [\n---\nx", tabs("x")),
         (
             "---\r\ndescription: Style: tabs\r\nglobs: *.ts,*.tsx\r\nalwaysApply: true\r\n---\r\nx",
             tabs("x", description="Style: tabs", globs=("*.ts", "*.tsx"), always_apply=True),
@@ -53,6 +52,13 @@ def test_a_rule_is_parsed_from_the_format_of_any_agent(text: str, rule: Rule) ->
     found = parse_rule(text, PATH)
 
     assert replace(found, meta={}) == rule
+
+
+def test_broken_front_matter_is_named_with_its_line() -> None:
+    rule = parse_rule("---\n: : [\n---\nx", PATH)
+
+    assert (rule.content, rule.always_apply) == ("x", False)
+    assert rule.problem.startswith(f"{PATH}: front matter: line 2 is not `name: value`")
 
 
 def test_the_whole_front_matter_is_kept() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pi.tui.input.decoder import Decoder, InputEvent
 from pi.tui.input.reports import (
     CellSize,
     Colour,
@@ -62,3 +63,31 @@ def test_replies_are_parsed(data: str, reply: Reply) -> None:
 )
 def test_keys_are_not_replies(data: str) -> None:
     assert parse_reply(data) is None
+
+
+PIECES = [
+    *("\x1b]11;rgb:1111/2222/3333\x07", "\x1b]11;rgb:1111/2222/3333\x1b\\", "\x1b[?2026;2$y"),
+    *(
+        "\x1b[?62;4c",
+        "\x1b[6;20;10t",
+        "\x1b[?7u",
+        "\x1b_Gi=31;OK\x1b\\",
+        "\x1bP>|ghostty 1.2\x1b\\",
+    ),
+]
+
+
+@pytest.mark.parametrize("reply", PIECES)
+def test_a_reply_in_two_pieces_a_second_apart_is_never_text(reply: str) -> None:
+    for cut in range(1, len(reply)):
+        decoder, events, now = Decoder(), list[InputEvent](), 0.0
+        for piece in (reply[:cut], reply[cut:]):
+            events += decoder.feed(piece.encode(), now)
+            arrived = now
+            while (deadline := decoder.deadline) is not None and deadline < arrived + 1.0:
+                now = deadline
+                events += decoder.expire(now)
+            now = arrived + 1.0
+        typed = [event for event in events if isinstance(event, str) and event.isprintable()]
+        assert not typed, (cut, events)
+        assert not isinstance(events[-1], str), (cut, events)

@@ -282,6 +282,8 @@ class _Reader:
             from pi.coding.resources.rules import parse_rule  # lazy: most projects have no rules
 
             rule = parse_rule(text, candidate.path)
+            if rule.problem:
+                self._warn(rule.problem)
             return rule.content if self._is_used(rule, candidate) else ""
         if candidate.path.name.endswith(".instructions.md"):
             return _of_copilot(text)

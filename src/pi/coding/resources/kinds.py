@@ -166,7 +166,10 @@ def load_kind(
 
 def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
     try:
-        return kind.parse(read_text(path), path)
+        value = kind.parse(read_text(path), path)
+        if problem := getattr(value, "problem", ""):
+            warn(problem)
+        return value
     except BadResource as error:
         warn(f"{path} was not used as one of the {kind.name}: {error.message}")
         return None

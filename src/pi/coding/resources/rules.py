@@ -5,7 +5,6 @@ A rule has a name, a text and front matter. Extensions decide how rules are used
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -20,8 +19,6 @@ from pi.coding.other_agents import CLINE_RULES
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where, agent_source
 from pi.coding.resources.sources import BadResource, entries_of, parse_document, path_exists
-
-log = logging.getLogger(__name__)
 
 _COMMA = re.compile(r",(?![^{}()]*[})])")
 """A comma outside braces and parentheses: ``*.{js,ts},*.py`` are two globs."""
@@ -53,14 +50,17 @@ class Rule(Record):
     """Whether the rule is used at all; a disabled rule still shadows others of its name."""
     meta: dict[str, Any] = field(default_factory=dict)
     """The whole front matter, for fields that only some extensions use."""
+    problem: str = ""
+    """What is wrong with the front matter, with file and line."""
 
 
 def parse_rule(text: str, path: Path) -> Rule:
     """Parse a rule; front matter that is not valid YAML is read as lines of ``name: value``."""
+    problem = ""
     try:
         document = parse_document(text)
     except BadResource as error:
-        log.warning("%s: %s; only its lines of name: value are used", path, error.message)
+        problem = f"{path}: {error.message}; only its other lines of `name: value` are used."
         document = _by_lines(text)
     meta = document.meta
     conditions = _first_of(meta, "condition", "ttsr_trigger", "ttsrTrigger")
@@ -79,6 +79,7 @@ def parse_rule(text: str, path: Path) -> Rule:
         scopes=_split(_first_of(meta, "scope")),
         enabled=meta.get("enabled") is not False,
         meta=meta,
+        problem=problem,
     )
 
 

@@ -188,7 +188,7 @@ def parse_document(text: str) -> Document:
     try:
         return parse_front_matter(text)
     except BadFormat as error:
-        raise BadResource(f"the front matter is {error.reason}") from error
+        raise BadResource(f"front matter: {error.reason}") from error
 
 
 def read_document(path: Path) -> Document:

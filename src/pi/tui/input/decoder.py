@@ -56,7 +56,7 @@ _BEGINNING = r"""(?x)\x1b (?:
 _TORN = r"\x1b(?:\[(?:\[|M[^\x1b]{0,2}|[0-?]*[ -/]*)|O[0-9]?|[\]P_^X][^\x07\x18\x1a\x1b]*|[^\x1b])"
 """The part of a sequence before a byte that cannot belong to it."""
 
-_ORPHAN = r"\[[<?][0-9;]|\]1[0-2];"
+_ORPHAN = r"\[[<?>=][0-9;]|\[\d+;\d+(?:;\d+)*[Rnt]|\]\d+;|_G|P[>!0-9]"
 """The rest of a mouse report or reply whose ESC arrived much earlier. Not typed at once."""
 
 _RE_ENCODED = r"\x1b\[(?:\d+;\d+u|27;\d+;\d+~)"
@@ -85,8 +85,8 @@ class Decoder:
         self._paste: list[str] | None = None
         """The parts of an unfinished paste."""
         self._arrived = 0.0
-        self._escaped = False
-        """Whether the last expired input was a lone ESC."""
+        self._expired: str | None = None
+        """What followed ESC in the last expired input, if it may be the beginning of a reply."""
 
     def feed(self, data: bytes, now: float) -> list[InputEvent]:
         """Return the events that these bytes complete, in order."""
@@ -95,14 +95,14 @@ class Decoder:
             return []
         self._arrived = now
         if not self._held and self._paste is None:
-            if self._escaped and re.match(_ORPHAN, text):
-                text = "\x1b" + text
+            if self._expired is not None and re.match(_ORPHAN, self._expired + text):
+                text = f"\x1b{self._expired}{text}"
             elif text.isascii() and text.isprintable():
-                self._escaped = False
+                self._expired = None
                 return list(text)
             elif self._bursts and _is_burst(text):
                 return [Paste(text=text)]
-        self._escaped = False
+        self._expired = None
         events: list[InputEvent] = []
         rest, self._held = self._held + text, ""
         while rest:
@@ -139,7 +139,7 @@ class Decoder:
         held, self._held = self._held, ""
         escapes = len(held) - len(held.lstrip("\x1b"))
         rest = held[escapes:]
-        self._escaped = not rest
+        self._expired = rest if not rest or rest in _INTRODUCERS else None
         if not rest:
             return ["\x1b"] * escapes
         events: list[InputEvent] = ["\x1b"] * (escapes - 1)

@@ -118,7 +118,7 @@ class LoadedExtension:
         return {
             "ui": ui,
             "model_registry": ExtensionModelRegistry(link, partial(add_provider, self)),
-            "resources": ExtensionResources(link, state.registries, owner, state.failed),
+            "resources": ExtensionResources(link, state.registries, owner, state.report),
             "consent": ExtensionConsent(link, ui, state.consent, state.watchdog),
         }
 

@@ -10,7 +10,6 @@ from pi.base.records import replace
 from pi.coding.bus import Owner
 from pi.coding.extension_host.contributions.registries import Registries
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.extension_host.events.handlers import ReportHandlerFailure
 from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.resources import kinds
 from pi.coding.resources.discovery import Resources
@@ -68,13 +67,13 @@ class ExtensionResources:
         link: SessionLink,
         registries: Registries,
         owner: Owner,
-        failed: ReportHandlerFailure,
+        report: Callable[[str], None],
     ) -> None:
         self._link = link
         self._keep = link.scope.register
         self._registries = registries
         self._owner = owner
-        self._failed = failed
+        self._report = report
 
     def load(self, kind: str) -> tuple[ResourceItem, ...]:
         """Every resource of a kind, highest priority first, shadowed ones included.
@@ -114,4 +113,6 @@ class ExtensionResources:
         yield from (source for source in known if source.kind == kind)
 
     def _warn(self, text: str) -> None:
-        self._failed(self._owner, "resources", ExtensionError(text))
+        if text not in self._registries.reported:
+            self._registries.reported.add(text)
+            self._report(text)

@@ -101,6 +101,8 @@ class Registries:
         self.resolvers: OrderedList[Resolver] = OrderedList()
         self.resource_kinds: NamedRegistry[ResourceKind] = NamedRegistry()
         self.resource_sources: OrderedList[ResourceSource] = OrderedList()
+        self.reported: set[str] = set()
+        """Problems of resources that were reported: several extensions load the same files."""
         self.input_modes: NamedRegistry[RegisteredInputMode] = NamedRegistry()
         self.doctor_checks: NamedRegistry[tuple[DoctorCheck, Any]] = NamedRegistry()
         """Checks with their contexts."""

@@ -174,6 +174,16 @@ async def test_labels_are_set_shown_and_removed(tmp_path: Path) -> None:
         assert kinds(session)[-2:] == ["label", "label"]
 
 
+async def test_a_search_may_have_a_capital_l(tmp_path: Path) -> None:
+    async with talk(tmp_path) as (session, screen):
+        walk = asyncio.create_task(walk_tree(screen))
+        await screen.type("oL")
+        assert "> oL" in screen.text() and "Label:" not in screen.text()
+        await screen.press("escape", "escape")
+        await walk
+        assert "label" not in kinds(session)
+
+
 async def test_typing_searches_and_escape_first_clears_the_search(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         walk = asyncio.create_task(walk_tree(screen))

@@ -132,7 +132,7 @@ def test_the_cursor_is_in_the_field_that_is_typed_into() -> None:
     watched.selector.focused = True
     watched.press("u", "1")
     assert _rows_with_cursor(watched) == [" > u1"]
-    watched.press("L", "y")
+    watched.press("escape", "L", "y")
     assert _rows_with_cursor(watched) == [" Label: y"]
 
 

@@ -246,6 +246,8 @@ class TreeSelector:
         return True
 
     def _handle_action(self, data: str) -> bool:
+        if self._view.query and len(data) == 1 and data.isprintable():
+            return False  # Shift+L and Shift+T are capitals of the search
         actions = self._keymap.actions(data)
         node = self._view.selected
         if "tui.select.confirm" in actions:
