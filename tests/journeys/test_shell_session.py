@@ -108,6 +108,26 @@ def test_a_bash_tool_that_is_switched_off_is_missing_without_a_warning(journey: 
     assert journey.model.tools_of() == ["read", "edit", "write"]
 
 
+def test_a_trap_of_an_earlier_command_runs_at_the_end_of_the_session(extended: Journey) -> None:
+    extended.home.write_work("draft", "")
+    _, exited, after = outputs(
+        extended, "trap 'rm draft; touch ended' EXIT; x=kept", "exit 3", "echo $x; ls"
+    )
+
+    assert exited == "(no output)\n\nCommand exited with code 3"
+    assert after == "kept\ndraft\n"
+    assert [path.name for path in extended.home.cwd.iterdir()] == ["ended"]
+
+
+def test_a_shell_ends_with_its_session(extended: Journey) -> None:
+    extended.model.calls("bash", command="trap 'touch ended' EXIT")
+    with extended.rpc() as client:
+        client.prompts("run it")
+        client.request("new_session")
+
+        assert (extended.home.cwd / "ended").exists()
+
+
 def test_a_sub_agent_has_a_shell_of_its_own_and_the_same_rules(extended: Journey) -> None:
     extended.home.use_settings(task={"enabled": True}, bashInterceptor={"enabled": True})
     task = {"agent": "task", "name": "helper", "task": "Look."}

@@ -53,6 +53,11 @@ class SessionRunner:
         self._starting = asyncio.Lock()
         self._lost = ""
         """Why the last shell ended, until the model was notified."""
+        pi.scope.on_close(self._close)
+
+    async def _close(self) -> None:
+        if self._running is not None:
+            await self._running.close()
 
     @property
     def cwd(self) -> Path | None:

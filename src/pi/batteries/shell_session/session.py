@@ -178,7 +178,7 @@ class ShellSession:
                 self._late = b""
             code = command_code(command, status=self._status, env=env or {}, cwd=cwd)
             back = () if cwd is None else (folder_code(self.cwd),)
-            await self._send(code, marker_code(call.name), *back)
+            await self._send(code, marker_code(call.name, command=command), *back)
             return await self._wait(call, timeout, keeps_cwd=cwd is not None)
         finally:
             self._call = None

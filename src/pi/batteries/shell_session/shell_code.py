@@ -5,7 +5,8 @@ The bash is not interactive: without a terminal an interactive one reports failu
 
 - ``exit``, ``set -e``, ``set -u`` and ``${x:?}`` end such a shell. A trap on EXIT replaces it by a
   new bash in the same process, with the same variables, functions, aliases, options and traps. Only
-  jobs and the stack of folders are lost. A command that sets its own trap on EXIT ends the shell.
+  jobs and the stack of folders are lost. A command that sets its own trap on EXIT and exits ends
+  the shell; a trap that it leaves behind runs at the end of the shell.
 - SIGINT does not abandon a command. A trap turns it into ``exit 130``.
 """
 
@@ -38,7 +39,7 @@ __pi_exit() {{
   # A child that is killed before it has reset its traps runs them, too.
   [ "${{BASHPID-$$}}" = "$$" ] || return
   trap : INT
-  [ -n "${{__pi_call-}}" ] || return
+  [ -n "${{__pi_call-}}" ] || {{ [ -z "${{__pi_trap-}}" ] || ( \eval "$__pi_trap" ); return; }}
   BASH_ENV=/dev/fd/{STATE} exec -a "$0" \
     "$BASH" --norc --noprofile -c "$BASH_EXECUTION_STRING" "$0" \
     <&{COMMANDS} >&{OUTPUT} 2>/dev/null {STATE}<<<"$(__pi_state)"
@@ -57,6 +58,12 @@ __pi_state() {{
   echo 'exec {STATE}<&-; unset -v __pi_depth __pi_names; __pi_arm'
   # ``set +o posix`` switches aliases off.
   set +o; shopt -p expand_aliases
+}}
+__pi_keep_trap() {{
+  case $(trap -p EXIT) in
+    "trap -- '__pi_exit' EXIT") ;;
+    *) __pi_trap=$(trap -p EXIT); trap __pi_exit EXIT ;;
+  esac
 }}
 __pi_arm() {{
   trap __pi_exit EXIT
@@ -91,10 +98,11 @@ def command_code(command: str, *, status: int, env: Mapping[str, str], cwd: str 
     )
 
 
-def marker_code(name: str) -> str:
+def marker_code(name: str, *, command: str) -> str:
     """Return the input that writes the marker: exit code and folder between two ``name``."""
+    keep_trap = "__pi_keep_trap; " if "trap" in command else ""  # it starts a process
     return (
-        f"\\builtin printf '\\036%s %s %s %s\\036' "
+        f"{keep_trap}\\builtin printf '\\036%s %s %s %s\\036' "
         f'{name} "$__pi_code" "${{PWD-}}" {name} >&{OUTPUT};'
         ' \\eval "${__pi_saved-}"; \\unset -v __pi_call __pi_saved'
     )
