@@ -13,7 +13,7 @@ from pi.ai.messages import AssistantMessage, ToolCall, UserMessage
 from pi.batteries.secrets.names import is_secret_name
 from pi.batteries.secrets.random_values import is_random_secret
 from pi.batteries.secrets.requests import Masking, clean_image
-from pi.batteries.secrets.sources import from_environment, parse_file
+from pi.batteries.secrets.sources import from_environment, parse_file, url_passwords
 from pi.batteries.secrets.vault import PLACEHOLDER
 from pi.extension import BadResource, Json, Model, ModelRequest, StreamOptions
 from tests.batteries.secrets.test_forms import ENGINES, HEX, vault
@@ -71,6 +71,11 @@ def test_variables_of_the_shell_hold_no_secrets(name: str) -> None:
 
 def test_a_value_that_only_begins_like_a_key_is_none() -> None:
     assert [*from_environment({"NOTE": "sk-abcdefghijklmnopqrst is how a key looks"})] == []
+
+
+def test_only_an_address_with_a_scheme_has_a_password() -> None:
+    assert [*url_passwords("//me:hunter2hunter2@host")] == []
+    assert [*url_passwords("a://me:hunter2hunter2@host")] == ["hunter2hunter2"]
 
 
 def test_a_random_value_with_separators_is_found() -> None:

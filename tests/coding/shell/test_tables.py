@@ -219,6 +219,8 @@ date -Iseconds
 date +%s
 fd a
 yq . a
+yq -e .b a
+yq -r .b a
 """
 
 
@@ -290,8 +292,9 @@ def test_an_empty_parameter_does_not_hide_what_follows() -> None:
     assert [part.name for part in parts] == ["echo", "rm"]
 
 
-def test_an_error_at_the_end_says_so() -> None:
-    assert "near 'the end'" in parse_command("(ls").error
+@pytest.mark.parametrize("line", ["(ls", "{ ls", "if ls", "case x"])
+def test_an_error_at_the_end_says_so(line: str) -> None:
+    assert "near 'the end'" in parse_command(line).error
 
 
 RESERVED = (
