@@ -41,3 +41,16 @@ def test_the_menu_has_one_plan_and_typing_it_switches_plan_mode_on(journey: Jour
         assert [row for row in rows if row.startswith("plan:")] == []
         user.submits("n")
         user.shows("Plan mode is on")
+
+
+def test_the_footer_shows_the_model_that_a_command_of_a_battery_has_chosen(
+    journey: Journey,
+) -> None:
+    journey.home.use_model(journey.model, "one", "two")
+
+    with journey.terminal() as user:
+        user.shows("(loop) one")
+        user.submits("/switch loop/two")
+        user.shows("loop/two from now on", "(loop) two")
+        user.submits("/model loop/one")
+        user.shows("(loop) one")

@@ -158,6 +158,7 @@ class SessionController:
     def open(self, opened: OpenedSession) -> None:
         """Show the conversation of the session, once it is open, and follow its events."""
         opened.port.subscribe(self._handle_event)
+        opened.port.on_moved(self.choices_changed)
         self.screen.open(opened.port, opened.host)
         self._key_actions.open(opened.port)
         self.extensions.open(opened.port)
