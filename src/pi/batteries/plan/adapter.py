@@ -351,11 +351,15 @@ class Planning:
         self._proposals.declare()
         await self.mode.enter()
 
+    async def _leave(self, ctx: CommandContext) -> None:
+        if self.mode.is_on:
+            await self.mode.leave()
+        ctx.ui.notify("Plan mode is off.", "info")
+
     async def toggle(self, ctx: CommandContext) -> None:
         """Switch plan mode on or off."""
         if self.mode.is_on:
-            await self.mode.leave()
-            ctx.ui.notify("Plan mode is off.", "info")
+            await self._leave(ctx)
         else:
             await self._enter()
             ctx.ui.notify("Plan mode is on: nothing is changed until you approve a plan.", "info")
@@ -364,8 +368,7 @@ class Planning:
         """``/plan``: switch plan mode; with a text, plan that task."""
         text = arguments.strip()
         if text == "off":
-            if self.mode.is_on:
-                await self.toggle(ctx)
+            await self._leave(ctx)
             return
         if not text:
             await self.toggle(ctx)
