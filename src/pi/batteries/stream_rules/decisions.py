@@ -114,7 +114,8 @@ class Decisions:
         after = at.next
         if at.outcome == "completed" and self._pending and after.action != "stop":
             rules = self._inject(by_cut=False)
-            entries += (injection(rules, self._paths), record([rule.name for rule in rules]))
+            message = injection(rules, self._paths, by_cut=False)
+            entries += (message, record([rule.name for rule in rules]))
             after = replace(after, action="again")
         self._repeat.end_turn()
         return replace(after, entries=entries)
@@ -128,7 +129,7 @@ class Decisions:
         return Interrupt(
             reason,
             keep=self._context_mode() == "keep",
-            entries=(injection(rules, self._paths), record(names)),
+            entries=(injection(rules, self._paths, by_cut=True), record(names)),
             by="stream_rules",
         )
 

@@ -28,6 +28,14 @@ user's configuration, not a message of the user. Follow the rule, and answer aga
 
 {content}
 </system-interrupt>"""
+_AFTERWARDS = """\
+<system-reminder reason="rule_violation" rule="{name}" path="{path}">
+Your last answer breaks the rule below. It was not interrupted. This is an automatic message of \
+the user's configuration, not a message of the user. Correct what breaks the rule, and follow it \
+from now on.
+
+{content}
+</system-reminder>"""
 _REMINDER = """\
 <system-reminder reason="rule_violation" rule="{name}" path="{path}">
 This tool call breaks the rule below. It was not interrupted. Correct what breaks the rule, and \
@@ -102,9 +110,15 @@ class NoiseLimit:
         self._cuts, self._by_rule = 0, {}
 
 
-def interrupt_text(rules: Sequence[StreamRule], shown: dict[str, str]) -> str:
-    """The message after an interrupt; ``shown`` has the paths of rules for the model."""
-    return "\n\n".join(_filled(_INTERRUPT, rule, shown) for rule in rules)
+def interrupt_text(
+    rules: Sequence[StreamRule], shown: dict[str, str], *, by_cut: bool = True
+) -> str:
+    """The message after an interrupt, or after an answer that was not interrupted.
+
+    ``shown`` has the paths of rules for the model.
+    """
+    template = _INTERRUPT if by_cut else _AFTERWARDS
+    return "\n\n".join(_filled(template, rule, shown) for rule in rules)
 
 
 def reminder_text(rules: Sequence[StreamRule], shown: dict[str, str]) -> str:
@@ -125,11 +139,13 @@ def record(names: Sequence[str]) -> Custom:
     return Custom(custom_type=ENTRY, data={"rules": [*names]})
 
 
-def injection(rules: Sequence[StreamRule], shown: dict[str, str]) -> CustomMessageEntry:
+def injection(
+    rules: Sequence[StreamRule], shown: dict[str, str], *, by_cut: bool
+) -> CustomMessageEntry:
     """The hidden message with the text of the rules."""
     return CustomMessageEntry(
         custom_type=MESSAGE,
-        content=interrupt_text(rules, shown),
+        content=interrupt_text(rules, shown, by_cut=by_cut),
         display=False,
         details={"rules": [rule.name for rule in rules]},
     )
