@@ -16,9 +16,9 @@ SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 ECHO = ("mcp__my-notes__echo", {"text": "hello"})
 
 
-def use_server(journey: Journey) -> None:
-    definition = {"command": sys.executable, "args": ["-I", str(SERVER), "modern"]}
-    journey.home.write("mcp.json", json.dumps({"mcpServers": {"my-notes": definition}}))
+def use_server(journey: Journey, *faults: str, name: str = "my-notes") -> None:
+    definition = {"command": sys.executable, "args": ["-I", str(SERVER), "modern", *faults]}
+    journey.home.write("mcp.json", json.dumps({"mcpServers": {name: definition}}))
 
 
 def test_what_the_dialog_stores_matches_the_next_time(journey: Journey) -> None:
@@ -110,3 +110,43 @@ def test_a_server_of_mcp_reads_no_denied_file_that_its_arguments_name(journey: J
     *refused, echoed = journey.model.results_of()
     assert all("Read(.env)" in text for text in refused), refused
     assert "You said hello" in echoed
+
+
+LONG = "erase_" * 15
+
+
+@pytest.mark.parametrize(
+    ("server", "rule", "tool"),
+    [
+        ("s", "mcp__s__do_it", "mcp__s__do-it"),
+        ("s", "mcp__s__do_it", "mcp__s__do_it_2"),  # the server has chosen which one it is
+        ("my.notes", "mcp__my.notes", "mcp__my_notes__echo"),
+        ("my.notes", "mcp__my.notes__do.it", "mcp__my_notes__do-it"),
+        ("a__b", "mcp__a__b", "mcp__a_b__echo"),
+        ("s", f"mcp__s__{LONG}", "the long one"),
+    ],
+)
+def test_a_deny_rule_means_the_names_of_the_configuration_and_of_the_server(
+    journey: Journey, server: str, rule: str, tool: str
+) -> None:
+    use_server(journey, "tool=do-it", "tool=do_it", f"tool={LONG}", name=server)
+    journey.home.use_settings(permissions={"deny": [rule]})
+    if tool == "the long one":
+        journey.pi("-p", "which tools are there?")
+        tool = next(name for name in journey.model.tools_of() if "__erase_" in name)
+    journey.model.script(Answer(calls=((tool, {}),)))
+
+    journey.pi("-p", "go")
+
+    assert f"The deny rule {rule} " in journey.model.results_of()[0]
+
+
+def test_an_allow_rule_means_one_tool_only(journey: Journey) -> None:
+    use_server(journey, "tool=echo_2", "tool=do-it", "tool=do_it")
+    journey.home.use_settings(permissions={"mode": "ask", "allow": ["mcp__my-notes__do-it"]})
+    names = ("mcp__my-notes__do_it_2", "mcp__my-notes__echo_2", "mcp__my-notes__echo")
+    journey.model.script(Answer(calls=tuple((name, {}) for name in names)))
+
+    journey.pi("-p", "go")
+
+    assert all("needs the consent" in text for text in journey.model.results_of())

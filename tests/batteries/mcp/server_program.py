@@ -14,6 +14,7 @@ FAULTS = set(sys.argv[2:])
 TOOLS = ["echo", "ask", "picture", "fail", "progress", "big", "die", "hang", "twice", "grow", "pay"]
 if "save" in FAULTS:
     TOOLS.append("save")
+TOOLS += [fault.removeprefix("tool=") for fault in sys.argv[2:] if fault.startswith("tool=")]
 TEXT = {"type": "string"}
 for fault in FAULTS:
     if fault.startswith("pattern="):

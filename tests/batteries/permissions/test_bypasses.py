@@ -55,6 +55,15 @@ COMMANDS = [
     "LD_PRELOAD=/tmp/x.so ls",
     "X=rm; $X x",
     "X=rm && ${X} x",
+    # values that are evaluated elsewhere
+    "jobs -x rm x",
+    "env 'x=a[$(rm x)]' bash -c 'echo $((x))'",
+    "x='a[$(rm x)]' bash -c '((x))'",
+    "export x='a[$(rm x)]'; bash -c 'echo $((x))'",
+    "printf -vx 'a[$(rm x)]'; echo $((x))",
+    ": ${x:='a[$(rm x)]'}; echo $((x))",
+    "[[ $(<x) -eq 1 ]]",
+    "Rscript x.R",
     # shells inside
     "bash -c 'rm x'",
     'sh -c "rm x"',

@@ -6,9 +6,11 @@ A tool of an MCP server is named ``mcp__server__tool``. Older versions of pi wro
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 MCP = "mcp__"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_*?!\[\]-]")
 
 
 def mcp_key(name: str) -> str:
@@ -26,11 +28,12 @@ def tool_matches(written: str, name: str) -> bool:
     """Whether a name that a user has written means the tool ``name``.
 
     ``*`` stands for anything, and ``mcp__server`` for all tools of a server. In names of MCP tools
-    ``-`` and ``_`` count as equal, and case does not matter.
+    ``-`` and ``_`` count as equal, and case does not matter. Characters that the name of a tool
+    cannot have are ``_`` in it, as in ``mcp__my.server``.
     """
     if not name.startswith(MCP):
         return fnmatchcase(name, written)
-    pattern, key = mcp_key(written), mcp_key(name)
+    pattern, key = mcp_key(_NOT_IN_NAMES.sub("_", written)), mcp_key(name)
     if fnmatchcase(key, pattern) or fnmatchcase(mcp_key(older_name(name)), pattern):
         return True
     return f"{pattern}__" == mcp_key(name[: name.find("__", len(MCP)) + 2])

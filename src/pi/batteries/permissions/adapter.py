@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ from pi.extension import (
     ToolCallEvent,
     ToolResultEvent,
     Where,
+    mcp_key,
     replace,
 )
 
@@ -268,11 +270,19 @@ class Guard:
             input=call.arguments,
             approval=ctx.approval(call),
             effects=ctx.effects(call),
+            collides_with=self._collision(call.name),
         )
         refusal = await self._refusal(call.id, request, ctx)
         if refusal is None:
             self.running[call.id] = request
         return refusal
+
+    def _collision(self, name: str) -> str:
+        plain = re.fullmatch(r"(mcp__.*)_\d+", name)
+        if plain is None:
+            return ""
+        keys = {mcp_key(tool.name) for tool in self._pi.get_all_tools()}
+        return plain[1] if mcp_key(plain[1]) in keys else ""
 
     def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
         """Forget a call."""

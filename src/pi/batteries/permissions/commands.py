@@ -45,7 +45,9 @@ SCHEDULERS = _names(
 )
 """Programs that run commands in other processes: never allowed by a rule."""
 INTERPRETERS = _names(
-    "python python2 python3 node deno bun ruby perl php lua bash sh dash zsh fish ksh tclsh"
+    "python python2 python3 node deno bun ruby perl php lua bash sh dash zsh fish ksh tclsh "
+    "rscript tsx ts-node guile racket julia octave elixir groovy kotlin scala swift dart crystal "
+    "raku sbcl clisp ocaml java jshell runghc ipython irb iex wish nu xonsh elvish pypy pypy3"
 )
 SYSTEM_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
 HARMLESS_VARIABLES = re.compile(

@@ -88,7 +88,7 @@ def mentioned(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, .
     """
     if request.effects.is_declared:
         return ()
-    texts = [*dict.fromkeys(texts_of(request.input))]
+    texts = [*dict.fromkeys(text.strip() for text in texts_of(request.input))]
     if len(texts) > MAX_TEXTS:
         return None
     short = (text for text in texts if len(text) <= MAX_TEXT and "\n" not in text)
@@ -100,7 +100,9 @@ def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
     if "\0" in text:
         return
     # Users mention files with ``@``; the tools remove it.
-    for plain in dict.fromkeys((text.removeprefix("@"), unquote(text), text.partition(":")[0])):
+    before, _, behind = text.partition(":")
+    file = behind if before.casefold() == "file" else before  # ``file:/x`` and ``x:10``
+    for plain in dict.fromkeys((text.removeprefix("@"), unquote(text), unquote(file))):
         yield touched(plain, places.session_cwd or places.cwd, places)
 
 
@@ -193,7 +195,8 @@ class _Tool:
             case "url":
                 return bool(request.urls) and self._by_url(rule)
             case "tool":
-                return any(matches_tool(rule, name) for name in self._tool_names(rule))
+                other = request.collides_with
+                return any(matches_tool(rule, name, other) for name in self._tool_names(rule))
             case _:
                 return False
 

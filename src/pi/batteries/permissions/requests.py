@@ -21,6 +21,8 @@ class ToolRequest(Record):
     input: Json
     approval: ToolApproval = ToolApproval()
     effects: CallEffects = CallEffects(is_declared=False)
+    collides_with: str = ""
+    """The name of an MCP tool that this one would have without its number, such as ``_2``."""
 
     @property
     def command(self) -> str | None:

@@ -36,6 +36,7 @@ _SUBJECTS: dict[str, Subject] = {
 }
 """Subjects of rules by tool. ``Edit`` and ``Read`` cover all tools that edit or read."""
 MCP = "mcp__"
+_SHORTENED = re.compile(r".{50,}_[0-9a-f]{8}")
 _TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
 
 
@@ -65,9 +66,22 @@ class Rule(Record):
         return _TOOLS.get(self.tool.lower(), self.tool)
 
 
-def matches_tool(rule: Rule, tool: str) -> bool:
-    """Whether a rule about a tool by name matches."""
+def matches_tool(rule: Rule, tool: str, collides_with: str = "") -> bool:
+    """Whether a rule about a tool by name matches.
+
+    ``collides_with`` is the name of an MCP tool that ``tool`` would have without its number.
+    Restrictions apply to it, too: the server decides which of the two gets the number.
+    """
     name = rule.name_pattern.casefold()
+    if rule.effect != "allow" and tool.startswith(MCP):
+        # A server ``a__b`` is ``mcp__a_b__…``.
+        written = f"{MCP}{re.sub('__+', '_', name.removeprefix(MCP))}"
+        others = (tool, collides_with) if collides_with else (tool,)
+        if any(tool_matches(text, each.casefold()) for text in (name, written) for each in others):
+            return True
+        # Long names are shortened, with a hash at the end.
+        if _SHORTENED.fullmatch(tool) and mcp_key(name).startswith(mcp_key(tool[:-9])):
+            return True
     if rule.effect == "allow" and "*" in name and tool.startswith(MCP):
         # Not in the older form, in which the names of two servers may begin alike.
         return fnmatchcase(mcp_key(tool), mcp_key(name)) and "__" in name.removeprefix(MCP)

@@ -289,6 +289,14 @@ class _Resolver:
     def _fc(self, part: CommandPart, inner: list[CommandPart]) -> str:
         return f"{part.name} runs commands that are not named here"
 
+    def _jobs(self, part: CommandPart, inner: list[CommandPart]) -> str:
+        options = (word.literal if word.literal is not None else "-x" for word in part.arguments)
+        return (
+            "jobs -x runs a command"
+            if any(text[:1] == "-" and "x" in text for text in options)
+            else ""
+        )
+
     def _let(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for word in part.arguments:
             if word.literal is not None and re.search(r"[$`\\\"']", word.literal):
@@ -323,6 +331,7 @@ _SPECIAL: dict[str, _Special] = {
     "fc": _Resolver._fc,
     "coproc": _Resolver._fc,
     "let": _Resolver._let,
+    "jobs": _Resolver._jobs,
     "test": _Resolver._test,
     "[": _Resolver._test,
     **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _Resolver._declare),
