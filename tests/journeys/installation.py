@@ -33,12 +33,14 @@ def install_pi(folder: Path, kind: str) -> Path:
     return program
 
 
-def write_wheel(folder: Path, name: str, version: str, *, module: str, size: int) -> None:
-    """Write a wheel with one empty module, and as many bytes of other data."""
+def write_wheel(
+    folder: Path, name: str, version: str, *, module: str, size: int, content: str = ""
+) -> None:
+    """Write a wheel with one module, and as many bytes of other data."""
     folder.mkdir(parents=True, exist_ok=True)
     base = f"{name.replace('-', '_')}-{version}"
     files: dict[str, str] = {
-        f"{module}.py": "",
+        f"{module}.py": content,
         f"{base}.data/data/share/{name}": "x" * size,
         f"{base}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{base}.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",

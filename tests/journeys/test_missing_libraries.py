@@ -8,6 +8,7 @@ import pytest
 
 from tests.journeys.installation import install_pi, write_wheel
 from tests.journeys.program import Journey
+from tests.journeys.terminal import ESCAPE
 
 LIBRARIES = ("ast-grep-py", "ast_grep_py"), ("google-re2", "re2")
 QUESTION = "Install the 2 libraries that ast-tools needs"
@@ -23,6 +24,17 @@ endstream endobj
 5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
 trailer<</Root 1 0 R>>
 """
+CRYPTOGRAPHY = """
+import sys
+from types import ModuleType
+
+__path__ = []
+CIPHERS = "cryptography.hazmat.primitives.ciphers"
+for name in ("cryptography.exceptions", f"{CIPHERS}.aead"):
+    sys.modules[name] = ModuleType(name)
+    sys.modules[name].InvalidTag = sys.modules[name].AESGCM = ValueError
+"""
+"""What sharing imports of it."""
 KINDS = ["uv tool", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("pipx", "venv"))]
 
 
@@ -86,6 +98,43 @@ def test_a_battery_without_a_switch_is_ready_once_its_library_is_installed(plain
         user.leaves()
     ended = plain.pi("extensions", "on", "diagrams")
     assert (ended.code, ended.out) == (0, "diagrams is on: it loads when it is used.\n")
+
+
+def test_a_command_offers_the_libraries_that_it_lacks_and_runs(plain: Journey) -> None:
+    wheels = plain.folder / "wheels"
+    write_wheel(wheels, "websockets", "9999.0", module="websockets", size=200_000)
+    write_wheel(
+        wheels, "cryptography", "9999.0", module="cryptography", size=5000, content=CRYPTOGRAPHY
+    )
+    with plain.terminal() as user:
+        user.shows("Ask anything")
+        user.submits("/collab status")
+        user.shows("Install the 2 libraries that collab needs (", "• cryptography 9999.0")
+        user.types("n")
+        user.sees("Sharing needs cryptography, which is not installed.")
+        user.submits("/collab status")
+        user.shows("Install the 2 libraries", "• websockets 9999.0")
+        user.types("y")
+        user.sees("This session is not shared.")
+        user.submits("/extensions")
+        user.shows("Type to search")
+        user.types("collab")
+        user.shows("→ ○ collab", "  off\n")
+        user.types(ESCAPE + ESCAPE)
+        user.shows("Ask anything")
+        user.leaves()
+
+
+def test_a_client_is_asked_for_the_libraries_of_a_command(plain: Journey) -> None:
+    for name in ("websockets", "cryptography"):
+        write_wheel(plain.folder / "wheels", name, "9999.0", module=name, size=200)
+    with plain.rpc() as client:
+        client.answers["confirm"] = {"confirmed": False}
+        client.request("prompt", message="/collab status")
+        asked = [each["title"] for each in client.events("extension_ui_request") if "title" in each]
+    assert [title.partition(" (")[0] for title in asked] == [
+        "Install the 2 libraries that collab needs"
+    ]
 
 
 @pytest.mark.full

@@ -171,6 +171,24 @@ def missing_requirements(*extras: str) -> tuple[str, ...]:
     return tuple(row["requirement"].strip() for row in rows if not is_installed(row["name"]))
 
 
+def requirements_for_module(module: str) -> tuple[str, ...]:
+    """Return the requirement of pi's extras that has a module, unless it is installed."""
+    name = module.partition(".")[0].replace("_", "-").lower()
+    rows = (re.match(_REQUIREMENT, line) for line in _required_lines())
+    required = [row["requirement"].strip() for row in rows if row and row["name"] == name]
+    return () if not required or is_installed(name) else (required[0],)
+
+
+def still_missing(requirements: Sequence[str]) -> tuple[str, ...]:
+    """Return those that have not been installed meanwhile."""
+    return tuple(text for text in requirements if not is_installed(_name_of(text)))
+
+
+def _name_of(requirement: str) -> str:
+    match = re.match(r"[\w.-]+", requirement)
+    return match[0] if match else ""
+
+
 def is_installed(name: str) -> bool:
     """Whether a distribution is installed."""
     from importlib.metadata import PackageNotFoundError, distribution

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.files import read_regular
-from pi.base.installation import install_command
+from pi.base.installation import install_command, still_missing
 from pi.base.records import Record, replace
 from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner
@@ -434,6 +434,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
     shown = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)
     if DEFERRABLE in manifest.activate:
         shown += ("tools with pending actions",)
+    # A session that runs may have installed them.
+    needs = still_missing(candidate.missing_requirements)
     is_always = not _ALWAYS.isdisjoint(manifest.activate)
     return {
         "name": manifest.name or candidate.name,
@@ -443,8 +445,8 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
         "benefit": manifest.benefit,
         "recommended": manifest.recommended if candidate.rank == "bundled" else {},
         "is_recommended": candidate.rank == "bundled" and bool(manifest.recommended),
-        "needs": candidate.missing_requirements,
-        "install": install_command(candidate.missing_requirements),
+        "needs": needs,
+        "install": install_command(needs),
     }
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
 from pi.base.records import UNSET, UnsetType, replace
-from pi.base.tasks import maybe_await
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.errors import (
     CommandExit,
@@ -25,6 +24,7 @@ from pi.coding.extension_host.events.session import (
     SessionTreeEvent,
 )
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
+from pi.coding.runtime.extensions.libraries import LibraryOffer
 from pi.coding.runtime.extensions.switching import ExtensionSwitches
 from pi.coding.runtime.live import LiveSession
 
@@ -96,7 +96,12 @@ class SessionExtensions:
             if note := await self.switches.use_command(declared):
                 self._show_note(note, declared)
             command = await host.loading.load_command(declared)
-            await maybe_await(command.handler(arguments, command.context))
+            machine, hosting = self._core.machine, self.hosting
+            offer = LibraryOffer(
+                hosting.ui, machine.environment.of_process, offline=machine.offline
+            )
+            manifest = hosting.manifests_by_path().get(declared.owner.path)
+            await offer.run(partial(command.handler, arguments, command.context), manifest)
 
         await self._guarded(work, f"command:{declared.name}", "command")
 
