@@ -109,3 +109,18 @@ def test_sizes_are_added_and_left_out_if_one_is_unknown() -> None:
     assert Library(name="a", version="1", size=590_000).text == "a 1 (0.6 MB)"
     assert Library(name="a", version="1", size=33_800_000).text == "a 1 (34 MB)"
     assert Library(name="a", version="1").text == "a 1"
+
+
+async def test_a_folder_that_cannot_be_written_is_named_and_no_command(
+    tmp_path: Path, installation: Installation
+) -> None:
+    folder = tmp_path / "file" / "libraries"
+    folder.parent.touch()
+    with pytest.raises(LibrariesNotInstalled) as caught:
+        await plan_libraries(
+            [REQUIREMENT],
+            dict(os.environ),
+            purpose="tiny-battery",
+            installation=replace(installation, libraries=folder),
+        )
+    assert caught.value.hint == f"Make {folder} writable, and try again."

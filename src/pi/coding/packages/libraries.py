@@ -110,10 +110,10 @@ async def plan_libraries(
     installation = installation or Installation.current(environ)
     names = ", ".join(requirement_name(text) for text in requirements)
     if (reason := _obstacle(installation, offline=offline)) is not None:
-        raise LibrariesNotInstalled(
-            f"{purpose} needs {names}, and {reason}.",
-            hint=f"Install it: {installation.command(requirements)}",
-        )
+        hint = f"Install it: {installation.command(requirements)}"
+        if not _can_install(installation):  # the command would fail, too
+            hint = f"Make {installation.libraries} writable, and try again."
+        raise LibrariesNotInstalled(f"{purpose} needs {names}, and {reason}.", hint=hint)
     try:
         libraries = await _find_libraries(installation, requirements, environ)
     except (PiError, OSError) as error:
@@ -168,15 +168,19 @@ def _obstacle(installation: Installation, *, offline: bool) -> str | None:
         return "pi is offline"
     if not has_pip():
         return "this Python has no pip"
-    if not installation.keeps_libraries and not _can_write(installation.libraries):
+    if not _can_install(installation):
         return f"neither {installation.prefix} nor {installation.libraries} can be written"
     return None
+
+
+def _can_install(installation: Installation) -> bool:
+    return installation.keeps_libraries or _can_write(installation.libraries)
 
 
 def _can_write(folder: Path) -> bool:
     """Whether a folder, or the nearest one above it that exists, can be written."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return os.access(existing, os.W_OK)
+    return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 async def _find_libraries(
