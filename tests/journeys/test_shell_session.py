@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -120,12 +121,15 @@ def test_a_trap_of_an_earlier_command_runs_at_the_end_of_the_session(extended: J
 
 
 def test_a_shell_ends_with_its_session(extended: Journey) -> None:
-    extended.model.calls("bash", command="trap 'touch ended' EXIT")
+    command = "trap 'touch ended' EXIT; sleep 600 >/dev/null 2>&1 & echo $!"
+    extended.model.calls("bash", command=command)
     with extended.rpc() as client:
         client.prompts("run it")
         client.request("new_session")
 
         assert (extended.home.cwd / "ended").exists()
+        background = int(extended.model.results_of()[0])
+        os.kill(background, 0)  # ends with pi, as one of the plain tool does
 
 
 def test_a_sub_agent_has_a_shell_of_its_own_and_the_same_rules(extended: Journey) -> None:

@@ -184,15 +184,19 @@ class ShellSession:
             self._call = None
 
     async def close(self) -> None:
-        """End the shell and the processes that it has started."""
-        self._is_open = False
+        """End the shell. A busy one is killed with all that it has started.
+
+        Otherwise background processes go on until pi ends, as those of the plain tool do.
+        """
+        self._is_open, has_ended = False, False
         # Without input it ends by itself if it is idle, and runs a trap on EXIT.
         self._child.close_stdin()
         if self._call is None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_SECONDS):
                     await self._child.wait()
-        if not self._child.is_gone:
+                    has_ended = True
+        if not has_ended:
             await self._child.terminate(grace=GRACE_SECONDS)
         await self._child.__aexit__(None)
 
