@@ -117,3 +117,16 @@ def test_a_rule_whose_front_matter_is_broken_is_named_once_and_used(
         ).err
     assert shown.count("bad.md") == 1
     assert "Use tabs everywhere." in journey.model.prompt_of()
+
+
+def test_the_model_that_a_command_of_claude_code_names_answers_it(journey: Journey) -> None:
+    journey.home.use_model(journey.model, "one", "two-haiku")
+    journey.home.use_settings(defaultProvider="loop", defaultModel="one")
+    for name in ("haiku", "no-such-model"):
+        journey.home.write_work(f".claude/commands/ask-{name}.md", f"---\nmodel: {name}\n---\nHi.")
+    with journey.rpc("--approve") as client:
+        for text in ("/ask-haiku", "plain", "/ask-no-such-model"):
+            client.prompts(text)
+
+    assert [request["model"] for request in journey.model.requests] == ["two-haiku", "one", "one"]
+    assert "names the model no-such-model, which is not available" in client.err

@@ -67,6 +67,8 @@ class PromptTemplate(Record):
     argument_hint: str = ""
     source: SourceInfo = INLINE
     syntax: Syntax = "pi"
+    model: str = ""
+    """The model that a command of Claude Code names; empty for that of the session."""
 
 
 def find_prompts(
@@ -330,6 +332,7 @@ def _command(path: Path, place: Place) -> PromptTemplate | None:
         return _from_toml(name, text, place.info(path))
     template = parse_template(text, path)
     content = template.content
+    model = parse_document(text).meta.get("model") if place.source == "claude" else None
     if place.prefix:  # a plugin: its author writes a variable for its folder
         content = content.replace(PLUGIN_ROOT, str(place.path.parent))
     return replace(
@@ -338,6 +341,7 @@ def _command(path: Path, place: Place) -> PromptTemplate | None:
         content=content,
         source=place.info(path),
         syntax="claude" if place.source == "claude" else "numbered",
+        model=model if isinstance(model, str) and model != "inherit" else "",
     )
 
 

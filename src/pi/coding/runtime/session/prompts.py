@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -175,7 +175,36 @@ class PromptRunner:
             await self._enqueue(message, streaming)
             await _call(accepted)
             return None
-        return await self._run(message, accepted, streaming, is_held=source != "extension")
+        async with self._model_of(event.text if expand else ""):
+            return await self._run(message, accepted, streaming, is_held=source != "extension")
+
+    @asynccontextmanager
+    async def _model_of(self, text: str) -> AsyncIterator[None]:
+        """Use the model that a command of Claude Code names during the block."""
+        found = find_template(text, self._core.workspace.resources.prompts)
+        if found is None or not (name := found[0].model):
+            yield
+            return
+        models = self._models()
+        chosen, previous, level = (
+            models.registry.resolve(name),
+            models.current,
+            models.thinking_level,
+        )
+        if chosen is None or not self.has_credentials(chosen.model):
+            self._core.machine.report(
+                f"/{found[0].name} names the model {name}, which is not available;"
+                " the current model answers."
+            )
+            yield
+            return
+        await models.use(chosen.model, thinking=chosen.thinking, source="set")
+        try:
+            yield
+        finally:
+            # Not if the user has chosen another model meanwhile.
+            if previous is not None and models.current == chosen.model:
+                await models.use(previous, thinking=level, source="restore")
 
     def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
         """Start a run of an extension with a user message; ``meta`` is stored with it."""
