@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from scripts.workspace import ROOT, find_test
 from tests.journeys.model_server import calls, says
 from tests.journeys.program import Journey
 
-SERVER = Path(__file__).parent.parent / "batteries" / "lsp" / "scripted_server.py"
+SERVER = find_test(ROOT, "batteries/lsp/scripted_server.py")
 
 
 def use_server(journey: Journey, **fields: Any) -> None:
