@@ -34,6 +34,7 @@ READS = (
     *("git log --oneline -p", "git show --oneline", "git show --stat -p", "git log --binary"),
     *("git log --remerge-diff", "git stash list -p", "git status -v", "git diff --stat -p HEAD"),
     *("git show HEAD~1 -- '*.pem'", "git show HEAD~1 -- keys", "git diff HEAD -- '.e*'"),
+    *("git log --full-diff -p -- open.txt", "git status --v", "rg KEY --type sh"),
     *("git diff HEAD -- ':(glob).e*'", "git grep KEY -- '*'", "git grep KEY HEAD~1"),
     *("sort --files0-from=names0", "strings @names", "ls -A | xargs cat", "xargs cat < names"),
     *("xargs -a names cat", "jq -n 'import \"./keys\" as $k; $k'"),
@@ -87,8 +88,25 @@ def test_names_that_arrive_at_run_time_do_not_show_credentials(journey: Journey)
     journey.home.write_work(".env", f"KEY={SECRET}\n")
     journey.home.write_work("names", ".env\n")
     journey.home.use_settings(permissions={"mode": "auto-edit"})
-    results = run(journey, ("printf '.%s' env | xargs cat", "xargs cat < names", "strings @names"))
+    git(journey.home.cwd, "init", "-q")
+    git(journey.home.cwd, "add", ".")
+    commands = (
+        *("printf '.%s' env | xargs cat", "xargs cat < names", "strings @names"),
+        *("cat $HOME/../work/.env", 'cat "${PWD}/.env"', "cat ~+/.env", "cat .${x}env"),
+        *("a=.e; cat ${a}nv", "cat $(cat names)", "while read f; do cat $f; done < names"),
+        *("ls -A | while read f; do cat ./$f; done", "for f in $(ls -A); do cat $f; done"),
+        *(
+            "grep -nrA1 KEY",
+            "rg KEY -g '*.env'",
+            "git grep KEY",
+            "git diff --cached",
+            "git show :.env",
+        ),
+        *("cat names; git status -v",),
+    )
+    results = run(journey, (*commands, "cat $(printf names)", "git status", "git diff --stat"))
     assert not any("4711" in text for text in results)
+    assert not any("looks like" in text for text in results[len(commands) + 1 :])
 
 
 WRITES = (

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -84,6 +85,25 @@ def rule_of_git(
     return None
 
 
+def shown_files(texts: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the index whose contents a command of git may show unnamed."""
+    words = _without_global_options(texts)
+    command, arguments = (words[0], words[1:]) if words else ("", [])
+    if command == "stash" and arguments[:1] == ["list"]:
+        command, arguments = "log", arguments[1:]
+    if not _shows_contents(command, arguments):
+        return
+    for folder in (*folders, *_named_folders(texts, folders)):
+        root, named = _work_tree(Path(folder)), _named_paths(arguments, folder)
+        if root is None:
+            continue
+        with suppress(OSError, ValueError):
+            for entry in index_entries(root / ".git"):
+                path = str(root / entry.path)
+                if named is None or any(is_below(path, each) for each in named):
+                    yield path
+
+
 def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
     """Whether a command of git shows contents of files that it does not name."""
     options = _options(arguments)
@@ -92,7 +112,7 @@ def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
             quiet = (_NO_CONTENT.fullmatch(each) or _SUMMARY.fullmatch(each) for each in options)
             return not all(quiet)
         case "status":
-            return any(re.match(r"-(?!-)\w*v|--verb", each) for each in options)
+            return any(re.match(r"-(?!-)\w*v|--v", each) for each in options)
         case "grep":
             return not any(map(_GREP_SUMMARY.fullmatch, options)) or any(
                 each.startswith("--no-") for each in options
@@ -121,8 +141,8 @@ def _named_paths(arguments: Sequence[str], folder: str) -> list[str] | None:
 
     A path that does not exist may be a folder of an older commit.
     """
-    if "--" not in arguments[:-1]:
-        return None
+    if "--" not in arguments[:-1] or {"--full-diff", "--follow"} & {*arguments}:
+        return None  # these options show further files, or an older name of a file
     paths = arguments[arguments.index("--") + 1 :]
     if any(path.startswith(":") or set("*?[\\") & set(path) for path in paths):
         return None

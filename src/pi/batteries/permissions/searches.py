@@ -106,7 +106,7 @@ def _rule_of_search(
         return _unnamed_by_ripgrep(texts, folders, rules, places)
     if name in _SEARCHERS and _operands(texts, "", frozenset()) <= 1:
         return _below(folders, rules, places)
-    recursive = name == "rgrep" or _is_recursive(texts)
+    recursive = name == "rgrep" or is_recursive(texts)
     if name in _GREPS and recursive and _operands(texts, _GREP_LETTERS, _GREP_FLAGS) <= 1:
         return _below(folders, rules, places)
     return None
@@ -123,7 +123,9 @@ def _operands(texts: Sequence[str], letters: str, flags: frozenset[str]) -> int:
         elif text == "--":
             ended = True
         elif text.startswith("--"):
-            is_flag = text.startswith("--no-") or any(flag.startswith(text) for flag in flags)
+            is_flag = text.startswith("--no-") or text in flags
+            # grep accepts the beginning of a name.
+            is_flag |= letters == _GREP_LETTERS and any(flag.startswith(text) for flag in flags)
             # ``--files`` takes no pattern, and ``--regexp`` is one.
             count += text.partition("=")[0] in ("--files", "--regexp", "--file")
             skip = "=" not in text and not is_flag and text != "--files" and bool(flags)
@@ -133,7 +135,8 @@ def _operands(texts: Sequence[str], letters: str, flags: frozenset[str]) -> int:
     return count
 
 
-def _is_recursive(texts: Sequence[str]) -> bool:
+def is_recursive(texts: Sequence[str]) -> bool:
+    """Whether ``grep`` with these arguments searches folders."""
     names_directories = any(re.match(r"-(?!-)\w*d|--di", text) for text in texts)
     for text in texts:
         if re.match(r"-(?!-)[^-]*[rR]", text):
@@ -157,18 +160,23 @@ def _below(folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders) -
 def _unnamed_by_ripgrep(
     texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
 ) -> Rule | None:
-    globs = [*_values(texts, "g", ("--glob", "--iglob"))]
-    types = {*_values(texts, "t", ("--type",))}
-    shows_hidden = any(map(_SHOWS_HIDDEN.fullmatch, texts)) or bool(types & _HIDDEN_TYPES)
     for folder in folders:
         for rule, path in rules_below(folder, rules, places):
             inside = Path(os.path.relpath(path, folder)) if path else Path()
             is_hidden = any(part.startswith(".") for part in inside.parts)
-            if shows_hidden or not is_hidden or _is_included(inside, globs):
+            if not is_hidden or shows_hidden(texts, inside):
                 return rule
             if _is_unignored(Path(path)):
                 return rule
     return None
+
+
+def shows_hidden(texts: Sequence[str], path: Path) -> bool:
+    """Whether ripgrep with these arguments searches a hidden file."""
+    types = {*_values(texts, "t", ("--type",))}
+    if any(map(_SHOWS_HIDDEN.fullmatch, texts)) or types & _HIDDEN_TYPES:
+        return True
+    return _is_included(path, [*_values(texts, "g", ("--glob", "--iglob"))])
 
 
 def _values(texts: Sequence[str], letter: str, names: tuple[str, ...]) -> Iterator[str]:

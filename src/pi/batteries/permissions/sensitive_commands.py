@@ -10,8 +10,14 @@ from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
+from pi.batteries.permissions.git_contents import shown_files
 from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
-from pi.batteries.permissions.searches import SHOWS_NO_CONTENT, names_files_at_run_time
+from pi.batteries.permissions.searches import (
+    SHOWS_NO_CONTENT,
+    is_recursive,
+    names_files_at_run_time,
+    shows_hidden,
+)
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
@@ -23,8 +29,7 @@ _GIT_WITHOUT_CONTENT = frozenset(
     {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}
 )
 _RECURSIVE = {
-    **dict.fromkeys(("grep", "egrep", "fgrep"), r"-[A-Za-z]*[rR][A-Za-z]*|--.*recursive"),
-    **dict.fromkeys(("rg", "ag", "ack"), r"-[a-z]*u[a-z]*|--hidden|-\.|--unrestricted|-a"),
+    **dict.fromkeys(("ag", "ack"), r"-[a-z]*u[a-z]*|--hidden|--unrestricted|-a"),
     **dict.fromkeys(("cp", "scp"), r"-[A-Za-z]*[raR][A-Za-z]*|--recursive|--archive"),
     **dict.fromkeys(("tar", "zip", "rsync", "7z"), r".*"),
     "find": r"-exec(?:dir)?|-ok(?:dir)?",
@@ -32,6 +37,8 @@ _RECURSIVE = {
 }
 """Programs that read whole folders, with the option for it."""
 _SEPARATORS = re.compile(r"[^\w.~/*?\[\]@%+^-]+")
+_EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)|`[^`]*`")
+_WITHOUT_QUOTES = str.maketrans("", "", "\"'\\")
 MAX_WALKED = 3000
 MAX_MATCHES = 500
 _SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
@@ -51,7 +58,9 @@ def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str
         # A file may be named in one place and read in another: everything counts.
         search.in_text(command)
     for part in line.parts:
-        search.in_part(part, line)
+        search.in_part(part)
+    if _reads_names(line):
+        search.below(())
     return tuple(search.paths)
 
 
@@ -75,7 +84,7 @@ class _Search:
         self._places = places
         self.paths: dict[str, None] = {}
 
-    def in_part(self, part: CommandPart, line: CommandLine) -> None:
+    def in_part(self, part: CommandPart) -> None:
         """Add what one command reads."""
         for redirection in part.redirections:
             if not redirection.writes and redirection.document is None:
@@ -85,31 +94,49 @@ class _Search:
                 self.in_text(redirection.document)
         program = base_name(part.name or "")
         words = part.arguments
-        if program == "git":
-            subcommand = next((w.literal for w in words if w.literal and w.literal[0] != "-"), "")
-            if subcommand in _GIT_WITHOUT_CONTENT:
-                return
-            for word in words:
-                self._in_object(word)
-        is_recursive = self._is_recursive(program, words) or names_files_at_run_time(part)
-        if is_recursive:
-            self._below(words)
-        if program not in SHOWS_NO_CONTENT or is_recursive:
+        if program == "git" and not self._in_git(words):
+            return
+        reads_folders = self._is_recursive(program, words) or names_files_at_run_time(part)
+        if reads_folders:
+            self.below(words)
+        if program not in SHOWS_NO_CONTENT or reads_folders:
             for word in (*words, *(each.value for each in part.assignments)):
                 self._in_word(word)
 
+    def _in_git(self, words: Sequence[CommandWord]) -> bool:
+        """Add what git shows without a file; returns whether it shows the files of its words."""
+        texts = [word.literal or word.raw for word in words]
+        for path in shown_files(texts, self._bases):
+            self._add_existing(path, path)
+        subcommand = next((w.literal for w in words if w.literal and w.literal[0] != "-"), "")
+        if subcommand in _GIT_WITHOUT_CONTENT:
+            return False
+        for word in words:
+            self._in_object(word)
+        return True
+
     def in_text(self, text: str) -> None:
         """Add the files that are named anywhere in a text."""
-        for token in dict.fromkeys(_SEPARATORS.split(text)):
+        for token in dict.fromkeys(_SEPARATORS.split(self._with_folders(text))):
             if token and token not in (".", "..", "/"):
                 self._add(token)
 
     def _in_word(self, word: CommandWord) -> None:
         text = word.text if word.text is not None else word.prefix or word.raw
+        if word.text is None:
+            # Parts that are not known may be any text: ``.${x}env``, ``$HOME/.netrc``.
+            pattern = _EXPANSION.sub("*", self._with_folders(word.raw)).translate(_WITHOUT_QUOTES)
+            if pattern.strip("*/."):
+                self._add(pattern)
         self._add(text)
         self.in_text(text)
         if re.match(r"-[A-Za-z].", text):
             self._add(text[2:])
+
+    def _with_folders(self, text: str) -> str:
+        """The text with the values of ``$HOME``, ``$PWD`` and ``~+``."""
+        text = re.sub(r"\$(?:HOME\b|\{HOME\})", lambda _: self._places.home, text)
+        return re.sub(r"\$(?:PWD\b|\{PWD\})|^~\+", lambda _: self._bases[-1], text)
 
     def _in_object(self, word: CommandWord) -> None:
         """Add a file of a commit: ``HEAD:.env`` need not exist in the folder."""
@@ -123,7 +150,8 @@ class _Search:
         for base in self._bases:
             path = touched(token, base, self._places)
             if has_magic(path.lexical):
-                for name in islice(iglob(path.lexical), MAX_MATCHES):  # noqa: PTH207 (absolute)
+                names = iglob(path.lexical, include_hidden=True)  # noqa: PTH207 (absolute)
+                for name in islice(names, MAX_MATCHES):
                     self._add_existing(name, str(Path(name).resolve()))
             else:
                 self._add_existing(path.lexical, path.real)
@@ -138,12 +166,17 @@ class _Search:
             return
 
     def _is_recursive(self, program: str, words: Sequence[CommandWord]) -> bool:
+        texts = [word.literal or word.raw for word in words]
+        if program in ("grep", "egrep", "fgrep"):
+            return is_recursive(texts)
+        if program == "rg":
+            return shows_hidden(texts, Path(".env"))
         option = _RECURSIVE.get(program)
         if option is None:
             return False
         return any(re.fullmatch(option, word.text or "") for word in words)
 
-    def _below(self, words: Sequence[CommandWord]) -> None:
+    def below(self, words: Sequence[CommandWord]) -> None:
         """Add the files with credentials below the folders that words name, or below here."""
         named = [word.text for word in words if word.text and not word.text.startswith("-")]
         folders = [touched(name, base, self._places).real for name in named for base in self._bases]
@@ -151,6 +184,19 @@ class _Search:
         for folder in existing or self._bases:
             for path in islice(_files_below(folder), MAX_WALKED):
                 self._add_existing(path, path)
+
+
+def _reads_names(line: CommandLine) -> bool:
+    """Whether the line shows files whose names come from the output or input of a command."""
+    reads = any(part.name in ("read", "mapfile", "readarray") for part in line.parts)
+    if not (reads or line.has_substitutions):
+        return False
+    for part in line.parts:
+        if base_name(part.name or "") in SHOWS_NO_CONTENT or not part.words:
+            continue
+        if any({"variable", "command"} & {*word.expands} for word in part.arguments):
+            return True
+    return False
 
 
 def _files_below(folder: str) -> Iterator[str]:
