@@ -92,7 +92,7 @@ def test_the_end_of_a_long_command_is_visible_and_all_of_it_can_be_read(
     with asking.terminal(columns=columns, rows=rows) as user:
         user.shows("one")
         user.submits("go")
-        user.shows("hidden lines", "rm -rf ~/all", "echo begin")
+        user.shows("hidden lines", "rm -rf ~/all", "echo begin" if columns > 40 else "rm deletes")
         assert "echo step 20" not in user.screen
         user.types(CTRL_O)
         user.shows("lines 1-")
@@ -266,5 +266,87 @@ def test_changes_are_shown_before_the_lines_around_them(
             user.shows("2   line 2", "- line 5", "8   line 8", "Ctrl+O back")
             user.types(CTRL_O)
             user.shows("1. Allow once")
+        user.types("n")
+        user.sees("All is well.")
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit"])
+def test_a_question_about_a_dangerous_command_defaults_to_no(journey: Journey, mode: str) -> None:
+    journey.home.use_settings(permissions={"mode": mode})
+    victim = journey.home.path / "all"
+    victim.mkdir()
+    journey.model.calls("bash", command="rm -rf ~/all")
+    with journey.terminal() as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("rm deletes folders outside of the project", "→ 3. Deny (n)")
+        assert "Allow for this session" not in user.screen
+        user.types(ENTER)
+        user.sees("All is well.")
+    assert victim.exists()
+
+
+def test_a_question_about_credentials_has_the_same_keys(asking: Journey) -> None:
+    asking.home.write_work("conf/prod.env", "API_KEY=4711\n")
+    for _ in range(3):
+        asking.model.calls("read", path="conf/prod.env")
+    asking.model.calls("bash", command="cat conf/*.env")
+    with asking.terminal() as user:
+        user.shows("one")
+        user.submits("go")
+        for count, key in enumerate(("n", ENTER, ESCAPE), 1):
+            asking.model.wait_for_requests(count)
+            user.settles()
+            user.shows("Let the model read", "→ 3. Deny (n)", "Escape deny and stop")
+            user.types(key)
+        user.loses("Let the model read")
+        user.settles()
+        assert len(asking.model.requests) == 3
+        user.submits("read it after all")
+        user.shows("Let the model read", "1. Allow once (y)")
+        user.types("y")
+        user.sees("All is well.")
+    results = asking.model.results_of()
+    assert "denied this call and stopped" in results[-2]
+    assert [("4711" in result) for result in results] == [False, False, False, True]
+
+
+def test_plan_mode_refuses_before_the_user_is_asked(asking: Journey) -> None:
+    asking.model.calls("write", path="made.txt", content="a")
+    asking.model.calls("read", path="made.txt")
+    with asking.terminal() as user:
+        user.shows("one")
+        user.submits("/plan")
+        user.shows("plan · ask (Alt+A)")
+        user.types(ALT_A)
+        user.shows("plan · auto-edit (Alt+A)")
+        for _ in range(3):
+            user.types(ALT_A)
+        user.shows("plan · ask (Alt+A)")
+        user.submits("go")
+        user.sees("All is well.")
+        assert "Allow write?" not in user.tape
+    assert "Plan mode is on" in asking.model.results_of()[0]
+
+
+def test_an_edit_outside_of_the_project_says_so_in_auto_edit(journey: Journey) -> None:
+    journey.home.use_settings(permissions={"mode": "auto-edit"})
+    journey.model.calls("write", path="../made.txt", content="a")
+    journey.model.calls("write", path="made.txt", content="a")
+    with journey.terminal() as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("Allow write?", "outside of the project", "→ 1. Allow once")
+        user.types("y")
+        user.sees("All is well.")
+    assert (journey.home.cwd.parent / "made.txt").exists() and is_made(journey)
+
+
+def test_spaces_that_separate_no_words_are_shown_in_a_command(asking: Journey) -> None:
+    asking.model.calls("bash", command="touch a\u00a0b\u2028c")
+    with asking.terminal() as user:
+        user.shows("one")
+        user.submits("go")
+        user.shows("touch a\\xa0b\\u2028c", "3. Deny")
         user.types("n")
         user.sees("All is well.")

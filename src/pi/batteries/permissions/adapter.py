@@ -22,6 +22,7 @@ from pi.batteries.permissions.questions import (
     ONCE_WITH_NOTE,
     PROJECT,
     SESSION,
+    STOPPED,
     changes_content,
     initial_option,
     options,
@@ -76,9 +77,6 @@ MEANINGS: dict[Mode, str] = {
     "read-only": "read-only (edits and commands are refused)",
 }
 KEEP = "It holds until pi ends. To keep it, set permissions.mode with /settings."
-STOPPED = (
-    "The user denied this call and stopped, to say what to do instead. Wait for the user's message."
-)
 DURATION_OF: dict[str, Duration] = {SESSION: "this session", PROJECT: "this project"}
 NOTES = {
     ONCE_WITH_NOTE: "Allow once, with a note for the model",
@@ -358,8 +356,10 @@ class Guard:
                 return True
             choices = [Option(label=ONCE, key="y"), Option(label=DENY, key="n")]
             answer = await ctx.ui.select(
-                visible(question), choices, initial=DENY, call_id=call_id or None
+                visible(question), choices, initial=DENY, call_id=call_id or None, cancel=CANCEL
             )
+        if answer is None:
+            ctx.abort(outermost=True)
         if answer == ONCE and call_id:
             self._agreed.add((call_id, path))
         return answer == ONCE

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pi.batteries.permissions import commands
+from pi.batteries.permissions.dangers import danger
 from pi.batteries.permissions.grants import rules_for
 from pi.batteries.permissions.paths import (
     BaseFolders,
@@ -88,14 +89,18 @@ class CommandDecision:
         if doubt is not None:
             return doubt
         if missing or self._request.approval.must_ask:
-            reason = self._request.approval.reason
-            return Decision(
-                action="ask",
-                reason=reason,
-                grants=self._grants(missing),
-                runs_project=self._only_runs_project(missing),
-            )
+            return self._question(missing)
         return Decision(action="allow")
+
+    def _question(self, missing: Sequence[CommandPart]) -> Decision:
+        if missing and (reason := danger(self._line.parts, self._bases(), self._places)):
+            return Decision(action="ask", reason=reason)
+        return Decision(
+            action="ask",
+            reason=self._request.approval.reason,
+            grants=self._grants(missing),
+            runs_project=self._only_runs_project(missing),
+        )
 
     def _doubt(self, denied: commands.Verdict) -> Decision | None:
         """A decision to ask, even if rules allow every part; ``None`` if nothing is in doubt."""
@@ -272,6 +277,13 @@ class CommandDecision:
             return None
         return folders_of(self._line, self._cwd)
 
+    def _bases(self) -> list[str]:
+        """The folders in which parts of the line may run, as far as they are known."""
+        bases = [self._cwd]
+        for folder in (self._folders() or [self._cwd])[1:]:
+            bases.append(touched(folder, bases[-1], self._places).lexical)
+        return bases
+
     @cached_property
     def _files(self) -> tuple[tuple[NamedFile, TouchedPath | None], ...]:
         """The words of the line that may name files, with the files in each possible folder."""
@@ -322,9 +334,7 @@ class CommandDecision:
         return None
 
     def _rule_of_unnamed_files(self, rules: Sequence[Rule]) -> Rule | None:
-        bases = [self._cwd]
-        for folder in (self._folders() or [self._cwd])[1:]:
-            bases.append(touched(folder, bases[-1], self._places).lexical)
+        bases = self._bases()
         for part in self._line.parts:
             if rules and (rule := rule_of_unnamed_files(part, bases, rules, self._places)):
                 return rule

@@ -39,6 +39,7 @@ _PATH_NAME = re.compile(r".*(?:path|file)s?|filename|target|uri")
 Files of a call that stay in the project may be allowed, so that these names must mean files; other
 arguments are compared with rules that restrict.
 """
+OUTSIDE = "This is outside of the project."
 MAX_TEXTS, MAX_TEXT = 500, 4096
 """Maximum of arguments, and of their characters, that are compared with rules about files."""
 
@@ -150,7 +151,13 @@ class _Tool:
         edits = tier == "write" and self._mode == "auto-edit" and self._is_ordinary()
         if is_allowed or edits:
             return Decision(action="allow")
-        return Decision(action="ask", reason=request.approval.reason, grants=self._grants())
+        reason = request.approval.reason or self._outside()
+        return Decision(action="ask", reason=reason, grants=self._grants())
+
+    def _outside(self) -> str:
+        """Why ``auto-edit`` asks about an edit; empty for other calls and modes."""
+        is_edit = self._request.approval.tier == "write" and self._written
+        return OUTSIDE if is_edit and self._mode == "auto-edit" else ""
 
     def denied(self) -> Decision:
         """What the deny rules alone decide."""

@@ -19,8 +19,15 @@ SESSION = "Allow for this session"
 PROJECT = "Always allow in this project"
 CANCEL = "deny and stop"
 """What Escape does: the user says next what to do instead."""
+STOPPED = (
+    "The user denied this call and stopped, to say what to do instead. Wait for the user's message."
+)
 LONGEST_EXACT = 30
 """Characters of a rule about one command that are repeated; the command itself is shown in full."""
+_PLAIN_SPACES = " \n\t\u3000"
+"""With the wide one of East Asian texts."""
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"})
+"""Categories of Unicode."""
 LONGEST_RULES = 160
 """Characters of rules that can be read in every dialog; longer ones are not offered."""
 
@@ -144,11 +151,11 @@ def visible(text: str) -> str:
     """``text`` with every invisible character written as an escape.
 
     A command must not look different from what runs: control sequences, marks that change the
-    direction of text, and zero-width characters are shown.
+    direction of text, zero-width characters, and spaces that separate no words are shown.
     """
     return "".join(
         letter
-        if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf", "Co", "Cs", "Cn")
+        if letter in _PLAIN_SPACES or unicodedata.category(letter) not in _INVISIBLE
         else letter.encode("unicode_escape", "backslashreplace").decode()
         for letter in text
     )

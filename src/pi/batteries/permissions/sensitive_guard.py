@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pi.batteries.permissions.paths import BaseFolders
-from pi.batteries.permissions.questions import DENY, ONCE, SESSION, visible
+from pi.batteries.permissions.questions import CANCEL, DENY, ONCE, SESSION, STOPPED, visible
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
@@ -27,6 +27,8 @@ from pi.extension import (
     FileRead,
     FileWrite,
     FileWritten,
+    Option,
+    StopRun,
     ToolCall,
     ToolCallEvent,
     ToolFailed,
@@ -121,7 +123,12 @@ class SensitiveFiles:
             return
         if not is_sensitive(str(read.path), read.real) and not has_sensitive_name(read.real):
             return
-        if refusal := await self._decide(read.call_id, [read.real]):
+        try:
+            refusal = await self._decide(read.call_id, [read.real])
+        except StopRun:  # a running tool cannot raise it
+            self._pi.context.abort(outermost=True)
+            raise ToolFailed(STOPPED) from None
+        if refusal:
             raise ToolFailed(refusal.reason)
 
     def hidden(self, cwd: str) -> Callable[[str, str], bool] | None:
@@ -141,10 +148,16 @@ class SensitiveFiles:
             ui = self._pi.context.ui
             if self.policy == "ask" and ui.has_ui:
                 text = visible(f"Let the model read {_listed(missing)}?\n{_KIND}")
-                answer = await ui.select(text, [ONCE, SESSION, DENY], call_id=call_id or None)
+                answer = await ui.select(
+                    text, _OPTIONS, initial=DENY, call_id=call_id or None, cancel=CANCEL
+                )
+                if answer is None:
+                    if self._pi.context.depth:
+                        self._pi.context.abort(outermost=True)
+                    raise StopRun(STOPPED)
                 if answer == SESSION:
                     self._allowed.update(missing)
-                if answer in (ONCE, SESSION):
+                if answer != DENY:
                     self._agreed.update((call_id, path) for path in missing)
                     return None
         return Block(reason=await asyncio.to_thread(_refusal, missing, self.policy))
@@ -153,6 +166,7 @@ class SensitiveFiles:
         return path in self._allowed or (call_id, path) in self._agreed
 
 
+_OPTIONS = (Option(label=ONCE, key="y"), Option(label=SESSION), Option(label=DENY, key="n"))
 _KIND = "The name is that of a file with credentials. What it contains would be sent."
 
 

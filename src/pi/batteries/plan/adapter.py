@@ -292,6 +292,7 @@ def extension(pi: ExtensionAPI) -> None:
     pi.on("session_tree", planning.session_tree)
     pi.on("session_compact", planning.session_compact)
     guard = planning.mode.guard
+    pi.on("tool_call", guard.call)
     # Policy last: other handlers may change arguments. File layer first: nothing is formatted
     # or stored before it is refused. Spawn wrap last: the sandbox is outermost.
     pi.add_policy(guard, at="last")

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 from pi.extension import (
+    Block,
     CommandPart,
     ExtensionAPI,
+    ExtensionContext,
     FileChange,
     FileWrite,
     FileWritten,
@@ -26,6 +28,7 @@ from pi.extension import (
     SpawnRefused,
     SpawnRequest,
     ToolCall,
+    ToolCallEvent,
     ToolFailed,
     ToolRefused,
     change_reason,
@@ -72,6 +75,12 @@ class PlanGuard(Policy):
         self._probing = asyncio.Lock()
 
     # Tools ----------------------------------------------------------------------------------------
+
+    async def call(self, event: ToolCallEvent, ctx: ExtensionContext) -> Block | None:
+        """Refuse a call before guards ask the user about it. ``before_tool`` has the last word."""
+        call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
+        reason = await self._refusal(call) if self._state.is_on else ""
+        return Block(reason=f"Plan mode is on: {reason}") if reason else None
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Allow a call if its tool cannot change anything, or another layer prevents changes.

@@ -33,6 +33,7 @@ _MODE_COLOURS = {
     "plan": "accent",
     "read-only": "accent",
 }
+BETWEEN_MODES = " · "
 _MODE_SHARE = 3
 """Part of the first row that the permission mode and its key may have."""
 
@@ -61,7 +62,7 @@ class FooterFacts(Record):
     note: str = ""
     """Shown while there is no model."""
     permissions: str = ""
-    """The permission mode, or ``plan``; empty if permissions were never used."""
+    """The permission mode, ``plan``, or both; empty if permissions were never used."""
     approval: str = ""
     """What rows of extensions show as the permission mode."""
 
@@ -101,7 +102,8 @@ class Footer(CachedWidget):
         """The folder on the left, the permission mode on the right, with its key if it fits."""
         dim = self._theme.paint("dim")
         mode = one_line(facts.permissions)
-        key = f" ({self._mode_key()})" if mode and self._mode_key() else ""
+        changes = mode not in ("", "plan")  # plan mode has a key of its own
+        key = f" ({self._mode_key()})" if changes and self._mode_key() else ""
         if len(key) + len(mode) > width // _MODE_SHARE:
             key = ""
         room = max(width - visible_width(mode + key) - 2, 1) if mode else width
@@ -109,7 +111,11 @@ class Footer(CachedWidget):
         folder = dim(place) if place else ""
         if not mode:
             return folder
-        right = self._theme.paint(_MODE_COLOURS.get(mode, "warning"))(mode) + dim(key)
+        painted = (
+            self._theme.paint(_MODE_COLOURS.get(each, "warning"))(each)
+            for each in mode.split(BETWEEN_MODES)
+        )
+        right = dim(BETWEEN_MODES).join(painted) + dim(key)
         return _spread(folder, right, width)
 
     def _second(self, facts: FooterFacts, width: int) -> str:

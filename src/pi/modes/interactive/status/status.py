@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,12 @@ from pi.base.terminal_text import one_line
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.extension_host.events.session import SessionInfoChanged, ThinkingLevelChanged
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder
+from pi.modes.interactive.status.footer import (
+    BETWEEN_MODES,
+    Footer,
+    FooterFacts,
+    short_folder,
+)
 from pi.modes.interactive.theme import Theme
 from pi.tui.desktop import notification, progress, title
 from pi.tui.terminal import Capabilities
@@ -54,9 +59,15 @@ def footer_facts(port: SessionPort, *, home: Path, branch: str) -> FooterFacts:
         model=model.id if model else "",
         level=port.models.thinking_level if model and model.reasoning else "",
         note="no model: /login" if model is None else "",
-        permissions="plan" if "plan" in facts else facts.get("permissions", ""),
+        permissions=_mode(facts),
         approval=facts.get("approval", ""),
     )
+
+
+def _mode(facts: Mapping[str, str]) -> str:
+    """Return ``plan``, ``ask``, or ``plan · ask``: plan mode does not change the other one."""
+    modes = ("plan" if "plan" in facts else "", facts.get("permissions", ""))
+    return BETWEEN_MODES.join(filter(None, modes))
 
 
 def _hit_percent(port: SessionPort) -> float | None:
