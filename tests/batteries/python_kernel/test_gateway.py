@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from pi.ai.messages import Image
 from pi.ai.providers.faux import says
@@ -55,6 +58,69 @@ async def test_an_unreachable_gateway_is_reported_with_its_url(tmp_path: Path) -
 
         assert texts(session)[0].startswith(f"The Python gateway {url} cannot be reached")
         assert "Check PI_PYTHON_GATEWAY_URL" in texts(session)[0]
+
+
+class FakeGateway:
+    """A gateway whose kernels print nothing; ``kernels`` are those that exist."""
+
+    def __init__(self) -> None:
+        self.kernels: set[str] = set()
+        self.created = 0
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        if request.path.endswith("/channels"):
+            return await self._channels(request)
+        if request.method == "POST":
+            self.created += 1
+            self.kernels.add(f"k{self.created}")
+            return web.json_response({"id": f"k{self.created}"})
+        if request.method == "DELETE":
+            self.kernels.discard(request.path.rpartition("/")[2])
+            return web.Response(status=204)
+        return web.json_response({})
+
+    async def _channels(self, request: web.BaseRequest) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            parent = json.loads(message.data)["header"]
+            replies = (
+                ("shell", "execute_reply", {"status": "ok", "execution_count": 1}),
+                ("iopub", "status", {"execution_state": "idle"}),
+            )
+            for channel, kind, content in replies:
+                header = {"msg_type": kind, "msg_id": f"{kind}-{parent['msg_id']}"}
+                reply = {"header": header, "msg_type": kind, "parent_header": parent}
+                await socket.send_json({**reply, "content": content, "channel": channel})
+        return socket
+
+
+@asynccontextmanager
+async def fake_gateway() -> AsyncIterator[tuple[FakeGateway, str]]:
+    fake = FakeGateway()
+    runner = web.ServerRunner(web.Server(fake))
+    await runner.setup()
+    await (site := web.TCPSite(runner, "127.0.0.1", 0)).start()
+    assert site._server is not None
+    port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+    try:
+        yield fake, f"http://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_kernels_of_a_gateway_are_deleted_with_the_last_session(tmp_path: Path) -> None:
+    pytest.importorskip("websockets")
+    async with fake_gateway() as (fake, url):
+        environ = {"PI_PYTHON_GATEWAY_URL": url}
+        steps = (cells("1"), says("."), cells("2"), says("."))
+        async with session_of(tmp_path, *steps, settings=ON, environ=environ) as session:
+            await session.prompt("go")
+            await session.sessions.new()
+            await session.prompt("go")
+            assert fake.created == 2 and fake.kernels == {"k1", "k2"}
+        assert fake.kernels == set()
 
 
 @pytest.fixture

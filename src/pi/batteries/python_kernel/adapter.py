@@ -23,6 +23,7 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     InputMode,
+    SessionShutdownEvent,
     SessionStartEvent,
     Text,
     ToolContext,
@@ -188,6 +189,7 @@ def extension(pi: ExtensionAPI) -> None:
     kernels = SessionKernels(pi)
     pi.on("session_start", kernels.session_start)
     pi.on("before_agent_start", kernels.before_agent_start)
+    pi.on("session_shutdown", kernels.session_shutdown)
     pi.add_doctor_check("kernels", kernels.doctor)
 
 
@@ -241,6 +243,11 @@ class SessionKernels:
             prompt_snippet=SNIPPETS[backend.tool],
             exposure="active" if is_enabled else "on_demand",
         )
+
+    async def session_shutdown(self, event: SessionShutdownEvent, ctx: ExtensionContext) -> None:
+        """Delete the kernels of a gateway while requests are still possible."""
+        for session in self._sessions.values():
+            await session.shut_down(is_end=event.reason == "quit")
 
     def before_agent_start(self, event: BeforeAgentStartEvent, ctx: ExtensionContext) -> None:
         """Start the kernel while the model reads the first prompt."""

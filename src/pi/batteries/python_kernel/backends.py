@@ -126,7 +126,7 @@ class PythonBackend:
     def make(self, cwd: Path, scope: Scope, pool: KernelPool) -> Kernel:
         """Return a kernel of the interpreter or the gateway."""
         if self._config.gateway_url:
-            gateway = _Gateway(self._pi, self._config.gateway_url, self._config.gateway_token)
+            gateway = _Gateway(pool, self._config.gateway_url, self._config.gateway_token)
             begin = SetupCode(name="start", code=_start_code(str(cwd), self._gateway_variables()))
             return Kernel(
                 lambda inner: _GatewayConnection(gateway, inner, traced=self._config.traced),
@@ -286,8 +286,8 @@ del _os, _sys
 class _Gateway:
     """The REST interface of one gateway."""
 
-    def __init__(self, pi: ExtensionAPI, url: str, token: str) -> None:
-        self._pi = pi
+    def __init__(self, pool: KernelPool, url: str, token: str) -> None:
+        self._pool = pool
         self.url = url
         self.headers = {"Authorization": f"token {token}"} if token else {}
 
@@ -309,7 +309,7 @@ class _Gateway:
         headers = {**self.headers, "Content-Type": "application/json"}
         try:
             async with asyncio.timeout(GATEWAY_SECONDS):
-                response = await self._pi.http.request(
+                response = await self._pool.http().request(
                     f"{self.url}{path}", method=method, headers=headers, body=body
                 )
         except (HttpError, TimeoutError) as error:
@@ -328,7 +328,8 @@ class _Gateway:
             raise KernelUnavailable(
                 f"The Python gateway {self.url} failed ({response.status}): {text}"
             )
-        return response.body
+        received: bytes = response.body
+        return received
 
 
 class _GatewayConnection:

@@ -211,7 +211,20 @@ class CellSession:
         if self._pool is None:
             # Kernels outlive /new, so that /resume finds the variables of its session.
             self._pool = await self._pi.shared(SHARED_KEY, _make_pool, linger=IDLE_SECONDS)
+            self._pool.users.add(self)
+        self._pool.http = lambda: self._pi.http
         return self._pool
+
+    async def shut_down(self, *, is_end: bool) -> None:
+        """Leave the pool; at the end of pi the last session deletes the kernels of a gateway.
+
+        The pool closes its other kernels later, when requests are no longer possible.
+        """
+        if self._config.gateway_url:
+            pool = await self._shared_pool()
+            pool.users.discard(self)
+            if is_end and not pool.users:
+                await pool.close()
 
 
 async def _make_pool(scope: Scope) -> KernelPool:

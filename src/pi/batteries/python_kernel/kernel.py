@@ -207,6 +207,10 @@ class KernelPool:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self.users: set[object] = set()
+        """The open sessions that use the pool."""
+        self.http: Callable[[], Any] = lambda: None
+        """Returns the HTTP client of an open session: kernels of a gateway outlive theirs."""
         self._kernels: dict[Hashable, Kernel] = {}
 
     @property
