@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.journeys.program import Journey
+from tests.journeys.terminal import ENTER
 
 
 def may_use_the_embedded_model(journey: Journey) -> None:
@@ -52,6 +53,17 @@ def test_the_scripted_tour_names_no_session(journey: Journey) -> None:
         user.sees("That was the tour")
         user.submits("/name")
         user.sees("The session has no name.")
+
+
+def test_the_scripted_tour_writes_no_hand_off(journey: Journey) -> None:
+    with journey.terminal("--model", "demo/tour") as user:
+        user.shows("tour")
+        user.submits("hello")
+        user.sees("That was the tour")
+        user.submits("/handoff")
+        user.shows("Hand off:")
+        user.types(ENTER)
+        user.sees("demo/tour cannot write documents.")
 
 
 def test_a_search_tool_without_a_key_is_not_declared_and_each_mode_says_why_once(

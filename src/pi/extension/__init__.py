@@ -218,7 +218,7 @@ from pi.coding.extension_host.scope import Registration, Scope
 from pi.coding.files.disk import FileStamp
 from pi.coding.files.layers import FileChange, FileLayer, FileRead, FileWrite, FileWritten
 from pi.coding.files.text import TextForm
-from pi.coding.models.registry import ResolvedModel
+from pi.coding.models.registry import ResolvedModel, writes_texts
 from pi.coding.port.drawing import Drawable, FooterPart, Rows, Theme
 from pi.coding.port.extensions import CheckResult, InputMode, Sink, ViewOptions
 from pi.coding.port.queries import ExportForm
@@ -824,4 +824,5 @@ __all__ = [
     "tool_matches",
     "usage_of",
     "write_edit",
+    "writes_texts",
 ]

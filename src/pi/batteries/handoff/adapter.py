@@ -16,6 +16,7 @@ from pi.extension import (
     UserMessage,
     Work,
     replace,
+    writes_texts,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -64,13 +65,8 @@ class HandOffStrategy:
     async def compact(self, work: Work) -> CompactionResult | HandOff | Declined:
         """Return the document for this or a new session, or decline."""
         place, self._place = self._place or self._configured(), ""
-        if work.reason == "overflow":
-            return Declined(why="A hand-off would send the conversation that does not fit again.")
-        messages = [item for item in work.items if item.role in ("user", "assistant", "custom")]
-        if len(messages) < MIN_MESSAGES:
-            return Declined(why="There is nothing to hand off yet.")
-        if place == "here" and work.preparation is None:
-            return Declined(why=work.why_not, code="nothing_to_compact")
+        if (declined := self._declined(work, place)) is not None:
+            return declined
         answer = await self._ask(work.instructions)
         document = document_of(answer)
         if not document:
@@ -93,6 +89,20 @@ class HandOffStrategy:
             go_on=work.options.auto_continue and work.reason != "manual",
             details=details,
         )
+
+    def _declined(self, work: Work, place: str) -> Declined | None:
+        """Return why no document is requested; ``None`` if nothing prevents it."""
+        model = self._pi.context.model
+        if model is not None and not writes_texts(model):
+            return Declined(why=f"{model.provider}/{model.id} cannot write documents.")
+        if work.reason == "overflow":
+            return Declined(why="A hand-off would send the conversation that does not fit again.")
+        messages = [item for item in work.items if item.role in ("user", "assistant", "custom")]
+        if len(messages) < MIN_MESSAGES:
+            return Declined(why="There is nothing to hand off yet.")
+        if place == "here" and work.preparation is None:
+            return Declined(why=work.why_not, code="nothing_to_compact")
+        return None
 
     def _configured(self) -> str:
         place = self._pi.settings.get("handoff.place")
