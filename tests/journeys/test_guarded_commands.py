@@ -203,3 +203,17 @@ def test_a_shell_that_persists_does_not_evaluate_what_an_earlier_call_has_stored
     assert all("consent" in text for text in results[1:5])
     assert not (journey.home.cwd / "ran").exists()
     assert not (journey.folder / "ran").exists()
+
+
+def test_credentials_are_asked_about_in_a_shell_that_keeps_its_folder(journey: Journey) -> None:
+    journey.home.write_work("sub/.env", f"KEY={SECRET}\n")
+    journey.home.write_work("sub/open.txt", "open\n")
+    journey.home.use_settings(permissions={"mode": "auto-edit"}, bash={"extended": True})
+
+    results = run(
+        journey,
+        ("cd sub", "cat .env", "cat < .env", "grep KEY ./.env", "x=.env", "cat $x", "cat open.txt"),
+    )
+
+    assert not any("4711" in text for text in results)
+    assert results[-1] == "open\n"

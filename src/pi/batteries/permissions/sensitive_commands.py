@@ -59,7 +59,7 @@ def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str
         search.in_text(command)
     for part in line.parts:
         search.in_part(part)
-    if _reads_names(line):
+    if _reads_names(line) or (places.keeps_folder and expands and not known):
         search.below(())
     return tuple(search.paths)
 
@@ -159,6 +159,9 @@ class _Search:
     def _add_existing(self, lexical: str, real: str) -> None:
         try:
             if not Path(real).is_file():
+                # The shell may be in another folder, in which there is such a file.
+                if self._places.keeps_folder and is_sensitive(lexical):
+                    self.paths.setdefault(lexical)
                 return
             if is_sensitive(lexical, real) or has_sensitive_name(real):
                 self.paths.setdefault(real)
