@@ -206,3 +206,22 @@ async def test_without_grants_there_is_nothing_to_revoke(tmp_path: Path) -> None
         await hosted.session.prompt("/permissions revoke")
 
     assert any("There are no grants" in str(seen) for seen in ui.seen)
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("gh repo view x", "gh repo view:*"),
+        ("gh auth status", "gh auth status:*"),
+        ("docker volume ls -q", "docker volume ls:*"),
+        ("kubectl config view", "kubectl config view:*"),
+        ("git bisect reset", "git bisect reset:*"),
+        ("terraform state list", "terraform state list:*"),
+        ("npm config get x", "npm config get:*"),
+        ("git push origin main", "git push:*"),
+        ("docker run -v .:/x image", "docker run -v .:/x image"),
+        ("gh api user", "gh api user"),
+    ],
+)
+def test_a_grant_of_a_subcommand_does_not_cover_its_siblings(command: str, rule: str) -> None:
+    assert fitting_rules(command) == (f"Bash({rule})",)

@@ -26,15 +26,39 @@ _SUBCOMMANDS = _names(
     "npx bunx uvx pipx tox nox mix rails composer deno"
 )
 """Programs with subcommands; a grant covers one subcommand."""
-_DEEPER: dict[tuple[str, str], int] = {
-    ("npm", "run"): 3, ("npm", "exec"): 3, ("pnpm", "run"): 3, ("pnpm", "exec"): 3,
-    ("yarn", "run"): 3, ("bun", "run"): 3, ("uv", "run"): 3, ("uv", "pip"): 3, ("uv", "tool"): 3,
-    ("poetry", "run"): 3, ("pipenv", "run"): 3, ("pdm", "run"): 3, ("hatch", "run"): 3,
-    ("bundle", "exec"): 3, ("conda", "run"): 3, ("docker", "compose"): 3, ("gh", "pr"): 3,
-    ("gh", "issue"): 3, ("gh", "run"): 3, ("go", "tool"): 3, ("git", "stash"): 3,
-    ("git", "remote"): 3, ("git", "worktree"): 3, ("git", "submodule"): 3,
-}  # fmt: skip
-"""Subcommands that have subcommands, or run another program: words of the rule."""
+_DEEPER: dict[str, frozenset[str]] = {
+    "npm": _names("run exec config cache token access owner team org dist-tag profile"),
+    "pnpm": _names("run exec config store"),
+    "yarn": _names("run config cache workspace"),
+    "bun": _names("run pm"),
+    "uv": _names("run pip tool cache python self"),
+    "pip": _names("config cache"),
+    "pip3": _names("config cache"),
+    "poetry": _names("run config env cache self source"),
+    **dict.fromkeys(("pipenv", "pdm", "hatch"), _names("run config env cache")),
+    "bundle": _names("exec config"),
+    "conda": _names("run env config"),
+    **dict.fromkeys(
+        ("docker", "podman"),
+        _names(
+            "compose image container volume network system builder buildx context secret plugin"
+        ),
+    ),
+    "kubectl": _names("config rollout set create auth certificate"),
+    "gh": _names(
+        "pr issue run repo auth release workflow secret variable gist label cache alias extension "
+        "ruleset project ssh-key gpg-key codespace config org search"
+    ),
+    "go": _names("tool mod env work"),
+    "git": _names("stash remote worktree submodule bisect notes reflog bundle lfs maintenance"),
+    "helm": _names("repo plugin registry"),
+    "brew": _names("services bundle"),
+    "terraform": _names("state workspace providers"),
+    "rustup": _names("toolchain target component override self"),
+}
+"""Subcommands that have subcommands, or run another program: these are words of the rule, too."""
+_NO_PREFIX = frozenset({("docker", "run"), ("podman", "run"), ("gh", "api")})
+"""Subcommands whose arguments decide what they may reach."""
 _CHECKERS = _names(
     "pytest py.test unittest mypy pyright ruff black isort flake8 pylint coverage tsc eslint "
     "prettier jest vitest mocha playwright cypress biome phpunit rspec rubocop shellcheck hadolint "
@@ -113,6 +137,6 @@ def _prefix_length(words: Sequence[str | None]) -> int:
             return 3
         return 2 if second and not second.startswith("-") else 0
     if program in _SUBCOMMANDS and second and re.fullmatch(r"[a-z@./][\w:@./-]*", second):
-        count = _DEEPER.get((program, second), 2)
-        return count if len(words) >= count else len(words)
+        count = 3 if second in _DEEPER.get(program, ()) else 2
+        return 0 if (program, second) in _NO_PREFIX else min(count, len(words))
     return 0
