@@ -43,6 +43,22 @@ async def test_env_and_cwd_are_for_one_call(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("command", ["echo $A $B $C", "echo $A $B $C; exit 1"])
+async def test_several_variables_of_one_call_are_gone_afterwards(
+    tmp_path: Path, command: str
+) -> None:
+    """Also those behind one that was not set before, such as a ``PATH``."""
+    env = {"A": "new", "B": "new", "C": "new"}
+    async with shell(tmp_path) as bash:
+        after = (
+            await bash.texts(
+                "export B='o\nl;d'", {"command": command, "env": env}, "env; echo [$A$C]"
+            )
+        )[-1]
+
+    assert "B=o\nl;d\n" in after and "new" not in after and after.endswith("[]\n")
+
+
 async def test_a_timeout_ends_the_command_and_keeps_the_state(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash:
         [_, slow, after] = await bash.run(

@@ -82,8 +82,9 @@ def start_code(setup: str) -> str:
 def command_code(command: str, *, status: int, env: Mapping[str, str], cwd: str | None) -> str:
     """Return the input that runs a command; it sees ``status`` as ``$?``."""
     prepare = "".join(
-        # Not as ``NAME=value eval``: after an ``exit`` these would stay.
-        f'__pi_saved+=";$(\\declare -p {name})"; \\export {name}={shlex.quote(value)}; '
+        # Not as ``NAME=value eval``: after an ``exit`` these would stay. A semicolon would be a
+        # syntax error after a variable that was not set.
+        f"__pi_saved+=$'\\n'\"$(\\declare -p {name})\"; \\export {name}={shlex.quote(value)}; "
         for name, value in env.items()
     )
     if prepare:
