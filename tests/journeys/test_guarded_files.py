@@ -227,3 +227,13 @@ def test_an_applied_preview_writes_outside_of_the_project_only_with_consent(
     assert "needs the consent" in journey.model.results_of()[1]
     assert outside.read_text() == "old(1)\n"
     assert (journey.home.cwd / "in.py").read_text() == "new(1)\n"
+
+
+def test_the_option_for_the_mode_holds_in_print_mode(journey: Journey) -> None:
+    journey.model.calls("write", path="a.txt", content="x")
+
+    ended = journey.pi("-p", "--permission-mode", "ask", "go")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "needs the consent" in journey.model.results_of()[0]
+    assert not (journey.home.cwd / "a.txt").exists()

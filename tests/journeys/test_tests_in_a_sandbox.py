@@ -95,6 +95,16 @@ def test_tests_that_pass_say_nothing_about_the_sandbox(editing: Journey) -> None
     assert "test_good.py" in editing.model.results_of()[0]
 
 
+def test_a_folder_and_limits_of_a_run_need_no_question(editing: Journey) -> None:
+    editing.home.use_settings(bash={"extended": True, "session": False})
+    more = {"cwd": ".", "env": {}, "timeout": 60, "head": 50, "tail": 50}
+    editing.model.calls("bash", command=f"{COMMAND} test_good", **more)
+
+    editing.pi("-p", "test it")
+
+    assert "consent" not in editing.model.results_of()[0]
+
+
 def test_sub_agents_run_tests_in_the_sandbox_as_well(editing: Journey) -> None:
     editing.home.use_settings(
         permissions={"mode": "auto-edit", "allow": ["task"]}, task={"enabled": True}

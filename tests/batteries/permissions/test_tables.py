@@ -148,6 +148,14 @@ def test_another_command_of_a_denied_program_is_allowed(project: BaseFolders) ->
     assert bash("npm publish", project, given).action == "deny"
 
 
+@pytest.mark.parametrize("target", ["/dev/tcp/$H/80", '"/dev/$X"', "/dev/udp/$H/$P", "$F"])
+def test_a_redirection_that_may_open_a_connection_asks(target: str, project: BaseFolders) -> None:
+    allowed: tuple[dict[str, list[str]], ...] = ({"allow": ["Bash"]}, {"allow": []})
+    for lists in allowed:
+        assert bash(f"cat < {target}", project, rules(lists)).action == "ask"
+    assert bash("cat < a/$F", project, rules({"allow": ["Bash"]})).action == "allow"
+
+
 def test_a_file_that_grep_reads_patterns_from_counts_as_a_pattern(project: BaseFolders) -> None:
     given = rules({"allow": ["Bash"], "deny": ["Read(.env)"]})
 
@@ -179,6 +187,23 @@ def test_only_bash_has_a_command_line() -> None:
 def test_edits_without_a_file_are_shown_as_they_are() -> None:
     call = request("edit", edits=[{"oldText": "a", "newText": "b"}])
     assert "oldText" in question(call, Decision(action="ask"), None)
+
+
+async def test_a_link_that_is_put_in_place_after_the_decision_leads_not_outside(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / "home/project/swapped.txt", "harmless")
+
+    read, written = await outcomes(
+        tmp_path,
+        calls("read", path="swapped.txt"),
+        calls("write", path="swapped.txt", content="x"),
+        mode="auto-edit",
+        ask=["Read(~/secret.txt)"],
+    )
+
+    assert read[0] and written[0] and "consent" in read[1] + written[1]
+    assert (tmp_path / "home/secret.txt").read_text() == "of the user"
 
 
 async def test_an_ask_rule_about_changes_counts_for_files_that_a_call_hides(
