@@ -170,6 +170,9 @@ def test_headless_modes_neither_ask_nor_change(untouched: Journey) -> None:
         assert (ran.code, WELCOME in ran.out + ran.err) == (0, False)
     with untouched.rpc("--no-session") as client:
         client.ask("get_state")
+    with untouched.acp("--no-session") as editor:
+        editor.prompts(editor.opens(), "hi")
+        assert WELCOME not in editor.text
     assert untouched.home.settings == {}
     assert sorted(untouched.model.tools_of()) == ["bash", "edit", "read", "write"]
     with untouched.terminal() as user:  # the home is still new
