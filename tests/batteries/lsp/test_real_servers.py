@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import random
@@ -424,3 +425,32 @@ async def test_two_servers_report_together(tmp_path: Path) -> None:
     assert "(ty, ruff)" in edited
     assert "F401" in edited
     assert "invalid-assignment" in edited
+
+
+@pytest.mark.skipif(not which("clangd", path=ENVIRON["PATH"]), reason="clangd is not installed")
+@pytest.mark.parametrize("is_listed", [True, False])
+async def test_clangd_covers_files_that_were_never_opened_or_says_that_it_does_not(
+    tmp_path: Path, is_listed: bool
+) -> None:
+    head = '#include "lib.h"\n'
+    names = [f"use{number}.cpp" for number in range(5)]
+    files = [
+        ("lib.h", "int add(int a, int b);\n"),
+        ("lib.cpp", f"{head}int add(int a, int b) {{ return a + b; }}\n"),
+    ]
+    files += [(name, f"{head}int f() {{ return add(1, 2); }}\n") for name in names]
+    steps = (lsp("rename", file="lib.cpp", symbol="add", new_name="plus", timeout=60), says("."))
+    async with lsp_session(
+        tmp_path, *steps, servers={}, files=files, environ=ENVIRON, real_time=True
+    ) as hosted:
+        if is_listed:
+            listed = [
+                {"directory": str(hosted.cwd), "file": name, "command": f"c++ -c {name}"}
+                for name, _ in files[1:]
+            ]
+            (hosted.cwd / "compile_commands.json").write_text(json.dumps(listed))
+        [result] = await hosted.run()
+        changed = [name for name, _ in files if "plus(" in (hosted.cwd / name).read_text()]
+
+    assert changed == ([name for name, _ in files] if is_listed else ["lib.cpp"])
+    assert ("Files that were not opened are not covered" in result) != is_listed
