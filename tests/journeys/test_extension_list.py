@@ -96,6 +96,20 @@ def test_details_say_what_a_battery_adds_and_switch_it_for_the_session(journey: 
     assert journey.home.settings["todo"] == {"enabled": True}
 
 
+def test_details_name_tools_that_the_model_does_not_have(journey: Journey) -> None:
+    journey.home.use_recommended()
+    absent = "The model does not have web_search now."
+    with journey.terminal() as user:
+        open_list(user, "web-search")
+        user.types(ENTER)
+        user.shows("State      on", absent)
+    with journey.terminal(TAVILY_API_KEY="tvly-of-a-journey") as user:
+        open_list(user, "web-search")
+        user.types(ENTER)
+        user.shows("State      on", "Adds       tools web_search")
+        assert absent not in user.screen
+
+
 def test_details_name_the_libraries_and_their_size(journey: Journey) -> None:
     with journey.terminal() as user:
         open_list(user, "ast-tools")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
@@ -94,7 +94,8 @@ class ExtensionDetails:
         actions = self._list.render(width)
         paint = self._ui.theme.paint
         rows: list[str] = []
-        for label, text in details_of(self._row, self._sizes):
+        offered = self._ui.port.tools.active_names
+        for label, text in details_of(self._row, self._sizes, offered=offered):
             head = pad_to_width(label, _LABEL_WIDTH) if label else ""
             lines = wrap_text(one_line(text), max(width - len(head), 1))
             rows += [
@@ -105,10 +106,19 @@ class ExtensionDetails:
         return [*rows[:room], "", *actions]
 
 
-def details_of(row: ExtensionRow, sizes: str = "") -> Iterator[tuple[str, str]]:
-    """The facts about an extension, each with a label; ``sizes`` of the missing libraries."""
+def details_of(
+    row: ExtensionRow, sizes: str = "", *, offered: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """The facts about an extension, each with a label.
+
+    ``sizes`` are those of the missing libraries, ``offered`` the tools that the model has.
+    """
     yield "", row.benefit
     yield "State", f"{_state(row)}{f' {row.problem}' if row.problem else ''}"
+    is_loaded = row.state in ("on", "session") and row.milliseconds > 0
+    # A key or a library is missing, or the user has not selected it.
+    if is_loaded and (absent := [name for name in row.tools if name not in offered]):
+        yield "", f"The model does not have {' and '.join(absent)} now."
     added = [
         f"{noun} {', '.join(prefix + name for name in names)}"
         for noun, prefix, names in (
