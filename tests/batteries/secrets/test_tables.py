@@ -79,7 +79,7 @@ def test_only_an_address_with_a_scheme_has_a_password() -> None:
 
 
 def test_a_random_value_with_separators_is_found() -> None:
-    assert is_random_secret("x", "aB3dE/6gH9k+L2mN5/pQ8rS1tU4vW7xY0zA3bC6")
+    assert is_random_secret("x", "aB3dE6gH9k/L2mN5pQ8rS1/tU4vW7xY0zA/3bC6dE9")
     assert not is_random_secret("x", "one/two3/Four/five6/Seven/eight9/Ten/eleven")
 
 
