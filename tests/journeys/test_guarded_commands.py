@@ -124,6 +124,7 @@ WRITES = (
     *("cp sub/tasks.json .vscode", "cp x sub/tasks.json .vscode/", "mv sub/tasks.json .vscode"),
     *("git mv sub/tasks.json .vscode/", "git mv sub/tasks.json .vscode", "git mv sub .vscode"),
     *("cp x .npmrc", "cp x team.code-workspace", "cp x .zed/tasks.json", "cp x .yarnrc.yml"),
+    *("git mv sub/deep/relative l && echo a > l", "mv sub/deep/relative l; echo a > l"),
     *("cp x .opencode/plugin/p.js", "cp x .cargo/config.toml", "git mv x ../out/n"),
 )
 
@@ -143,7 +144,14 @@ def test_no_command_changes_a_file_outside_or_one_that_starts_something(journey:
     git(folder, "add", ".")
     journey.home.use_settings(permissions={"mode": "auto-edit"})
 
-    results = run(journey, (*WRITES, "cp y copy.txt", "cp x y sub/", "mv y sub/z"))
+    (folder / "sub/deep").mkdir()
+    (folder / "sub/deep/relative").symlink_to("../../x")  # outside of the project once it is moved
+    git(folder, "add", ".")
+    ordinary = (
+        *("cp y copy.txt", "cp x y sub/", "mkdir -p a/b && mv copy.txt a/b/ && ls a/b"),
+        *("mv a/b/copy.txt renamed.txt && git status -s", "mv y sub/z; cat sub/z"),
+    )
+    results = run(journey, (*WRITES, *ordinary))
 
     assert [
         each for each, text in zip(WRITES, results, strict=False) if "consent" not in text
@@ -152,7 +160,8 @@ def test_no_command_changes_a_file_outside_or_one_that_starts_something(journey:
     assert [*outside.iterdir()] == [outside / "victim"]
     assert (outside / "victim").read_text() == "untouched"
     assert [*(folder / ".vscode").iterdir()] == []
-    assert (folder / "sub/z").exists() and (folder / "sub/x").exists()
+    assert not any("consent" in text for text in results[len(WRITES) :])
+    assert (folder / "sub/z").exists() and (folder / "renamed.txt").exists()
 
 
 EXPRESSIONS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -359,10 +360,32 @@ class CommandDecision:
         )
 
     def _may_be_linked(self, path: TouchedPath) -> bool:
-        """Whether the line may make a link of a folder in the path, which does not exist yet."""
-        if len(self._line.parts) == 1 or not any(map(makes_links, self._line.parts)):
+        """Whether the line may make a link of a file or folder in the path, which is not there."""
+        if len(self._line.parts) == 1:
+            return False
+        if any(map(self._moves_link, self._line.parts)) and not os.path.lexists(path.lexical):
+            return True  # a relative link leads to another file at its new place
+        makers = (part for part in self._line.parts if makes_links(part))
+        if all(map(self._moves_files, makers)):
             return False
         return not Path(path.lexical).parent.exists()
+
+    def _moves_link(self, part: CommandPart) -> bool:
+        return any(path.is_symlink() for path in self._moved(part))
+
+    def _moves_files(self, part: CommandPart) -> bool:
+        """Whether a part only moves files, which makes no links."""
+        moved = self._moved(part)
+        return bool(moved) and all(path.is_file() and not path.is_symlink() for path in moved)
+
+    def _moved(self, part: CommandPart) -> list[Path]:
+        """The paths that ``mv`` and ``git mv`` move."""
+        name, words = commands.base_name(part.name or ""), part.arguments
+        if name != "mv" and not (name == "git" and words and words[0].literal == "mv"):
+            return []
+        texts = [word.text or "" for word in words if not word.may_be_option]
+        texts = texts[name == "git" : -1]
+        return [Path(touched(text, self._cwd, self._places).lexical) for text in texts]
 
     def _protected(self) -> Decision | None:
         """A question about files that decide what runs later, or that may be such files."""
