@@ -333,6 +333,18 @@ def test_duplicate_names_and_contents_are_shadowed_and_disabled_servers_stay_dis
     assert {each.name for each in found if not each.definition.enabled} == {"a", "d"}
 
 
+@pytest.mark.parametrize(
+    "name", ["mi\u200bne", "mine\u3164", "mi\u202ene", "mine\t", "\x1b[1mmine"]
+)
+def test_a_name_that_looks_like_another_one_is_not_used(name: str) -> None:
+    found = merge([(from_settings({name: {"command": "x"}}), "1", True, False)])
+    assert [each.definition.problem for each in found] == [
+        "its name has characters that are not visible"
+    ]
+    plain = merge([(from_settings({"Météo 1": {"command": "x"}}), "1", True, False)])
+    assert [each.definition.problem for each in plain] == [""]
+
+
 def test_the_digest_depends_on_everything_that_is_executed() -> None:
     base = Definition(name="a", command=("x",), env={"K": "1"})
     assert base.digest == Definition(name="b", command=("x",), env={"K": "1"}).digest

@@ -21,6 +21,7 @@ from pi.extension import (
     Where,
     field,
     mcp_key,
+    neutralise,
     parse_jsonc,
     parse_toml,
     replace,
@@ -287,6 +288,9 @@ def _with_distinct_names(servers: Sequence[Configured]) -> tuple[Configured, ...
     def problem(each: Configured) -> str:
         if len(server_word(each.name)) > MAX_SERVER:
             return f"its name is longer than {MAX_SERVER} characters"
+        if not each.name.isprintable() or neutralise(each.name) != each.name:
+            # In a question it would look like the name of another server.
+            return "its name has characters that are not visible"
         same = [] if each not in used else by_name[mcp_key(server_word(each.name))]
         names = [f"{other.name} ({other.source})" for other in same if other != each]
         if not names:
