@@ -60,6 +60,8 @@ class ExtensionDetails:
         self._row = row
         self._sizes = "looking up the size…" if row.needs else ""
         """The libraries that would be installed."""
+        added = (text for info in ui.port.extensions.infos() for text in info.adds)
+        self._declared = {text.removeprefix("tool ") for text in added if text.startswith("tool ")}
         options = actions_of(row)
         self._list = SelectList(
             [
@@ -94,8 +96,7 @@ class ExtensionDetails:
         actions = self._list.render(width)
         paint = self._ui.theme.paint
         rows: list[str] = []
-        offered = self._ui.port.tools.active_names
-        for label, text in details_of(self._row, self._sizes, offered=offered):
+        for label, text in details_of(self._row, self._sizes, declared=self._declared):
             head = pad_to_width(label, _LABEL_WIDTH) if label else ""
             lines = wrap_text(one_line(text), max(width - len(head), 1))
             rows += [
@@ -107,17 +108,17 @@ class ExtensionDetails:
 
 
 def details_of(
-    row: ExtensionRow, sizes: str = "", *, offered: Collection[str] = ()
+    row: ExtensionRow, sizes: str = "", *, declared: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """The facts about an extension, each with a label.
 
-    ``sizes`` are those of the missing libraries, ``offered`` the tools that the model has.
+    ``sizes`` are those of the missing libraries, ``declared`` the tools of all extensions.
     """
     yield "", row.benefit
     yield "State", f"{_state(row)}{f' {row.problem}' if row.problem else ''}"
     is_loaded = row.state in ("on", "session") and row.milliseconds > 0
-    # A key or a library is missing, or the user has not selected it.
-    if is_loaded and (absent := [name for name in row.tools if name not in offered]):
+    # Extensions do not declare what lacks a key or a library, or is off.
+    if is_loaded and (absent := [name for name in row.tools if name not in declared]):
         yield "", f"The model does not have {' and '.join(absent)} now."
     added = [
         f"{noun} {', '.join(prefix + name for name in names)}"
