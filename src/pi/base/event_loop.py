@@ -69,8 +69,8 @@ def _run_on(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
             if task.done():
                 break
             error.is_reported = True  # type: ignore[union-attr] # for _report_unhandled
-            problem = f"raised {type(error).__name__} in a task or callback{_origin(error)}"
-            _report_once(f"Code of an extension {problem}; pi goes on.", error)
+            description = f"raised {type(error).__name__} in a task or callback{_origin(error)}"
+            _report_once(f"Code of an extension {description}; pi goes on.", error)
     return task.result()
 
 

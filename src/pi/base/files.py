@@ -156,8 +156,8 @@ def agent_directory(environ: Mapping[str, str]) -> Path:
 def is_special_file(path: Path) -> bool:
     """Whether ``path`` is a pipe, a socket or a device: opening or reading it can block for
     ever."""
-    found = stat_if_exists(path)
-    return found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
+    status = stat_if_exists(path)
+    return status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode))
 
 
 def private_directory(path: Path) -> Path:

@@ -65,7 +65,7 @@ def neutralise(text: str) -> str:
     """
     if not text.isascii():
         text = _UNSEEN.sub("", text)
-        text = _DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = _DIRECTION.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         # They begin a line for a reader, but not for ``_marks``.
         text = text.replace("\u2028", "\n").replace("\u2029", "\n")
     text = sanitise(text)

@@ -246,10 +246,10 @@ def _number(literal: str) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def _blank(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        return found[1]
-    return "".join(character if character == "\n" else " " for character in found[0])
+def _blank(match: re.Match[str]) -> str:
+    if match[1] is not None:
+        return match[1]
+    return "".join(character if character == "\n" else " " for character in match[0])
 
 
 def parse_json5(text: str) -> Any:

@@ -204,11 +204,11 @@ def _scattered(spelling: _Spelling, text: str, folded: str) -> _Hit:
     paths: list[_Path] = []
     for typed, letter in zip(spelling.letters, spelling.folded, strict=True):
         start = paths[0][1] + 1 if paths else 0
-        places = [
+        positions = [
             (position, _worth(text, position, typed, letter))
             for position in _positions_of(letter, folded, start)
         ]
-        paths = _extended(paths, places) if paths else _first_paths(places)
+        paths = _extended(paths, positions) if paths else _first_paths(positions)
     best = max(paths, key=itemgetter(0))  # of ties the first, which ends leftmost
     return best[0], _path_positions(best)
 
@@ -233,20 +233,20 @@ def _positions_of(letter: str, folded: str, start: int) -> Iterator[int]:
         position = folded.find(letter, position + 1)
 
 
-def _first_paths(places: list[tuple[int, int]]) -> list[_Path]:
-    return [(worth - min(position, _LEAD_MOST), position, None) for position, worth in places]
+def _first_paths(positions: list[tuple[int, int]]) -> list[_Path]:
+    return [(worth - min(position, _LEAD_MOST), position, None) for position, worth in positions]
 
 
-def _extended(paths: list[_Path], places: list[tuple[int, int]]) -> list[_Path]:
-    """Extend the best preceding path to each of the places.
+def _extended(paths: list[_Path], positions: list[tuple[int, int]]) -> list[_Path]:
+    """Extend the best preceding path to each of the positions.
 
     Both lists are in the order of the text, so one pass is enough: a gap costs the same for every
-    step, hence the best path before one place stays best until a better one appears.
+    step, hence the best path before one position stays best until a better one appears.
     """
     extended: list[_Path] = []
     best = last = paths[0]
     passed = 0
-    for position, worth in places:
+    for position, worth in positions:
         while passed < len(paths) and paths[passed][1] < position:
             last = paths[passed]
             passed += 1

@@ -76,11 +76,11 @@ class WaitingConnections:
     def close_slow(self, connections: Iterable[Any]) -> None:
         """Close those of ``connections`` that have waited for too long."""
         now = self._now()
-        self._since = {each: self._since.get(each, now) for each in connections}
+        self._since = {connection: self._since.get(connection, now) for connection in connections}
         self._bodies = {
-            each: (request, begun)
-            for each, (request, begun) in self._bodies.items()
-            if each in self._since and not request.content.is_eof()
+            connection: (request, begun)
+            for connection, (request, begun) in self._bodies.items()
+            if connection in self._since and not request.content.is_eof()
         }
         for connection, since in self._since.items():
             if now - since >= self._seconds or self._is_slow_body(connection, now):
@@ -99,8 +99,8 @@ class WaitingConnections:
             transport = connection.transport
             if transport is None or not (size := transport.get_write_buffer_size()):
                 continue
-            known, since = before.get(connection, (size, now))
-            since = since if known == size else now
+            last_size, since = before.get(connection, (size, now))
+            since = since if last_size == size else now
             self._unread[connection] = size, since
             if now - since >= STALLED_SECONDS:
                 transport.abort()  # closing would wait until the client has read the rest

@@ -100,8 +100,8 @@ class Installation(Record):
             return _joined([*pip, *self.pip_words, *requirements])
         if self.uv:
             target = [] if self.keeps_libraries else ["--target", str(self.libraries)]
-            words = ["uv", "pip", "install", "--python", str(self.python), *target]
-            return _joined([*words, *requirements])
+            command = ["uv", "pip", "install", "--python", str(self.python), *target]
+            return _joined([*command, *requirements])
         ensure = _joined([str(self.python), "-m", "ensurepip"])
         return f"{ensure} && {_joined([*pip, *self.pip_words, *requirements])}"
 
@@ -120,8 +120,8 @@ class Installation(Record):
                 return f"{python} -m pip install --only-binary :all: --upgrade {DISTRIBUTION}"
 
 
-def _joined(words: Sequence[str]) -> str:
-    return " ".join(map(_quoted, words))
+def _joined(arguments: Sequence[str]) -> str:
+    return " ".join(map(_quoted, arguments))
 
 
 def _quoted(word: str) -> str:

@@ -58,28 +58,28 @@ class LineSplitter:
     def feed(self, chunk: bytes) -> list[bytes | BadLine]:
         """Return the lines that ``chunk`` completes, without LF, and a ``BadLine`` for each too
         long."""
-        found: list[bytes | BadLine] = []
+        lines: list[bytes | BadLine] = []
         *endings, beginning = chunk.split(b"\n")
         for ending in endings:
-            self._hold(ending, found)
+            self._hold(ending, lines)
             if not self._dropping:
-                found.append(self._release())
+                lines.append(self._release())
             self._dropping = False
-        self._hold(beginning, found)
-        return found
+        self._hold(beginning, lines)
+        return lines
 
     def finish(self) -> bytes:
         """Return the bytes after the last LF at the end of the stream; empty if there are none."""
         self._dropping = False
         return self._release()
 
-    def _hold(self, piece: bytes, found: list[bytes | BadLine]) -> None:
+    def _hold(self, piece: bytes, lines: list[bytes | BadLine]) -> None:
         if self._dropping:
             return
         self._buffer += piece
         if self._limit is not None and len(self._buffer) > self._limit:
             reason = f"The line is longer than {self._limit} bytes"
-            found.append(BadLine(reason, self._release()[: self._limit]))
+            lines.append(BadLine(reason, self._release()[: self._limit]))
             self._dropping = True
 
     def _release(self) -> bytes:
@@ -147,13 +147,13 @@ def decode_deep_line(line: bytes) -> object:
 
 def _decode_deep(line: bytes) -> object:
     value, token_at = _DeepValue(), re.compile(_TOKEN).match
-    place, end = 0, len(line.rstrip(b" \t\r\n"))
-    while place < end:
-        if (found := token_at(line, place)) is None:
-            raise ValueError(f"invalid character at byte {place}")
-        token, place = found[1], found.end()
+    offset, end = 0, len(line.rstrip(b" \t\r\n"))
+    while offset < end:
+        if (match := token_at(line, offset)) is None:
+            raise ValueError(f"invalid character at byte {offset}")
+        token, offset = match[1], match.end()
         if not value.accept(token):
-            raise ValueError(f"unexpected {token[:20].decode(errors='replace')!r} at byte {place}")
+            raise ValueError(f"unexpected {token[:20].decode(errors='replace')!r} at byte {offset}")
     return value.result()
 
 

@@ -114,8 +114,8 @@ def _addition(text: str, target: _Object, name: str, value: object) -> _Edit:
     has_lines = "\n" in text[target.start : target.end]
     if not target.members:
         closing = "" if has_lines else f"\n{_line_indent(text, target.start)}"
-        at = target.start + 1
-        return _Edit(start=at, end=at, new=f"\n{level}{new}{closing}")
+        start = target.start + 1
+        return _Edit(start=start, end=start, new=f"\n{level}{new}{closing}")
     gap = f"\n{level}" if has_lines else " "
     end = target.members[-1].end
     comma = _skip(text, end)

@@ -240,11 +240,11 @@ class DirectoryLock(_Lock):
 
         Checking and removing cannot be atomic, so nothing else happens between them.
         """
-        found = stat_if_exists(self._lock)
-        if found is None:
+        status = stat_if_exists(self._lock)
+        if status is None:
             return False
-        age = self._age_of(found)
-        is_lock = stat.S_ISDIR(found.st_mode)
+        age = self._age_of(status)
+        is_lock = stat.S_ISDIR(status.st_mode)
         if is_lock and age <= self._stale:
             return False
         try:
@@ -268,8 +268,8 @@ class DirectoryLock(_Lock):
             self._lock.rmdir()
 
     def _busy(self) -> FileLocked:
-        found = stat_if_exists(self._lock)
-        age = self._age_of(found) if found else 0.0
+        status = stat_if_exists(self._lock)
+        age = self._age_of(status) if status else 0.0
         return FileLocked(
             f"{self._file} is locked by another program: {self._lock} was refreshed "
             f"{max(age, 0.0):.1f} seconds ago.",
@@ -283,8 +283,8 @@ class DirectoryLock(_Lock):
 
     def _on_disk(self) -> tuple[int, int] | None:
         """Return inode and time, which identify the lock of one holder; ``None`` without one."""
-        found = stat_if_exists(self._lock)
-        return (found.st_ino, found.st_mtime_ns) if found else None
+        status = stat_if_exists(self._lock)
+        return (status.st_ino, status.st_mtime_ns) if status else None
 
     def _age_of(self, lock: os.stat_result) -> float:
         return self._clock.now_ms() / 1000 - lock.st_mtime

@@ -113,18 +113,18 @@ def without_ancillary_chunks(png: bytes) -> bytes:
 
     Pillow refuses a file with a wrong checksum in any chunk, e.g. in a text.
     """
-    start, kept = 8, [png[:8]]
+    start, chunks = 8, [png[:8]]
     while start < len(png):
         end = start + 12 + int.from_bytes(png[start : start + 4])
         if end > len(png):
             return png
         name = png[start + 4 : start + 8]
         if name in _PIXEL_CHUNKS:
-            kept.append(png[start:end])
+            chunks.append(png[start:end])
         if name == b"IEND":
             break
         start = end
-    return b"".join(kept)
+    return b"".join(chunks)
 
 
 # Sizes from headers, without importing Pillow -----------------------------------------------------
@@ -179,20 +179,20 @@ def _gif(data: bytes) -> PixelSize | None:
 
 def _jpeg(data: bytes) -> PixelSize | None:
     """Read the markers up to the frame."""
-    place = 2
-    while place + 9 <= len(data):
-        if data[place] != 0xFF:
+    offset = 2
+    while offset + 9 <= len(data):
+        if data[offset] != 0xFF:
             return None
-        marker = data[place + 1]
+        marker = data[offset + 1]
         if marker in _SIZES:
-            height, width = data[place + 5 : place + 7], data[place + 7 : place + 9]
+            height, width = data[offset + 5 : offset + 7], data[offset + 7 : offset + 9]
             return PixelSize(int.from_bytes(width), int.from_bytes(height))
         if marker == 0xFF:  # padding
-            place += 1
+            offset += 1
         elif marker in _NO_LENGTH:
-            place += 2
+            offset += 2
         else:
-            place += 2 + int.from_bytes(data[place + 2 : place + 4])
+            offset += 2 + int.from_bytes(data[offset + 2 : offset + 4])
     return None
 
 

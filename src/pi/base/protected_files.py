@@ -80,7 +80,7 @@ def starts_something(path: str) -> bool:
     if parts[-1].endswith(".pth") and "site-packages" in parts:  # Python runs its lines
         return True
     end = "/".join(parts[-3:])
-    return any(end == known or end.endswith(f"/{known}") for known in _PATHS)
+    return any(end == protected or end.endswith(f"/{protected}") for protected in _PATHS)
 
 
 def starts_by_scripts(path: str) -> bool:
@@ -115,10 +115,10 @@ def protected_paths(root: Path) -> Iterator[Path]:
 
 def _git_folders(git: Path) -> Iterator[Path]:
     """Yield the folders of worktrees and submodules, which have hooks and a configuration."""
-    found = (
+    folders = (
         path.parent
         for pattern in ("worktrees/*/HEAD", "modules/*/HEAD", "modules/*/*/HEAD")
         for path in sorted(git.glob(pattern))
     )
-    for _, folder in zip(range(_MAX_GIT_FOLDERS), found, strict=False):
+    for _, folder in zip(range(_MAX_GIT_FOLDERS), folders, strict=False):
         yield folder

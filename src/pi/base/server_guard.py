@@ -53,7 +53,7 @@ class ServerGuard(Record):
             return None
         if not presented:
             return GuardRefusal(status=401, reason="the token is missing")
-        if not any(same_token(each, self.token) for each in presented):
+        if not any(same_token(token, self.token) for token in presented):
             return GuardRefusal(status=401, reason="the token is wrong")
         return None
 

@@ -17,7 +17,7 @@ _ESCAPES = (
 
 def replace_surrogate_escapes(text: bytes) -> bytes:
     r"""Return JSON text with ``\ufffd`` for every escape of a lone surrogate."""
-    return re.sub(_ESCAPES, lambda found: found[1] or rb"\ufffd", text)
+    return re.sub(_ESCAPES, lambda match: match[1] or rb"\ufffd", text)
 
 
 def replace_surrogates(value: Any) -> Any:

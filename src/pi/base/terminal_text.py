@@ -72,8 +72,8 @@ def sanitise_keeping_style(text: str) -> str:
     """Like ``sanitise``, but keeps colours and other SGR styles, and resets them at the end."""
     if _is_clean(text):
         return text
-    shown = _sequence().sub(_neutral_or_style, text)
-    return shown + _RESET if _leaves_style_open(shown) else shown
+    cleaned = _sequence().sub(_neutral_or_style, text)
+    return cleaned + _RESET if _leaves_style_open(cleaned) else cleaned
 
 
 def sanitise_keeping_links(text: str) -> str:
@@ -84,10 +84,12 @@ def sanitise_keeping_links(text: str) -> str:
     if "\x1b]8;" not in text:
         return sanitise_keeping_style(text)
     pieces = re.split(_LINK, text)
-    texts = [sanitise_keeping_style(each) for each in pieces[::2]]
-    shown = "".join(part for pair in zip(texts, (*pieces[1::2], ""), strict=True) for part in pair)
+    texts = [sanitise_keeping_style(piece) for piece in pieces[::2]]
+    cleaned = "".join(
+        part for pair in zip(texts, (*pieces[1::2], ""), strict=True) for part in pair
+    )
     is_open = len(pieces) > 1 and pieces[-2] != _LINK_END
-    return shown + _LINK_END if is_open else shown
+    return cleaned + _LINK_END if is_open else cleaned
 
 
 def one_line(text: str) -> str:
@@ -103,7 +105,7 @@ def escape_controls(json: str) -> str:
     """
     if _is_clean(json):
         return json
-    return re.sub(f"[^{_SAFE}]", lambda found: f"\\u{ord(found[0]):04x}", json)
+    return re.sub(f"[^{_SAFE}]", lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 class SanitisedStream:
@@ -196,7 +198,7 @@ def _unfinished(sequence: re.Match[str]) -> str:
             return ""
 
 
-def _leaves_style_open(shown: str) -> bool:
+def _leaves_style_open(text: str) -> bool:
     """Whether the last style set is anything but a full reset (no parameters, or zeros)."""
-    styles: list[str] = re.findall(_STYLE, shown)
+    styles: list[str] = re.findall(_STYLE, text)
     return bool(styles) and styles[-1].strip("0;") != ""

@@ -145,14 +145,16 @@ _detached: list[tuple[str, DirectProcess]] = []
 
 async def _start_detached(command: Sequence[str], **options: Any) -> Process:
     process = DirectProcess(command, **options)
-    _detached[:] = [each for each in _detached if each[1].is_running]
+    _detached[:] = [program for program in _detached if program[1].is_running]
     _detached.append((" ".join(command), process))
     return process
 
 
 def left_running() -> list[str]:
     """Return the detached programs that still run, each with its process id."""
-    return [f"{command} (pid {each.pid})" for command, each in _detached if each.is_running]
+    return [
+        f"{command} (pid {process.pid})" for command, process in _detached if process.is_running
+    ]
 
 
 async def _start_supervised(command: Sequence[str], **options: Any) -> Process:
@@ -453,8 +455,8 @@ class _Listener(asyncio.StreamReaderProtocol):
 
 def _spawn_failed(program: str, cwd: Path, error: OSError | ValueError) -> SpawnFailed:
     if not cwd.is_dir():
-        problem = "is not a directory" if cwd.exists() else "does not exist"
-        return SpawnFailed(f"Cannot start {program}: the working directory {cwd} {problem}.")
+        fault = "is not a directory" if cwd.exists() else "does not exist"
+        return SpawnFailed(f"Cannot start {program}: the working directory {cwd} {fault}.")
     if isinstance(error, FileNotFoundError):
         hint = "Install it, or check its name and PATH."
         return SpawnFailed(f"Cannot start {program}: there is no such program.", hint=hint)

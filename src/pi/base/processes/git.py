@@ -80,7 +80,7 @@ def _switched_off(key: str) -> list[str]:
     subsection = name.rpartition(".")[0]
     if section == "filter" and subsection:
         values = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-        return [f"filter.{subsection}.{each}={value}" for each, value in values]
+        return [f"filter.{subsection}.{option}={value}" for option, value in values]
     if section == "merge":
         return [f"{key}={_MERGE}"]
     if section == "gpg":

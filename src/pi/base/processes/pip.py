@@ -60,11 +60,11 @@ class ReportedWheel(Record):
     requires: tuple[str, ...] = ()
 
 
-def pip_command(words: Sequence[str]) -> list[str]:
-    """Return the command line for ``pip words…``; pip takes wheels only and starts no program."""
+def pip_command(arguments: Sequence[str]) -> list[str]:
+    """Return the command line for ``pip arguments…``, with wheels only and no programs."""
     # -P: modules in the current folder are not imported.
     guard = [sys.executable, "-P", str(Path(pip_guard.__file__))]
-    return [*guard, words[0], "--only-binary", ":all:", *words[1:]]
+    return [*guard, arguments[0], "--only-binary", ":all:", *arguments[1:]]
 
 
 def has_pip() -> bool:
@@ -149,8 +149,8 @@ def _from_any_folder(name: str, value: str) -> str:
     if name.upper() != "PIP_FIND_LINKS":
         return value
     return " ".join(
-        each if "://" in each else str(expand_home(each, strict=False).absolute())
-        for each in value.split()
+        location if "://" in location else str(expand_home(location, strict=False).absolute())
+        for location in value.split()
     )
 
 

@@ -23,7 +23,7 @@ class PipFailed(PiError):
 
 
 async def run_pip(
-    words: list[str],
+    arguments: list[str],
     environ: Mapping[str, str],
     progress: Counted,
     on_line: Callable[[bytes], None] = lambda line: None,
@@ -38,7 +38,7 @@ async def run_pip(
             hint=f"Run `{sys.executable} -m ensurepip` first.",
         )
     progress_bar = "raw" if pip.reports_progress() else "off"
-    command = pip.pip_command([words[0], "--progress-bar", progress_bar, *words[1:]])
+    command = pip.pip_command([arguments[0], "--progress-bar", progress_bar, *arguments[1:]])
     # older versions of pip ignore it
     env = {**pip.pip_environment(environ), "PIP_RESUME_RETRIES": "10"}
     last_lines: list[bytes] = []
@@ -61,6 +61,6 @@ async def run_pip(
     errors = [line for line in last_lines if line.startswith(b"ERROR")] or last_lines[-1:]
     reason = b" ".join(errors).decode(errors="replace").strip() or "pip gave no reason"
     raise PipFailed(
-        f"pip {words[0]} failed: {reason}",
+        f"pip {arguments[0]} failed: {reason}",
         hint="Check the network or the package index, then try again.",
     )

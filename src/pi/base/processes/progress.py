@@ -44,13 +44,13 @@ def usage_of(pid: int) -> Usage | None:
     if sys.platform != "linux":
         return None
     cpu, counters = 0.0, []
-    for each in (pid, *(found.pid for found in descendants(processes(), [pid]))):
+    for process_id in (pid, *(process.pid for process in descendants(processes(), [pid]))):
         try:
-            fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
             cpu += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            counters.append(Path(f"/proc/{each}/io").read_text())
+            counters.append(Path(f"/proc/{process_id}/io").read_text())
         except (OSError, ValueError, IndexError):
-            if each == pid:
+            if process_id == pid:
                 return None
     return Usage(cpu=cpu, io="".join(counters))
 
@@ -62,11 +62,11 @@ def memory_of(pid: int) -> int | None:
     if sys.platform != "linux":
         return None
     page, total = os.sysconf("SC_PAGE_SIZE"), 0
-    for each in (pid, *(found.pid for found in descendants(processes(), [pid]))):
+    for process_id in (pid, *(process.pid for process in descendants(processes(), [pid]))):
         try:
-            total += int(Path(f"/proc/{each}/statm").read_text().split()[1]) * page
+            total += int(Path(f"/proc/{process_id}/statm").read_text().split()[1]) * page
         except (OSError, ValueError, IndexError):
-            if each == pid:
+            if process_id == pid:
                 return None
     return total
 
@@ -102,22 +102,22 @@ def cpu_seconds(pid: int, lines: Iterable[str]) -> float | None:
     times: dict[int, float] = {}
     for line in lines:
         try:
-            each, parent, time = line.split()
+            child, parent, time = line.split()
             days, _, clock = time.rpartition("-")
             seconds = 0.0
             for part in clock.split(":"):
                 seconds = seconds * 60 + float(part)
-            times[int(each)] = int(days or 0) * 86_400 + seconds
-            parents[int(each)] = int(parent)
+            times[int(child)] = int(days or 0) * 86_400 + seconds
+            parents[int(child)] = int(parent)
         except ValueError:
             continue  # a process that ended meanwhile
     if pid not in times:
         return None
-    tree, found = {pid}, -1
-    while found != len(tree):
-        found = len(tree)
-        tree |= {each for each, parent in parents.items() if parent in tree}
-    return sum(times[each] for each in tree)
+    tree, size_before = {pid}, -1
+    while size_before != len(tree):
+        size_before = len(tree)
+        tree |= {child for child, parent in parents.items() if parent in tree}
+    return sum(times[process] for process in tree)
 
 
 def _content(folder: Path) -> str:
@@ -126,11 +126,11 @@ def _content(folder: Path) -> str:
     for root, _, names in islice(os.walk(folder), MAX_LOOKED_AT):
         for name in names:
             try:
-                found = os.lstat(f"{root}{os.sep}{name}")
+                status = os.lstat(f"{root}{os.sep}{name}")
             except OSError:
                 continue  # removed meanwhile
-            count, size = count + 1, size + found.st_size
-            latest = max(latest, found.st_mtime_ns)
+            count, size = count + 1, size + status.st_size
+            latest = max(latest, status.st_mtime_ns)
         if count > MAX_LOOKED_AT:
             break
     return f"{count} {size} {latest}"

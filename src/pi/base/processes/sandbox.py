@@ -157,15 +157,15 @@ async def _works(launch: Sequence[str], environ: Mapping[str, str]) -> bool:
 async def _probe(environ: Mapping[str, str]) -> SandboxSupport:
     command = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps({"probe": True})]
     done = await run(command, cwd=Path("/"), env=environ, timeout=PROBE_SECONDS, max_output=10_000)
-    found = json.loads(done.output) if done.ok else {}
-    support = SandboxSupport(landlock=found.get("landlock", 0), is_root=found.get("root", True))
-    if found.get("namespaces"):
-        reason = "" if found["network"] else "This kernel allows no network namespaces."
+    report = json.loads(done.output) if done.ok else {}
+    support = SandboxSupport(landlock=report.get("landlock", 0), is_root=report.get("root", True))
+    if report.get("namespaces"):
+        reason = "" if report["network"] else "This kernel allows no network namespaces."
         return replace(
             support,
             mechanism="namespaces",
-            cuts_network=found["network"],
-            separates_processes=found["processes"],
+            cuts_network=report["network"],
+            separates_processes=report["processes"],
             reason=reason,
         )
     reason = "Namespaces are not allowed here"
@@ -183,9 +183,9 @@ def sandboxed(
     Raises ``SandboxUnavailable`` if ``support`` cannot enforce ``policy``.
     """
     policy, missing = _real(policy)
-    if problem := _problem(policy, support):
+    if refusal := _explain_refusal(policy, support):
         raise SandboxUnavailable(
-            f"The command cannot be sandboxed: {problem}",
+            f"The command cannot be sandboxed: {refusal}",
             hint="Install bubblewrap, or switch the sandbox off.",
         )
     match support.mechanism:
@@ -201,7 +201,7 @@ def sandboxed(
     return SandboxedCommand(arguments=(*launch, *command), unprotected=missing)
 
 
-def _problem(policy: SandboxPolicy, support: SandboxSupport) -> str:
+def _explain_refusal(policy: SandboxPolicy, support: SandboxSupport) -> str:
     if support.mechanism == "none":
         return support.reason or "this machine has no sandbox."
     if not policy.network and not support.cuts_network:
@@ -300,8 +300,8 @@ def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
     # /proc/PID/root of a process outside would lead out.
     arguments = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc"]
     mounts = dict(_mounts(policy))
-    whole = "--bind" if mounts.pop(Path("/"), False) else "--ro-bind"
-    arguments += ("--cap-drop", "ALL", whole, "/", "/", "--dev", "/dev", "--proc", "/proc")
+    root_bind = "--bind" if mounts.pop(Path("/"), False) else "--ro-bind"
+    arguments += ("--cap-drop", "ALL", root_bind, "/", "/", "--dev", "/dev", "--proc", "/proc")
     arguments += ("--ro-bind", "/sys", "/sys")
     for name in KERNEL_FILES:
         arguments += ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")

@@ -235,14 +235,14 @@ def bind(path: bytes) -> None:
 
 def writable_mounts() -> list[bytes]:
     """Return the mount points that are not read-only."""
-    found = []
+    mount_points = []
     file = os.fdopen(os.open("/proc/self/mountinfo", os.O_RDONLY), "rb")
     with file:
         for line in file:
             fields = line.split()
             if b"ro" not in fields[5].split(b","):
-                found.append(fields[4].decode("unicode_escape").encode("latin-1"))
-    return found
+                mount_points.append(fields[4].decode("unicode_escape").encode("latin-1"))
+    return mount_points
 
 
 def set_read_only(path: bytes, *, clear: bool, recursive: bool, dry: bool = False) -> None:
@@ -264,12 +264,12 @@ def raise_loopback() -> None:
 
 def drop_capabilities() -> None:
     """Keep no capability that could undo the mounts."""
-    kept = KEPT_CAPABILITIES if os.geteuid() == 0 else 0
+    kept_capabilities = KEPT_CAPABILITIES if os.geteuid() == 0 else 0
     for capability in range(64):
-        if not kept >> capability & 1:
+        if not kept_capabilities >> capability & 1:
             libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
     header = struct.pack("Ii", 0x20080522, 0)
-    low, high = kept & 0xFFFFFFFF, kept >> 32
+    low, high = kept_capabilities & 0xFFFFFFFF, kept_capabilities >> 32
     data = struct.pack("6I", low, low, 0, high, high, 0)
     check(libc.capset(header, data), "drop capabilities")
 

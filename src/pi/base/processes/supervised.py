@@ -107,10 +107,10 @@ class SupervisorClient:
         ours, theirs = socket.socketpair()
         ours.settimeout(_GRACE_SECONDS)  # a stopped supervisor must not block us
         folder = str(Path(__file__).parent)
-        words = [sys.executable, "-I", "-S", "-c", _BOOT, folder, "1" if self._adopts else "0"]
+        command = [sys.executable, "-I", "-S", "-c", _BOOT, folder, "1" if self._adopts else "0"]
         try:
             self._process = _Unwatched(
-                words,
+                command,
                 cwd="/",
                 env={name: os.environ[name] for name in _LOADER_VARIABLES if name in os.environ},
                 stdin=theirs.fileno(),

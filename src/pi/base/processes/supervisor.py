@@ -206,12 +206,12 @@ class Supervisor:
         if self._has_strays:
             table: dict[int, ProcessInfo] = self._tree.processes()
             strays = [
-                each
-                for each in table.values()
-                if each.parent == os.getpid() and each.pid not in self._reapers
+                process
+                for process in table.values()
+                if process.parent == os.getpid() and process.pid not in self._reapers
             ]
-            for each in strays:
-                self._tree.send(each, signal.SIGKILL)
+            for process in strays:
+                self._tree.send(process, signal.SIGKILL)
             self._has_strays = bool(strays)
             self._pause = min(self._pause * 2, _MAX_PAUSE) if strays else _FIRST_PAUSE
 

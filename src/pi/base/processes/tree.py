@@ -78,32 +78,34 @@ class ProcessTree:
         """Return the living members, parents before their children."""
         table = processes(self._marker)
         owns_group = not self.is_reaped or self.root not in table
-        found = [
-            each
-            for each in table.values()
-            if each.marked
-            or (each.pid, each.started) in self._known
-            or (owns_group and self.root in (each.group, each.session))
+        direct_members = [
+            process
+            for process in table.values()
+            if process.marked
+            or (process.pid, process.started) in self._known
+            or (owns_group and self.root in (process.group, process.session))
         ]
-        members = {each.pid: each for each in found}
-        members |= {each.pid: each for each in descendants(table, members)}
-        self._known |= {(each.pid, each.started) for each in members.values()}
-        return sorted(members.values(), key=lambda each: each.pid)
+        members = {process.pid: process for process in direct_members}
+        members |= {process.pid: process for process in descendants(table, members)}
+        self._known |= {(process.pid, process.started) for process in members.values()}
+        return sorted(members.values(), key=lambda process: process.pid)
 
 
 def descendants(table: dict[int, ProcessInfo], roots: Iterable[int]) -> list[ProcessInfo]:
     """Return everything below ``roots``, parents before their children."""
     children: dict[int, list[ProcessInfo]] = {}
-    for each in table.values():
-        children.setdefault(each.parent, []).append(each)
+    for process in table.values():
+        children.setdefault(process.parent, []).append(process)
     below: list[ProcessInfo] = []
     seen = set(roots)
     level = list(seen)
     while level:
-        found = [each for pid in level for each in children.get(pid, ()) if each.pid not in seen]
-        seen.update(each.pid for each in found)
-        below += found
-        level = [each.pid for each in found]
+        next_level = [
+            process for pid in level for process in children.get(pid, ()) if process.pid not in seen
+        ]
+        seen.update(process.pid for process in next_level)
+        below += next_level
+        level = [process.pid for process in next_level]
     return below
 
 
@@ -118,11 +120,11 @@ def signal_all(members: Iterable[ProcessInfo], number: int, *, group: int | None
             os.killpg(group, number)
         except (ProcessLookupError, PermissionError):
             pass
-    for each in members:
-        if each.group != group:
-            send(each, number)
-        if each.stopped and number == signal.SIGTERM:
-            send(each, signal.SIGCONT)
+    for process in members:
+        if process.group != group:
+            send(process, number)
+        if process.stopped and number == signal.SIGTERM:
+            send(process, signal.SIGCONT)
 
 
 def send(process: ProcessInfo, number: int) -> None:
@@ -216,7 +218,7 @@ def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
     for line in answer.stdout.split(b"\n"):
         try:
             pid, parent, group, state, *started, rest = line.decode(errors="replace").split(None, 9)
-            each = ProcessInfo(
+            process = ProcessInfo(
                 int(pid),
                 int(parent),
                 int(group),
@@ -228,5 +230,5 @@ def from_ps(marker: str = "") -> dict[int, ProcessInfo]:
         except ValueError:
             continue  # a line of a multi-line variable
         if not state.startswith("Z"):
-            table[each.pid] = each
+            table[process.pid] = process
     return table
