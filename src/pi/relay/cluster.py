@@ -61,7 +61,7 @@ class RemoteGuest:
         self._cluster = cluster
         self.process = process
         self.visitor = visitor
-        self.place: tuple[Room, Guest] | None = None
+        self.membership: tuple[Room, Guest] | None = None
 
     @property
     def unsent(self) -> int:
@@ -210,10 +210,10 @@ class Cluster:
             return b"here"
         guest = RemoteGuest(self, process, visitor)
         try:
-            place = self._rooms.join(room.id, guest)
+            membership = self._rooms.join(room.id, guest)
         except Refused as refusal:
             return json.dumps([refusal.code, refusal.reason]).encode()
-        guest.place = place
+        guest.membership = membership
         self._guests[process, visitor] = guest
         self._alive.setdefault(process, time.monotonic())
         return b"ok" + self.id
@@ -326,7 +326,7 @@ class Cluster:
             return
         sender, number, kind, _, count = _HEAD.unpack_from(data)
         start = _HEAD.size + count * _VISITOR.size
-        visitors = [each for (each,) in _VISITOR.iter_unpack(data[_HEAD.size : start])]
+        visitors = [visitor for (visitor,) in _VISITOR.iter_unpack(data[_HEAD.size : start])]
         content = data[start:]
         expected = self._last_received.get(sender, 0) + 1
         self._last_received[sender] = number
@@ -339,13 +339,13 @@ class Cluster:
     def _dispatch(self, sender: bytes, kind: int, visitor: int, content: bytes) -> None:
         if kind in (_FROM_GUEST, _LEFT):
             guest = self._guests.get((sender, visitor))
-            if guest is None or guest.place is None:
+            if guest is None or guest.membership is None:
                 return
             if kind == _FROM_GUEST:
-                self._rooms.from_guest(*guest.place, content)
+                self._rooms.from_guest(*guest.membership, content)
             else:
                 del self._guests[sender, visitor]
-                self._rooms.guest_left(*guest.place)
+                self._rooms.guest_left(*guest.membership)
             return
         visit = self._visits.get(visitor)
         if visit is None or visit.owner not in (b"", sender):
@@ -385,8 +385,8 @@ class Cluster:
                 await self._client.publish("pi.relay.alive", self.id + b"+")
             await asyncio.sleep(BEAT_SECONDS)
             oldest = time.monotonic() - SILENT_SECONDS
-            for process, at in list(self._alive.items()):
-                if at < oldest:
+            for process, timestamp in list(self._alive.items()):
+                if timestamp < oldest:
                     self._drop_process(process)
             await self._forget_rooms()
 
@@ -419,16 +419,16 @@ class Cluster:
             self._rooms.move_away(room)
 
     def _drop_process(self, process: bytes) -> None:
-        for known in (self._alive, self._last_received, self._last_sent):
-            known.pop(process, None)
+        for table in (self._alive, self._last_received, self._last_sent):
+            table.pop(process, None)
         for visit in list(self._visits.values()):
             if visit.owner == process:
                 self._end_visit(visit, RESTARTING, "the relay process of the host has ended")
         for key, guest in list(self._guests.items()):
             if key[0] == process:
                 del self._guests[key]
-                if guest.place is not None:
-                    self._rooms.guest_left(*guest.place)
+                if guest.membership is not None:
+                    self._rooms.guest_left(*guest.membership)
 
     def _sever(self) -> None:
         for process in {visit.owner for visit in self._visits.values()} | {

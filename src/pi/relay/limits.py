@@ -105,7 +105,9 @@ class AddressLimits:
     def forget_idle(self) -> None:
         """Drop the buckets that are full again, so that a flood of addresses leaves nothing."""
         now = self._now()
-        self._buckets = {key: each for key, each in self._buckets.items() if not each.full(now)}
+        self._buckets = {
+            key: bucket for key, bucket in self._buckets.items() if not bucket.full(now)
+        }
 
     def _take(self, address: str, kind: str, rate: float, burst: float) -> bool:
         now = self._now()

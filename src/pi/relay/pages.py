@@ -54,7 +54,7 @@ def web_files(folder: Path = WEB) -> dict[str, WebFile]:
     """The files of the browser client by their names; none if it was not built in."""
     if not folder.is_dir():
         return {}
-    found = {
+    files = {
         path.name: WebFile(
             body=path.read_bytes(),
             kind=mimetypes.guess_type(path.name)[0] or "text/plain",
@@ -63,10 +63,10 @@ def web_files(folder: Path = WEB) -> dict[str, WebFile]:
         for path in sorted(folder.iterdir())
         if path.is_file() and path.suffix != ".py"
     }
-    for name in found:
+    for name in files:
         if name.endswith(".html"):
-            found[name] = _page(found[name], found)
-    return found
+            files[name] = _page(files[name], files)
+    return files
 
 
 def sha256(data: bytes) -> str:
@@ -93,7 +93,7 @@ def _page(page: WebFile, files: Mapping[str, WebFile]) -> WebFile:
         f'<script type="module" src="{folder}{module["name"]}"'
         f' integrity="{hashes[module["name"]]}">',
     ]
-    allowed = " ".join(f"'{each}'" for each in (sha256(pinned.encode()), *hashes.values()))
+    allowed = " ".join(f"'{source}'" for source in (sha256(pinned.encode()), *hashes.values()))
     return WebFile(
         body=(text[: module.start()] + "\n".join(scripts) + text[module.end() :]).encode(),
         kind=page.kind,
@@ -103,11 +103,11 @@ def _page(page: WebFile, files: Mapping[str, WebFile]) -> WebFile:
 
 def _imported(name: str, files: Mapping[str, WebFile]) -> list[str]:
     """The module and all that it imports."""
-    found = [name]
-    for each in found:  # it grows meanwhile
-        names = _IMPORT.findall(files[each].body.decode())
-        found += [other for other in dict.fromkeys(names) if other not in found]
-    return found
+    modules = [name]
+    for module in modules:  # it grows meanwhile
+        names = _IMPORT.findall(files[module].body.decode())
+        modules += [other for other in dict.fromkeys(names) if other not in modules]
+    return modules
 
 
 class Pages:
@@ -122,16 +122,19 @@ class Pages:
 
     def response(self, name: str) -> web.Response | None:
         """The answer with a file; ``None`` if there is no such file."""
-        if (found := self.files.get(name)) is None:
+        if (web_file := self.files.get(name)) is None:
             return None
         return web.Response(
-            body=found.body, content_type=found.kind, charset="utf-8", headers=found.headers
+            body=web_file.body,
+            content_type=web_file.kind,
+            charset="utf-8",
+            headers=web_file.headers,
         )
 
     async def _start(self, request: web.Request) -> web.Response:
         return self.response("index.html") or web.Response(text=NO_WEB, headers=HEADERS)
 
     async def _file(self, request: web.Request) -> web.Response:
-        if (found := self.response(request.match_info["file"])) is None:
+        if (response := self.response(request.match_info["file"])) is None:
             raise web.HTTPNotFound(text="Not found.\n")
-        return found
+        return response

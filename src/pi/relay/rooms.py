@@ -152,8 +152,8 @@ class Rooms:
             room = self._create(id, takeover_hash, address)
         else:
             # Also while the room has no host: its id alone must not suffice to become the host.
-            shown = hashlib.sha256(takeover).digest()
-            if not hmac.compare_digest(shown, room.takeover):
+            digest = hashlib.sha256(takeover).digest()
+            if not hmac.compare_digest(digest, room.takeover):
                 raise Refused(HOST_EXISTS, "the room has another host")
             old, room.host = room.host, None
             if old is not None:  # perhaps half open: the host is here now

@@ -250,9 +250,9 @@ class Relay:
                 self._inode = Path(bind.path).stat().st_ino
         except OSError as error:
             await self.close()
-            where = bind.path or f"{bind.host}:{bind.port}"
+            address = bind.path or f"{bind.host}:{bind.port}"
             raise PiError(
-                f"The relay cannot listen on {where}: {error.strerror}",
+                f"The relay cannot listen on {address}: {error.strerror}",
                 hint="Choose another place with RELAY_BIND or --bind.",
             ) from error
         self.address = _address(self._runner, bind)

@@ -112,11 +112,11 @@ class FolderBlobs:
 
     def load(self) -> list[Stored]:
         """The shares of earlier runs, and of other processes that use the folder."""
-        found = []
+        rows = []
         for path in self._folder.glob("*.json"):
             if _ID.fullmatch(path.stem) and (row := self.about(path.stem)) is not None:
-                found.append(row)
-        return found
+                rows.append(row)
+        return rows
 
     def about(self, id: str) -> Stored | None:
         """The line about a share."""
@@ -281,7 +281,9 @@ class ShareRoutes:
 
     async def _revoke(self, request: web.Request) -> web.Response:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = scheme == "Bearer" and await self._shares.revoke(request.match_info["id"], token)
-        if not known:
+        is_revoked = scheme == "Bearer" and await self._shares.revoke(
+            request.match_info["id"], token
+        )
+        if not is_revoked:
             raise web.HTTPNotFound(text="No such share, or the token is wrong.\n")
         return web.Response(status=204)
