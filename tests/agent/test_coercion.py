@@ -25,8 +25,11 @@ def walked(schema: Json, value: Any, *, fill_defaults: bool = True) -> tuple[Any
     """The coerced value and the problems."""
     walk = Coercion(FlatSchemas(schema), fill_defaults=fill_defaults)
     result = walk.apply(value, schema)
-    places = [".".join(map(str, problem.place)) for problem in walk.issues]
-    reported = [f"{at}: {p.message}" for at, p in zip(places, walk.issues, strict=True)]
+    locations = [".".join(map(str, issue.location)) for issue in walk.issues]
+    reported = [
+        f"{location}: {issue.message}"
+        for location, issue in zip(locations, walk.issues, strict=True)
+    ]
     return result, reported
 
 

@@ -48,13 +48,13 @@ def test_kinds_are_named_as_in_json(value: Any, expected: str) -> None:
 
 def test_a_type_error_names_the_expected_types_and_the_value() -> None:
     assert wrong_type(("a",), ["a string", "null", "null"], 5) == ArgumentIssue(
-        place=("a",),
+        location=("a",),
         message="must be a string or null (got number)",
         expected=("a string", "null"),
         got=5,
     )
     assert wrong_type((), ['"x"', "null"], "y").message == 'must be "x" or null (got "y")'
-    assert wrong_type((), [], 1) == ArgumentIssue(place=(), message="is not accepted here")
+    assert wrong_type((), [], 1) == ArgumentIssue(location=(), message="is not accepted here")
 
 
 def test_many_options_are_not_all_listed() -> None:
@@ -63,7 +63,7 @@ def test_many_options_are_not_all_listed() -> None:
 
 
 def test_long_values_are_truncated_and_excess_problems_are_counted() -> None:
-    problems = [ArgumentIssue(place=("a", index), message="is wrong") for index in range(25)]
+    problems = [ArgumentIssue(location=("a", index), message="is wrong") for index in range(25)]
     received = {
         "text": "x" * 1000,
         "list": list(range(30)),
@@ -90,17 +90,17 @@ def test_a_value_that_is_not_json_is_shown_with_its_python_repr() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ({"x": "1"}, ArgumentIssue(place=("x",), message="Expected int, got str")),
-        ({}, ArgumentIssue(place=(), message="Object missing required field x")),
+        ({"x": "1"}, ArgumentIssue(location=("x",), message="Expected int, got str")),
+        ({}, ArgumentIssue(location=(), message="Object missing required field x")),
         (
             {"x": 1, "names": {"a": [1, None]}},
-            ArgumentIssue(place=("names", 1), message="Expected int, got null"),
+            ArgumentIssue(location=("names", 1), message="Expected int, got null"),
         ),
         (
             {"x": 1, "names": {1: []}},
-            ArgumentIssue(place=("names",), message="Expected str, got int"),
+            ArgumentIssue(location=("names",), message="Expected str, got int"),
         ),
-        ({"x": -1}, ArgumentIssue(place=(), message="x is left of the page")),
+        ({"x": -1}, ArgumentIssue(location=(), message="x is left of the page")),
     ],
 )
 def test_a_msgspec_error_becomes_a_problem_with_its_path(
@@ -117,5 +117,5 @@ def test_pydantic_errors_become_problems_with_their_paths() -> None:
             return [{"loc": ("a", 0), "msg": "Input should be shorter", "type": "x"}]
 
     assert decoding_issues(Refusal()) == [
-        ArgumentIssue(place=("a", 0), message="Input should be shorter")
+        ArgumentIssue(location=("a", 0), message="Input should be shorter")
     ]

@@ -121,10 +121,10 @@ class Snapshot(Sequence[T]):
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
 
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        places = range(self._length)[index]
-        if isinstance(places, int):
-            return self._items[places]
-        return tuple(self._items[place] for place in places)
+        selection = range(self._length)[index]
+        if isinstance(selection, int):
+            return self._items[selection]
+        return tuple(self._items[position] for position in selection)
 
     def __iter__(self) -> Iterator[T]:
         return islice(self._items, self._length)
@@ -144,18 +144,18 @@ class Projection:
         self._log: Sequence[AgentMessage] = ()
         self._processed = 0
         self._instructions: list[SystemMessage] = []
-        self._shown: list[Message] = []
+        self._messages: list[Message] = []
         self._has_instructions = False
 
     def messages(self, log: Sequence[AgentMessage]) -> Sequence[Message]:
         """Return the messages for a request; always includes the instructions in the log."""
         self._update(log)
         if self._transform is not None:
-            shown = _as_sent(self._convert(self._transform(log)))
-            return with_instructions(shown, self._instructions)
+            messages = _as_sent(self._convert(self._transform(log)))
+            return with_instructions(messages, self._instructions)
         if self._has_instructions or not self._instructions:
-            return Snapshot(self._shown)
-        return with_instructions(self._shown, self._instructions)
+            return Snapshot(self._messages)
+        return with_instructions(self._messages, self._instructions)
 
     def instructions(self, log: Sequence[AgentMessage]) -> Sequence[SystemMessage]:
         """Return the system messages in the log."""
@@ -176,26 +176,26 @@ class Projection:
         if self._log is before and self._processed == processed:  # nothing was converted meanwhile
             if not begin:
                 self._log, self._processed, self._has_instructions = log, 0, False
-                self._instructions, self._shown = [], []
+                self._instructions, self._messages = [], []
             self._add(added)
 
     def _update(self, log: Sequence[AgentMessage]) -> None:
         """Process new messages of the log; all of them if it is a different log."""
         if log is not self._log or len(log) < self._processed:
             self._log, self._processed, self._has_instructions = log, 0, False
-            self._instructions, self._shown = [], []
+            self._instructions, self._messages = [], []
         if len(log) > self._processed:
             self._add(self._converted(log[self._processed :]))
 
     def _converted(self, new: Sequence[AgentMessage]) -> _Converted:
         """Return what ``_add`` needs; changes nothing, so that it can run in a thread."""
-        shown = _as_sent(self._convert(new)) if self._transform is None else []
-        return _Converted(len(new), _instructions(new), shown, bool(_instructions(shown)))
+        messages = _as_sent(self._convert(new)) if self._transform is None else []
+        return _Converted(len(new), _instructions(new), messages, bool(_instructions(messages)))
 
     def _add(self, new: _Converted) -> None:
         self._processed += new.length
         self._instructions += new.instructions
-        self._shown += new.shown
+        self._messages += new.messages
         self._has_instructions = self._has_instructions or new.has_instructions
 
 
@@ -204,10 +204,10 @@ class _Converted(NamedTuple):
 
     length: int
     instructions: list[SystemMessage]
-    shown: list[Message]
+    messages: list[Message]
     """The converted messages, without fields that only the log has."""
     has_instructions: bool
-    """Whether ``shown`` has system messages."""
+    """Whether ``messages`` has system messages."""
 
 
 def _instructions(messages: Sequence[AgentMessage]) -> list[SystemMessage]:
@@ -292,8 +292,8 @@ def prompt_text(prompt: PromptText) -> str:
 def _changed(declared: dict[str, str], prompt: PromptText) -> dict[str, str | None]:
     """Return new and changed sections, ``None`` for removed ones. A plain text is one section."""
     if isinstance(prompt, str):
-        known = declared.get(PROMPT_SECTION, "")
-        return {} if prompt == known else {PROMPT_SECTION: prompt or None}
+        declared_text = declared.get(PROMPT_SECTION, "")
+        return {} if prompt == declared_text else {PROMPT_SECTION: prompt or None}
     new: dict[str, str | None] = {n: text for n, text in prompt.items() if declared.get(n) != text}
     return new | {name: None for name in declared if name not in prompt}
 

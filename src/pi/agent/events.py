@@ -229,7 +229,9 @@ class EventDispatcher:
 
     def _row(self, kind: type) -> tuple[_Subscription, ...]:
         row = self._rows[kind] = tuple(
-            each for each in self._subscriptions if each.kinds is None or kind in each.kinds
+            subscription
+            for subscription in self._subscriptions
+            if subscription.kinds is None or kind in subscription.kinds
         )
         return row
 

@@ -229,7 +229,7 @@ class AgentRun:
             decision = await prepare(decision, self._abort)
             if decision.opens_run and not self._abort.requested:
                 return decision
-        at = Boundary(
+        boundary = Boundary(
             kind="settle",
             outcome="aborted" if self._abort.requested else turn.outcome,
             error=turn.response.error,
@@ -237,7 +237,7 @@ class AgentRun:
             # A stopped run stays stopped; its draft entries are already stored.
             next=replace(decision, entries=()) if decision.action == "stop" else Next(),
         )
-        decision = await decide(self._policies, at, self._abort)
+        decision = await decide(self._policies, boundary, self._abort)
         try:
             await store_drafts(self._agent.conversation, decision.entries, self._emit)
         except Exception:

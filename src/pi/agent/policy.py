@@ -249,23 +249,25 @@ DECIDING_SECONDS = 2.0
 _STRENGTH = {"go_on": 0, "again": 1, "stop": 2}
 
 
-async def decide(policies: Sequence[Policy], at: Boundary, abort: Abort) -> Next:
+async def decide(policies: Sequence[Policy], boundary: Boundary, abort: Abort) -> Next:
     """Return the joint decision of the policies, called in order.
 
     Each policy gets the decision so far. A weaker action never replaces a stronger one.
     """
 
     async def ask_all() -> None:
-        nonlocal at
+        nonlocal boundary
         (deciding,) = overriding(policies, "at_boundary")
         for policy in deciding:
-            at = replace(at, next=_merged(at.next, await _opinion(policy, at)))
+            boundary = replace(
+                boundary, next=_merged(boundary.next, await _opinion(policy, boundary))
+            )
 
     try:
         await abort.wait(ask_all, grace=DECIDING_SECONDS)
     except Aborted:
         log.warning("deciding what comes next took too long after an abort")
-    return at.next
+    return boundary.next
 
 
 async def prepare(decision: Next, abort: Abort) -> Next:
@@ -282,14 +284,14 @@ async def prepare(decision: Next, abort: Abort) -> Next:
     return decision
 
 
-async def _opinion(policy: Policy, at: Boundary) -> Next:
+async def _opinion(policy: Policy, boundary: Boundary) -> Next:
     try:
-        return await policy.at_boundary(at)
+        return await policy.at_boundary(boundary)
     except StopRun as stop:
         return stop.next
     except Exception:
-        log.exception("%s failed at the %s boundary", type(policy).__name__, at.kind)
-        return at.next
+        log.exception("%s failed at the %s boundary", type(policy).__name__, boundary.kind)
+        return boundary.next
 
 
 def _merged(current: Next, decision: Next) -> Next:

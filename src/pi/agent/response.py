@@ -218,8 +218,8 @@ class ResponseReader:
                 replace(message, stop_reason="error", error_message=reason),
                 next=Next(action="stop", reason=reason),
             )
-        if cut.keep and (kept := _replayable(message)):
-            message = replace(message, stop_reason="stop", error_message=UNSET, content=kept)
+        if cut.keep and (content := _replayable(message)):
+            message = replace(message, stop_reason="stop", error_message=UNSET, content=content)
         else:
             message = replace(message, stop_reason="aborted", error_message=cut.reason)
         return ModelResponse(message, next=Next(action="again", entries=cut.entries))

@@ -33,10 +33,10 @@ class Skill(Record):
 
 def skills_section(skills: Sequence[Skill]) -> str | None:
     """Return the prompt section that lists the skills; ``None`` if there are none for the model."""
-    shown = [skill for skill in skills if not skill.disable_model_invocation]
-    if not shown:
+    visible = [skill for skill in skills if not skill.disable_model_invocation]
+    if not visible:
         return None
-    listed = "\n".join(map(_listed, shown))
+    listed = "\n".join(map(_listed, visible))
     return (
         f"<skills>\n{INTRODUCTION}\n\n<available_skills>\n{listed}\n</available_skills>\n</skills>"
     )

@@ -205,8 +205,8 @@ class ToolBatch:
             raise ToolFailed(reason)
         tool = self._tools.get(call.name)
         if tool is None:
-            known = ", ".join(sorted(self._tools)) or "none"
-            raise ToolFailed(f"Tool {call.name} not found. Available tools: {known}")
+            available = ", ".join(sorted(self._tools)) or "none"
+            raise ToolFailed(f"Tool {call.name} not found. Available tools: {available}")
         arguments, paths = _validated(tool, call.arguments)
         current_call.set(call.id)
         with judging(tool):
@@ -377,5 +377,5 @@ def _invalid_arguments(call: ToolCall, answer: AssistantMessage) -> str:
 
 
 def _error(text: str, *, details: Any = UNSET, terminate: bool = False) -> ToolResult:
-    shown = {} if details is UNSET else details
-    return ToolResult.of(text, is_error=True, terminate=terminate, details=shown)
+    details_or_empty = {} if details is UNSET else details
+    return ToolResult.of(text, is_error=True, terminate=terminate, details=details_or_empty)

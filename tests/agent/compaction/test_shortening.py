@@ -9,7 +9,7 @@ from pi.agent.compaction.text import shortened
 def test_the_beginning_and_the_end_are_kept_and_the_length_of_the_middle_is_named() -> None:
     text = "a" * 500 + "b" * 500
 
-    assert shortened(text, 150, where=", see entry 7") == (
+    assert shortened(text, 150, suffix=", see entry 7") == (
         "a" * 57 + "\n[... about 850 characters left out, see entry 7 ...]\n" + "b" * 39
     )
 

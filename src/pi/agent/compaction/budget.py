@@ -179,20 +179,20 @@ class ToolExchange(Record):
 
 def exchanges(items: Sequence[CompactionItem]) -> list[ToolExchange]:
     """Return every call with its result. A reused id belongs to the latest preceding call."""
-    found: list[ToolExchange] = []
+    pairs: list[ToolExchange] = []
     newest: dict[str, int] = {}
-    for at, item in enumerate(items):
+    for position, item in enumerate(items):
         match item.message:
             case AssistantMessage() as answer:
                 for call in answer.tool_calls:
-                    newest[call.id] = len(found)
-                    found.append(ToolExchange(call=call, called_at=at))
+                    newest[call.id] = len(pairs)
+                    pairs.append(ToolExchange(call=call, called_at=position))
             case ToolResultMessage() as result if result.tool_call_id in newest:
                 index = newest[result.tool_call_id]
-                found[index] = replace(found[index], result=result, answered_at=at)
+                pairs[index] = replace(pairs[index], result=result, answered_at=position)
             case _:
                 pass
-    return found
+    return pairs
 
 
 def tokens_of(items: Sequence[CompactionItem]) -> int:

@@ -65,11 +65,13 @@ class Task(Record):
 def standing_instructions(text: str) -> list[str]:
     """Return the sentences with lasting instructions, verbatim; code is not searched."""
     prose = re.sub(_FENCE, "\n", text, flags=re.DOTALL | re.MULTILINE)
-    found = []
+    sentences = []
     for sentence in re.split(_SENTENCE_END, prose):
         if match := re.search(_STANDING, sentence, re.IGNORECASE | re.VERBOSE):
-            found.append(_truncated_around(re.sub(_BULLET, "", sentence).strip(), match.start()))
-    return found[:MAX_SENTENCES]
+            sentences.append(
+                _truncated_around(re.sub(_BULLET, "", sentence).strip(), match.start())
+            )
+    return sentences[:MAX_SENTENCES]
 
 
 def written_tasks(text: str) -> list[Task]:
@@ -130,11 +132,11 @@ def same_words(text: str) -> str:
     return " ".join(text.casefold().split()).strip("*_`.!;:, ")
 
 
-def _truncated_around(sentence: str, at: int) -> str:
+def _truncated_around(sentence: str, match_start: int) -> str:
     """Truncate a very long sentence around the match."""
     if len(sentence) <= MAX_SENTENCE:
         return sentence
-    start = max(0, min(at - MAX_SENTENCE // 4, len(sentence) - MAX_SENTENCE))
+    start = max(0, min(match_start - MAX_SENTENCE // 4, len(sentence) - MAX_SENTENCE))
     return sentence[start : start + MAX_SENTENCE]
 
 
@@ -265,9 +267,9 @@ class _Collection:
         for quote in with_own_id(tuple(messages)):
             self._remember(quote)
         self._instructions |= {
-            same_words(each.text): each for each in with_own_id(handed.instructions)
+            same_words(quote.text): quote for quote in with_own_id(handed.instructions)
         }
-        self._tasks |= {same_words(each.text): each for each in with_own_id(handed.tasks)}
+        self._tasks |= {same_words(quote.text): quote for quote in with_own_id(handed.tasks)}
         if handed.next_action is not None:
             action = replace(handed.next_action, id=id)
             self._carried = replace(self._carried, next_action=action)
@@ -278,8 +280,8 @@ class _Collection:
         self._note(quote)
         current = self._carried.next_action
         if current is None or not current.announced:
-            words = NextAction(id=quote.id, text=last_words(quote.text))
-            self._carried = replace(self._carried, next_action=words)
+            action = NextAction(id=quote.id, text=last_words(quote.text))
+            self._carried = replace(self._carried, next_action=action)
 
     def add_listed_tasks(self, id: str, tool: str, tasks: Sequence[Task]) -> None:
         """Replace the tasks of a tool: it always reports its complete list."""

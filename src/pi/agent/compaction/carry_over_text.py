@@ -51,18 +51,18 @@ class CarryOverText(Record):
 
 def fit_carry_over(carried: CarryOver, files: FileLists, tokens: int) -> CarryOverText:
     """Return as much of ``carried`` and ``files`` as fits, with ids for the rest."""
-    room = tokens * CHARACTERS_PER_TOKEN
+    budget = tokens * CHARACTERS_PER_TOKEN
     carried = replace(carried, messages=_worth_repeating(carried))
-    if room < _MIN_ROOM:  # keep the carry-over itself: a later window may be larger
+    if budget < _MIN_ROOM:  # keep the carry-over itself: a later window may be larger
         remembered = _filled(carried, files, _REMEMBERED).carried
-        return CarryOverText(carried=remembered, text=_in_brief(carried, files, room))
-    return _filled(carried, files, room - _FRAME)
+        return CarryOverText(carried=remembered, text=_in_brief(carried, files, budget))
+    return _filled(carried, files, budget - _FRAME)
 
 
-def allot_tokens(needs: dict[str, int], room: int) -> dict[str, int]:
+def allot_tokens(needs: dict[str, int], budget: int) -> dict[str, int]:
     """Return the budget of each section: its need or its share, then unused room in order."""
-    granted = {name: min(need, int(_SHARES[name] * room)) for name, need in needs.items()}
-    remaining = room - sum(granted.values())
+    granted = {name: min(need, int(_SHARES[name] * budget)) for name, need in needs.items()}
+    remaining = budget - sum(granted.values())
     for name in _SHARES:
         more = min(needs[name] - granted[name], remaining)
         granted[name] += more
@@ -70,12 +70,12 @@ def allot_tokens(needs: dict[str, int], room: int) -> dict[str, int]:
     return granted
 
 
-def _filled(carried: CarryOver, files: FileLists, room: int) -> CarryOverText:
-    for_ids = min(room // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * room)))
-    sections = _Sections(carried, files, allot_tokens(_needs(carried, files), room - for_ids))
+def _filled(carried: CarryOver, files: FileLists, budget: int) -> CarryOverText:
+    for_ids = min(budget // 3, max(_LEAST_FOR_IDS, int(_PART_FOR_IDS * budget)))
+    sections = _Sections(carried, files, allot_tokens(_needs(carried, files), budget - for_ids))
     unshown = (*carried.unshown, *sections.lost(carried))
     carried_over = replace(sections.carried, unshown=tuple(dict.fromkeys(unshown))[-MAX_UNSHOWN:])
-    ids = _ids(carried_over.unshown, room - sum(sections.lengths().values()))
+    ids = _ids(carried_over.unshown, budget - sum(sections.lengths().values()))
     body = "\n\n".join(filter(None, (_LEAD, *sections.texts.values(), ids)))
     block = wrap_in_tag("carry-over", body) if body != _LEAD else ""
     return CarryOverText(
@@ -83,9 +83,9 @@ def _filled(carried: CarryOver, files: FileLists, room: int) -> CarryOverText:
     )
 
 
-def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
+def _in_brief(carried: CarryOver, files: FileLists, budget: int) -> str:
     """Return the short form for a tiny window: instructions, tasks, ids of lost ones, files."""
-    remaining = room - _BARE_FRAME
+    remaining = budget - _BARE_FRAME
     orders, orders_text = _listed(_ORDERS, carried.instructions, remaining)
     remaining -= len(orders_text) + _GAP
     tasks, tasks_text = _listed(_TASKS, carried.tasks, remaining, mark="[ ] ")
@@ -94,7 +94,7 @@ def _in_brief(carried: CarryOver, files: FileLists, room: int) -> str:
     lost = dict.fromkeys(quote.id for quote in required if quote not in (*orders, *tasks))
     body = "\n\n".join(filter(None, (orders_text, tasks_text, _ids(tuple(lost), remaining))))
     block = wrap_in_tag("carry-over", body) if body else ""
-    return "\n\n".join(filter(None, (block, file_blocks(files, room - len(block) - _GAP))))
+    return "\n\n".join(filter(None, (block, file_blocks(files, budget - len(block) - _GAP))))
 
 
 def _needs(carried: CarryOver, files: FileLists) -> dict[str, int]:
@@ -107,15 +107,15 @@ def _needs(carried: CarryOver, files: FileLists) -> dict[str, int]:
 class _Sections:
     """The sections within their budgets, and the facts that they show."""
 
-    def __init__(self, carried: CarryOver, files: FileLists, room: dict[str, int]) -> None:
-        first, first_text = _quoted("First request", carried.first, room["first"])
-        latest, latest_text = _quoted("Latest request", carried.latest, room["latest"])
-        messages, messages_text = _listed(_MESSAGES, carried.messages, room["messages"])
-        shown = [quote for quote in (first, latest) if quote and quote.whole]
-        unquoted = [order for order in carried.instructions if not _is_quoted(order, shown)]
-        orders, orders_text = _listed(_ORDERS, unquoted, room["instructions"])
-        tasks, tasks_text = _listed(_TASKS, carried.tasks, room["tasks"], mark="[ ] ")
-        step, step_text = _quoted(_ahead(carried), carried.next_action, room["next"])
+    def __init__(self, carried: CarryOver, files: FileLists, budgets: dict[str, int]) -> None:
+        first, first_text = _quoted("First request", carried.first, budgets["first"])
+        latest, latest_text = _quoted("Latest request", carried.latest, budgets["latest"])
+        messages, messages_text = _listed(_MESSAGES, carried.messages, budgets["messages"])
+        complete = [quote for quote in (first, latest) if quote and quote.whole]
+        unquoted = [order for order in carried.instructions if not _is_quoted(order, complete)]
+        orders, orders_text = _listed(_ORDERS, unquoted, budgets["instructions"])
+        tasks, tasks_text = _listed(_TASKS, carried.tasks, budgets["tasks"], mark="[ ] ")
+        step, step_text = _quoted(_ahead(carried), carried.next_action, budgets["next"])
         self.texts = {
             "first": first_text,
             "messages": messages_text,
@@ -124,7 +124,7 @@ class _Sections:
             "tasks": tasks_text,
             "next": step_text,
         }
-        self.files = file_blocks(files, room["files"] - _GAP)
+        self.files = file_blocks(files, budgets["files"] - _GAP)
         self.carried = CarryOver(
             first=first,
             latest=latest,
@@ -132,7 +132,7 @@ class _Sections:
             instructions=tuple(
                 order
                 for order in carried.instructions
-                if _is_quoted(order, shown) or order in orders
+                if _is_quoted(order, complete) or order in orders
             ),
             tasks=tasks,
             next_action=step,
@@ -145,16 +145,16 @@ class _Sections:
 
     def lost(self, complete: CarryOver) -> list[str]:
         """Return the entries that ``complete`` quotes more completely than these sections."""
-        shown = set(_quotes(self.carried))
-        return [quote.id for quote in _quotes(complete) if quote not in shown]
+        quoted = set(_quotes(self.carried))
+        return [quote.id for quote in _quotes(complete) if quote not in quoted]
 
 
-def _is_quoted(order: Quote, shown: Sequence[Quote]) -> bool:
+def _is_quoted(order: Quote, quotes: Sequence[Quote]) -> bool:
     """Whether a quoted message contains an instruction.
 
     The id alone is not enough: all facts of a hand-off have the id of its document.
     """
-    return any(quote.id == order.id and order.text in quote.text for quote in shown)
+    return any(quote.id == order.id and order.text in quote.text for quote in quotes)
 
 
 def _quotes(carried: CarryOver) -> list[Quote]:
@@ -174,47 +174,47 @@ def _worth_repeating(carried: CarryOver) -> tuple[Quote, ...]:
     return tuple(quote for quote in carried.messages if same_words(quote.text) not in orders)
 
 
-def _quoted(heading: str, quote: Q | None, room: int) -> tuple[Q | None, str]:
+def _quoted(heading: str, quote: Q | None, budget: int) -> tuple[Q | None, str]:
     if quote is None:
         return None, ""
     title = f"## {heading} [entry://{quote.id}]\n"
-    text = shortened(quote.text, room - len(title) - _GAP, where=f", see entry://{quote.id}")
-    shown = replace(quote, text=text, whole=quote.whole and text == quote.text)
-    return shown, f"{title}{text}" if text else ""
+    text = shortened(quote.text, budget - len(title) - _GAP, suffix=f", see entry://{quote.id}")
+    shortened_quote = replace(quote, text=text, whole=quote.whole and text == quote.text)
+    return shortened_quote, f"{title}{text}" if text else ""
 
 
 def _listed(
-    heading: str, quotes: Sequence[Q], room: int, *, mark: str = ""
+    heading: str, quotes: Sequence[Q], budget: int, *, mark: str = ""
 ) -> tuple[tuple[Q, ...], str]:
     """Return the newest quotes that fit, in order."""
     title = f"## {heading}"
-    remaining = room - len(title) - _GAP
-    shown: list[tuple[Q, str]] = []
+    remaining = budget - len(title) - _GAP
+    fitting: list[tuple[Q, str]] = []
     for quote in reversed(quotes):
         line = f"\n- {mark}{quote.text} [entry://{quote.id}]"
         if len(quote.text) > MAX_MESSAGE or len(line) > remaining:
             continue
         remaining -= len(line)
-        shown.append((quote, line))
-    shown.reverse()
-    text = title + "".join(line for _, line in shown) if shown else ""
-    return tuple(quote for quote, _ in shown), text
+        fitting.append((quote, line))
+    fitting.reverse()
+    text = title + "".join(line for _, line in fitting) if fitting else ""
+    return tuple(quote for quote, _ in fitting), text
 
 
-def _ids(unshown: Sequence[str], room: int) -> str:
+def _ids(unshown: Sequence[str], budget: int) -> str:
     """Return the newest ids that fit."""
     if not unshown:
         return ""
     title = "## More, readable as entry://ID\nEntries:"
-    remaining = room - len(title) - _GAP - len(f" and {len(unshown)} older ones")
-    shown: list[str] = []
+    remaining = budget - len(title) - _GAP - len(f" and {len(unshown)} older ones")
+    fitting: list[str] = []
     for id in reversed(unshown):
         remaining -= len(id) + 1
         if remaining < 0:
             break
-        shown.append(id)
-    if not shown:
+        fitting.append(id)
+    if not fitting:
         return ""
-    shown.reverse()
-    older = len(unshown) - len(shown)
-    return " ".join((title, *shown, *([f"and {older} older ones"] if older else [])))
+    fitting.reverse()
+    older = len(unshown) - len(fitting)
+    return " ".join((title, *fitting, *([f"and {older} older ones"] if older else [])))

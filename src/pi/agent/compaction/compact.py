@@ -120,13 +120,13 @@ async def compact(
     ``model`` is the model that ``ask`` calls: its window limits the size of a request.
     """
     summariser = Summariser(ask, model, settings, "compaction")
-    known = len(preparation.history)
-    replaced = await off_loop(lambda: preparation.replaced_tokens, known)
+    history_length = len(preparation.history)
+    replaced = await off_loop(lambda: preparation.replaced_tokens, history_length)
     notes = await _notes(preparation, summariser, replaced)
     fitting = partial(
         fit_carry_over, preparation.carry_over, preparation.files, preparation.carry_over_tokens
     )
-    carried = await off_loop(fitting, known)
+    carried = await off_loop(fitting, history_length)
     summary = "\n\n".join(filter(None, (notes, carried.text)))
     if estimate_tokens(summary) > replaced:
         raise CompactionFailed(

@@ -49,12 +49,12 @@ def find_cut_point(items: Sequence[CompactionItem], keep_recent_tokens: int = 20
     allowed = _allowed(items)
     best: int | None = None
     tokens = 0
-    for at in range(len(items) - 1, -1, -1):
-        tokens += items[at].tokens
+    for index in range(len(items) - 1, -1, -1):
+        tokens += items[index].tokens
         if tokens > keep_recent_tokens and best is not None:
             break
-        if allowed[at]:
-            best = at
+        if allowed[index]:
+            best = index
     if best is None:
         return Cut(index=0)
     return Cut(index=_with_metadata(items, best), turn_start=_turn_start(items, best))
@@ -69,9 +69,9 @@ def _allowed(items: Sequence[CompactionItem]) -> list[bool]:
             last_result[exchange.called_at] = max(earlier, exchange.answered_at)
     allowed = []
     open_until = -1
-    for at, item in enumerate(items):
-        allowed.append(item.role in CUTS and item.message is not None and at > open_until)
-        open_until = max(open_until, last_result.get(at, -1))
+    for index, item in enumerate(items):
+        allowed.append(item.role in CUTS and item.message is not None and index > open_until)
+        open_until = max(open_until, last_result.get(index, -1))
     return allowed
 
 
@@ -82,7 +82,7 @@ def _turn_start(items: Sequence[CompactionItem], cut: int) -> int | None:
     """
     if items[cut].role in TURN_STARTS:
         return None
-    starts = (at for at in range(cut - 1, -1, -1) if items[at].role in TURN_STARTS)
+    starts = (index for index in range(cut - 1, -1, -1) if items[index].role in TURN_STARTS)
     return next(starts, None)
 
 
@@ -133,12 +133,12 @@ class Preparation(Record):
     @property
     def messages_to_summarize(self) -> tuple[Message, ...]:
         """``history`` as the model saw it."""
-        return _shown(self.history)
+        return _messages_of(self.history)
 
     @property
     def turn_prefix_messages(self) -> tuple[Message, ...]:
         """``turn_prefix`` as the model saw it."""
-        return _shown(self.turn_prefix)
+        return _messages_of(self.turn_prefix)
 
     @property
     def is_split_turn(self) -> bool:
@@ -170,7 +170,7 @@ class Preparation(Record):
         return replaced + estimate_tokens(self.previous_summary)
 
 
-def _shown(items: Sequence[CompactionItem]) -> tuple[Message, ...]:
+def _messages_of(items: Sequence[CompactionItem]) -> tuple[Message, ...]:
     return tuple(item.message for item in items if item.message is not None)
 
 
@@ -194,21 +194,21 @@ def prepare(
     keep = tokens_to_keep(window, settings, ratio)
     cut = find_cut_point(items, keep)
     start = cut.index if cut.turn_start is None else cut.turn_start
-    replaced, kept = tuple(items[: cut.index]), tuple(items[cut.index :])
+    replaced, kept_items = tuple(items[: cut.index]), tuple(items[cut.index :])
     if not tokens_of(replaced):
         raise CompactionFailed("nothing_to_compact", TOO_SMALL)
     details = (previous.details if previous else None) or {}
     handed_on = carry_over_in(details) or collected(CarryOver(), before)
     files = file_operations(replaced, file_lists(details))
     return Preparation(
-        first_kept_id=kept[0].id,
+        first_kept_id=kept_items[0].id,
         history=replaced[:start],
         turn_prefix=replaced[start:],
-        kept=kept,
+        kept=kept_items,
         tokens_before=tokens_before,
         previous_summary=previous.summary if previous else "",
         files=file_tree(replaced, files, details) if settings.file_tree else files,
-        carry_over=without_visible(collected(handed_on, items), (item.id for item in kept)),
+        carry_over=without_visible(collected(handed_on, items), (item.id for item in kept_items)),
         carry_over_tokens=int(PART_OF_KEPT * keep),
         guidance=guidance or SummaryInstructions(),
         settings=settings,

@@ -229,15 +229,15 @@ class Summariser:
         A summary longer than ``most_tokens`` is rejected.
         """
         guidance = guidance or SummaryInstructions()
-        room = self.room(kind, guidance)
-        while room >= MIN_WINDOW * BYTES_PER_TOKEN:
+        budget = self.room(kind, guidance)
+        while budget >= MIN_WINDOW * BYTES_PER_TOKEN:
             try:
                 notes = previous
-                for part in await off_loop(partial(windows, texts, room), len(texts)):
+                for part in await off_loop(partial(windows, texts, budget), len(texts)):
                     notes = await self._usable(part, kind, notes, guidance, most_tokens)
                 return notes
             except _TooLong:
-                room //= 2  # the estimate was too low for this text or model
+                budget //= 2  # the estimate was too low for this text or model
         raise CompactionFailed(
             "too_large",
             f"Not even a part of the conversation fits the summarising model"

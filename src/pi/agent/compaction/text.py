@@ -82,20 +82,20 @@ def readable_summary(summary: str) -> str:
 
     Works line by line: a session file may contain any number of unclosed tags.
     """
-    shown: list[str] = []
+    lines: list[str] = []
     opening, body = "", list[str]()
     for line in summary.split("\n"):
         if opening and line == f"</{opening[1:]}":
-            shown += _titled(opening, body)
+            lines += _titled(opening, body)
             opening, body = "", []
         elif opening:
             body.append(line)
         elif line in _TITLES:
             opening = line
         else:
-            shown.append(line)
+            lines.append(line)
     unclosed = [opening, *body] if opening else []
-    return "\n".join((*shown, *unclosed)).strip()
+    return "\n".join((*lines, *unclosed)).strip()
 
 
 def _titled(opening: str, body: list[str]) -> list[str]:
@@ -115,19 +115,19 @@ MIN_CHARACTERS = 20
 """Characters below which two ends are useless."""
 
 
-def shortened(text: str, most: int, *, where: str = "") -> str:
+def shortened(text: str, most: int, *, suffix: str = "") -> str:
     """Return ``text`` with its middle left out, at most ``most`` characters long.
 
-    The mark in the middle ends with ``where``. Returns ``""`` if ``most`` is too small for it.
+    The mark in the middle ends with ``suffix``. Returns ``""`` if ``most`` is too small for it.
     """
     if len(text) <= most:
         return text
-    mark = f"\n[... about {len(text) - most} characters left out{where} ...]\n"
-    room = most - len(mark)
-    if room < MIN_CHARACTERS:
+    mark = f"\n[... about {len(text) - most} characters left out{suffix} ...]\n"
+    budget = most - len(mark)
+    if budget < MIN_CHARACTERS:
         return ""
-    head = int(room * HEAD)
-    return f"{text[:head]}{mark}{text[len(text) - (room - head) :]}"
+    head = int(budget * HEAD)
+    return f"{text[:head]}{mark}{text[len(text) - (budget - head) :]}"
 
 
 MAX_RESULT = 2000
@@ -151,16 +151,16 @@ def serialise(items: Sequence[CompactionItem]) -> tuple[str, ...]:
             useless_calls.add((exchange.called_at, exchange.call.id))
             useless_results.add(exchange.answered_at)
     texts = []
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         match item.message:
             case AssistantMessage() as answer:
                 parts = [
                     _block(block)
                     for block in answer.content
-                    if not (isinstance(block, ToolCall) and (at, block.id) in useless_calls)
+                    if not (isinstance(block, ToolCall) and (index, block.id) in useless_calls)
                 ]
                 texts.append("\n".join(filter(None, parts)))
-            case ToolResultMessage() as result if at not in useless_results:
+            case ToolResultMessage() as result if index not in useless_results:
                 texts.append(_result(result))
             case UserMessage() as message:
                 tag = _TAGS.get(item.role, "user")
@@ -190,15 +190,15 @@ def _block(block: Text | Thinking | ToolCall) -> str:
 def _arguments(arguments: Json) -> str:
     lines = []
     for name, value in arguments.items():
-        shown = value if isinstance(value, str) else json_text(value)
-        lines.append(f"{name}: {shortened(shown, MAX_ARGUMENT)}")
+        text = value if isinstance(value, str) else json_text(value)
+        lines.append(f"{name}: {shortened(text, MAX_ARGUMENT)}")
     return shortened("\n".join(lines), MAX_CALL) or "(no arguments)"
 
 
 def _result(result: ToolResultMessage) -> str:
-    words = shortened(plain_text(result.content), MAX_RESULT)
+    text = shortened(plain_text(result.content), MAX_RESULT)
     return _element(
-        "error" if result.is_error else "result", words, tool=escape_tags(result.tool_name)
+        "error" if result.is_error else "result", text, tool=escape_tags(result.tool_name)
     )
 
 
@@ -256,8 +256,10 @@ def file_tree(
     items: Sequence[CompactionItem], files: FileLists, earlier: Json | None = None
 ) -> FileTree:
     """Return ``files`` with those that were read as well, also before an ``earlier`` summary."""
-    known = earlier or {}
-    read = set(_strings(known.get("readFiles"))) | set(_strings(known.get("alsoReadFiles")))
+    earlier_details = earlier or {}
+    read = set(_strings(earlier_details.get("readFiles"))) | set(
+        _strings(earlier_details.get("alsoReadFiles"))
+    )
     for exchange in exchanges(items):
         if exchange.call.name in READING and not (exchange.result and exchange.result.is_error):
             read.add(_path(exchange.call.arguments) or "")
@@ -331,8 +333,8 @@ def file_lists(details: Json) -> FileLists:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    found = value if isinstance(value, list | tuple) else ()
-    return tuple(item for item in found if isinstance(item, str))
+    entries = value if isinstance(value, list | tuple) else ()
+    return tuple(item for item in entries if isinstance(item, str))
 
 
 MAX_TREE = 20
@@ -363,10 +365,10 @@ def _tree(marks: dict[str, str]) -> list[str]:
     for folder in sorted(by_folder):
         while open_folders and not folder.startswith(f"{open_folders[-1]}/"):
             open_folders.pop()
-        shown = folder.removeprefix(f"{open_folders[-1]}/") if open_folders else folder
+        relative_folder = folder.removeprefix(f"{open_folders[-1]}/") if open_folders else folder
         if folder:
             open_folders.append(folder)
-            heading = f"{'#' * len(open_folders)} {shown}/"
+            heading = f"{'#' * len(open_folders)} {relative_folder}/"
             lines.append(escape_tags(heading, SUMMARY_TAGS))
         for path in by_folder[folder]:
             name = escape_tags(path.rpartition("/")[2], SUMMARY_TAGS)
@@ -379,12 +381,12 @@ def _path_block(tag: str, paths: Sequence[str], most: int) -> str:
     if len(block := wrap_in_tag(tag, "\n".join(lines))) <= most:
         return block if lines else ""
     remaining = most - len(wrap_in_tag(tag, f"... and {len(lines)} more"))
-    shown: list[str] = []
+    fitting: list[str] = []
     for line in reversed(lines):
         remaining -= len(line) + 1
         if remaining < 0:
             break
-        shown.append(line)
-    shown.reverse()
-    rest = f"... and {len(lines) - len(shown)} more"
-    return wrap_in_tag(tag, "\n".join((*shown, rest))) if shown else ""
+        fitting.append(line)
+    fitting.reverse()
+    rest = f"... and {len(lines) - len(fitting)} more"
+    return wrap_in_tag(tag, "\n".join((*fitting, rest))) if fitting else ""

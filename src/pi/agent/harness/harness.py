@@ -89,7 +89,7 @@ class SystemPrompt:
 
     def sections(self) -> dict[str, str]:
         """Return the text of all non-empty sections by name."""
-        self._last = {name: self._text(name, each) for name, each in self._sections.items()}
+        self._last = {name: self._text(name, section) for name, section in self._sections.items()}
         return {name: text for name, text in self._last.items() if text}
 
     def render(self) -> str:
@@ -272,8 +272,8 @@ class AgentHarness:
         self._note_choices()
 
     def _note_choices(self) -> None:
-        known = self._conversation.entries()
-        for change in changed_choices(known, self.agent.model, self.agent.thinking_level):
+        entries = self._conversation.entries()
+        for change in changed_choices(entries, self.agent.model, self.agent.thinking_level):
             self._conversation.add(change)
 
     def _skills_section(self) -> str | None:
@@ -343,7 +343,9 @@ def _item(entry: StoredEntry, convert: Convert) -> CompactionItem:
 
 def _tokens(entries: Sequence[StoredEntry], convert: Convert) -> int:
     """Estimate the visible tokens. Usage reported before the latest compaction does not count."""
-    changed = [at for at, entry in enumerate(entries) if isinstance(entry.value, StoredCompaction)]
+    changed = [
+        index for index, entry in enumerate(entries) if isinstance(entry.value, StoredCompaction)
+    ]
     since = entries[changed[-1] + 1 :] if changed else entries
     messages = convert(visible_messages(entries))
     return context_tokens(messages, compacted=len(messages) - len(convert(visible_messages(since))))

@@ -167,11 +167,11 @@ def visible_messages(entries: Sequence[StoredEntry]) -> list[AgentMessage]:
 
 def first_visible(entries: Sequence[StoredEntry]) -> tuple[int, StoredCompaction | None]:
     """Return the index of the first entry shown unchanged, and the latest compaction."""
-    for at in range(len(entries) - 1, -1, -1):
-        compaction = entries[at].value
+    for index in range(len(entries) - 1, -1, -1):
+        compaction = entries[index].value
         if isinstance(compaction, StoredCompaction):
-            indices = (i for i in range(at) if entries[i].id == compaction.first_kept_id)
-            return next(indices, at), compaction
+            indices = (i for i in range(index) if entries[i].id == compaction.first_kept_id)
+            return next(indices, index), compaction
     return 0, None
 
 

@@ -40,28 +40,28 @@ def approval_of(
     arguments: Json,
 ) -> ToolApproval:
     """The approval of a call; tier ``exec`` if the tool declares none or its function fails."""
-    found = _declared(tool, approval, arguments)
+    tool_approval = _declared(tool, approval, arguments)
     if format_details is None:
-        return found
+        return tool_approval
     try:
         lines = format_details(arguments)
-        shown = (lines,) if isinstance(lines, str) else tuple(map(str, lines or ()))
+        formatted = (lines,) if isinstance(lines, str) else tuple(map(str, lines or ()))
     except Exception:  # code of an extension; the guard still has to decide
         log.exception("the approval details of %s could not be formatted", tool)
-        return found
-    return replace(found, details=found.details + shown)
+        return tool_approval
+    return replace(tool_approval, details=tool_approval.details + formatted)
 
 
 def _declared(tool: str, approval: Approval | None, arguments: Json) -> ToolApproval:
     try:
-        found = approval(arguments) if callable(approval) else approval
-        if found is None:
+        declared = approval(arguments) if callable(approval) else approval
+        if declared is None:
             return ToolApproval()
-        if isinstance(found, ToolApproval):
-            return found
-        if found not in get_args(ToolTier):
-            raise ValueError(f"{found!r} is not one of {', '.join(get_args(ToolTier))}")
-        return ToolApproval(tier=found)
+        if isinstance(declared, ToolApproval):
+            return declared
+        if declared not in get_args(ToolTier):
+            raise ValueError(f"{declared!r} is not one of {', '.join(get_args(ToolTier))}")
+        return ToolApproval(tier=declared)
     except Exception as error:  # code of an extension: what is unknown must not be allowed
         log.exception("the approval of %s could not be determined", tool)
         why = str(error) or type(error).__name__

@@ -15,7 +15,7 @@ from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import Json
 from pi.base.records import UNREADABLE, Record
 
-Place: TypeAlias = tuple[str | int, ...]
+Location: TypeAlias = tuple[str | int, ...]
 """Names and indexes that lead to a value."""
 
 TYPE_WORDS = {
@@ -46,14 +46,14 @@ MAX_SHOWN = 4000
 DEEPEST_SHOWN = 8
 
 # Not compiled at import: most sessions never need them.
-_MSGSPEC_PLACE = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
+_MSGSPEC_LOCATION = r"(?s)^(.*) - at `(?:key` in `)?\$(.*)`$"
 _STEP = r"\.([^.\[]+)|\[(\d+)\]"
 
 
 class ArgumentIssue(Record):
     """One invalid argument."""
 
-    place: Place
+    location: Location
     message: str
     expected: tuple[str, ...] = ()
     """The accepted types or values, if the value is none of them."""
@@ -67,16 +67,16 @@ def kind_of(value: object) -> str:
     return _KINDS.get(kind, kind.__name__)
 
 
-def wrong_type(place: Place, expected: Iterable[str], value: object) -> ArgumentIssue:
+def wrong_type(location: Location, expected: Iterable[str], value: object) -> ArgumentIssue:
     """Make the issue of a wrong type; ``expected`` is types, or values as JSON text."""
-    words = tuple(dict.fromkeys(expected))
-    if not words:
-        return ArgumentIssue(place=place, message="is not accepted here")
-    is_exact = any(word not in TYPE_WORDS.values() for word in words)
-    is_fraction = isinstance(value, float) and "an integer" in words
+    options = tuple(dict.fromkeys(expected))
+    if not options:
+        return ArgumentIssue(location=location, message="is not accepted here")
+    is_exact = any(word not in TYPE_WORDS.values() for word in options)
+    is_fraction = isinstance(value, float) and "an integer" in options
     got = literal(value) if is_exact or is_fraction else kind_of(value)
-    message = f"must be {_listing(words)} (got {got})"
-    return ArgumentIssue(place=place, message=message, expected=words, got=value)
+    message = f"must be {_listing(options)} (got {got})"
+    return ArgumentIssue(location=location, message=message, expected=options, got=value)
 
 
 def literal(value: object) -> str:
@@ -87,28 +87,28 @@ def literal(value: object) -> str:
     return text if len(text) <= MAX_CHARACTERS + 40 else kind_of(value)
 
 
-def _listing(words: Sequence[str]) -> str:
-    if len(words) > MAX_OPTIONS:
-        words = (*words[:MAX_OPTIONS], f"one of {len(words) - MAX_OPTIONS} other values")
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+def _listing(options: Sequence[str]) -> str:
+    if len(options) > MAX_OPTIONS:
+        options = (*options[:MAX_OPTIONS], f"one of {len(options) - MAX_OPTIONS} other values")
+    return " or ".join(filter(None, (", ".join(options[:-1]), options[-1])))
 
 
 def report(tool: str, issues: Sequence[ArgumentIssue], received: Json) -> str:
     """Return the error text for the model: all issues and the received arguments."""
     of_tool = f' for tool "{tool}"' if tool else ""
-    lines = [f"  - {_place_text(issue.place)}: {issue.message}" for issue in issues]
+    lines = [f"  - {_location_text(issue.location)}: {issue.message}" for issue in issues]
     if (more := len(lines) - MAX_LINES) > 0:
         lines[MAX_LINES:] = [f"  - and {more} more"]
     return "\n".join(
-        [f"Validation failed{of_tool}:", *lines, "", "Received arguments:", _shown(received)]
+        [f"Validation failed{of_tool}:", *lines, "", "Received arguments:", _format_value(received)]
     )
 
 
-def _place_text(place: Place) -> str:
-    return _cut(".".join(map(str, place)), MAX_CHARACTERS) or "arguments"
+def _location_text(location: Location) -> str:
+    return _cut(".".join(map(str, location)), MAX_CHARACTERS) or "arguments"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = msgspec.json.format(json_bytes(shortened(value)), indent=2).decode()
     return _cut(text, MAX_SHOWN)
 
@@ -141,13 +141,15 @@ def _cut(text: str, most: int) -> str:
 def decoding_issues(error: Exception) -> list[ArgumentIssue]:
     """Convert a decoding error of msgspec, pydantic or a type's own check to issues."""
     if callable(list_errors := getattr(error, "errors", None)):  # pydantic
-        return [ArgumentIssue(place=tuple(one["loc"]), message=one["msg"]) for one in list_errors()]
-    text, place = str(error), ""
-    if found := re.match(_MSGSPEC_PLACE, text):
-        text, place = found.groups()
-    named = place.replace("[...]", "")  # msgspec does not say which entry of a dict
+        return [
+            ArgumentIssue(location=tuple(one["loc"]), message=one["msg"]) for one in list_errors()
+        ]
+    text, location = str(error), ""
+    if match := re.match(_MSGSPEC_LOCATION, text):
+        text, location = match.groups()
+    named = location.replace("[...]", "")  # msgspec does not say which entry of a dict
     steps = [name or int(index) for name, index in re.findall(_STEP, named)]
-    return [ArgumentIssue(place=tuple(steps), message=text.replace("`", ""))]
+    return [ArgumentIssue(location=tuple(steps), message=text.replace("`", ""))]
 
 
 INTEGER = r"(?a)[+-]?\d{1,30}(?:\.0+)?"
@@ -238,8 +240,8 @@ def _spelled(value: object) -> str:
     return value.strip() if isinstance(value, str) else literal(value)
 
 
-def names_a_path(place: Place) -> bool:
-    """Whether the property at ``place`` holds a path, judged by its name."""
-    name = next((step for step in reversed(place) if isinstance(step, str)), "")
+def names_a_path(location: Location) -> bool:
+    """Whether the property at ``location`` holds a path, judged by its name."""
+    name = next((step for step in reversed(location) if isinstance(step, str)), "")
     words = re.findall(WORDS, name)
     return bool(words) and words[-1].lower() in PATH_WORDS

@@ -20,7 +20,7 @@ from msgspec import UNSET
 from pi.agent.tools.argument_values import (
     TYPE_WORDS,
     ArgumentIssue,
-    Place,
+    Location,
     convert,
     has_type,
     json_equal,
@@ -61,29 +61,29 @@ class Coercion:
         self._schemas = schemas
         self._fill_defaults = fill_defaults
 
-    def apply(self, value: Any, schema: Schema, place: Place = ()) -> Any:
+    def apply(self, value: Any, schema: Schema, location: Location = ()) -> Any:
         """Return ``value`` converted to ``schema``."""
         flat = self._schemas.flat(schema)
         if "const" in flat or "enum" in flat:
             options = [flat["const"]] if "const" in flat else flat["enum"]
-            return self._choice(value, options, place)
-        value = self._of_type(value, flat, place)
+            return self._choice(value, options, location)
+        value = self._of_type(value, flat, location)
         match value:
             case str():
-                value = self._text(value, flat, place)
+                value = self._text(value, flat, location)
             case int() | float() if not isinstance(value, bool):
-                self._number(value, flat, place)
+                self._number(value, flat, location)
             case list() | tuple():
-                value = self._array(value, flat, place)
+                value = self._array(value, flat, location)
             case dict():
-                value = self._object(value, flat, place)
+                value = self._object(value, flat, location)
             case _ if value is UNSET:
                 return None
         for part in flat.get("allOf", ()):
-            value = self.apply(value, part, place)
+            value = self.apply(value, part, location)
         for keyword in ("anyOf", "oneOf"):
             if keyword in flat:
-                value = self._union(value, flat[keyword], place)
+                value = self._union(value, flat[keyword], location)
         return value
 
     @property
@@ -91,8 +91,8 @@ class Coercion:
         """Whether nothing was changed."""
         return not (self.issues or self.converted or self.dropped)
 
-    def _add_issue(self, place: Place, message: str) -> None:
-        self.issues.append(ArgumentIssue(place=place, message=message))
+    def _add_issue(self, location: Location, message: str) -> None:
+        self.issues.append(ArgumentIssue(location=location, message=message))
 
     def _mend(self, value: Any) -> Any:
         self.converted += 1
@@ -100,16 +100,16 @@ class Coercion:
 
     # ---------------------------------------------------------------------------------------------
 
-    def _choice(self, value: Any, options: Sequence[Any], place: Place) -> Any:
+    def _choice(self, value: Any, options: Sequence[Any], location: Location) -> Any:
         if any(json_equal(value, option) for option in options):
             return value
         option = match_option(value, options)
         if option is not UNSET:
             return self._mend(option)
-        self.issues.append(wrong_type(place, map(literal, options), value))
+        self.issues.append(wrong_type(location, map(literal, options), value))
         return value
 
-    def _of_type(self, value: Any, schema: Json, place: Place) -> Any:
+    def _of_type(self, value: Any, schema: Json, location: Location) -> Any:
         """Return ``value`` as one of the types, or ``UNSET`` after reporting an issue."""
         types = types_of(schema)
         if not types or has_type(value, types):
@@ -120,65 +120,67 @@ class Coercion:
                 converted = self._list_of_one(value, schema)
             if converted is not UNSET:
                 return self._mend(converted)
-        self.issues.append(wrong_type(place, (TYPE_WORDS[name] for name in types), value))
+        self.issues.append(wrong_type(location, (TYPE_WORDS[name] for name in types), value))
         return UNSET
 
     def _list_of_one(self, value: Any, schema: Json) -> Any:
-        found = convert(value, "object") if isinstance(value, str) else value
+        entry = convert(value, "object") if isinstance(value, str) else value
         items = schema.get("items", True)
-        if not isinstance(found, dict) or isinstance(items, list):
+        if not isinstance(entry, dict) or isinstance(items, list):
             return UNSET
         types = types_of(self._schemas.flat(items))
-        return UNSET if types and "object" not in types else [found]
+        return UNSET if types and "object" not in types else [entry]
 
-    def _text(self, value: str, schema: Json, place: Place) -> str:
-        if value.endswith(("\n", "\r")) and ("format" in schema or names_a_path(place)):
+    def _text(self, value: str, schema: Json, location: Location) -> str:
+        if value.endswith(("\n", "\r")) and ("format" in schema or names_a_path(location)):
             value = self._mend(value.rstrip("\r\n"))
-        self._size(value, schema, place)
+        self._size(value, schema, location)
         pattern = schema.get("pattern")
         if pattern is not None and (regex := _regex(pattern)) and not regex.search(value):
-            self._add_issue(place, f"must match the pattern {pattern} (got {literal(value)})")
+            self._add_issue(location, f"must match the pattern {pattern} (got {literal(value)})")
         return value
 
-    def _number(self, value: float, schema: Json, place: Place) -> None:
-        for keyword, (holds, words) in LIMITS.items():
+    def _number(self, value: float, schema: Json, location: Location) -> None:
+        for keyword, (holds, phrase) in LIMITS.items():
             limit = schema.get(keyword)
             if limit is None or isinstance(limit, bool):  # draft 4 has a boolean exclusiveMinimum
                 continue
             if not holds(value, limit):
-                self._add_issue(place, f"must be {words} {limit} (got {literal(value)})")
+                self._add_issue(location, f"must be {phrase} {limit} (got {literal(value)})")
         step = schema.get("multipleOf")
         if step is not None and not _is_multiple(value, step):
-            self._add_issue(place, f"must be a multiple of {step} (got {literal(value)})")
+            self._add_issue(location, f"must be a multiple of {step} (got {literal(value)})")
 
-    def _size(self, value: str | list[Any] | Json, schema: Json, place: Place) -> None:
+    def _size(self, value: str | list[Any] | Json, schema: Json, location: Location) -> None:
         least, most, unit = SIZES[kind_of(value)]
-        for keyword, holds, words in ((least, operator.ge, "least"), (most, operator.le, "most")):
+        for keyword, holds, bound in ((least, operator.ge, "least"), (most, operator.le, "most")):
             limit = schema.get(keyword)
             if limit is not None and not holds(len(value), limit):
                 units = unit if limit == 1 else f"{unit}s"
-                self._add_issue(place, f"must have at {words} {limit} {units} (got {len(value)})")
+                self._add_issue(
+                    location, f"must have at {bound} {limit} {units} (got {len(value)})"
+                )
 
-    def _array(self, value: Sequence[Any], schema: Json, place: Place) -> list[Any]:
+    def _array(self, value: Sequence[Any], schema: Json, location: Location) -> list[Any]:
         items = schema.get("items", True)
         first = items if isinstance(items, list) else schema.get("prefixItems", ())
         rest = schema.get("additionalItems", True) if isinstance(items, list) else items
-        found = [
-            self.apply(item, first[index] if index < len(first) else rest, (*place, index))
+        converted = [
+            self.apply(item, first[index] if index < len(first) else rest, (*location, index))
             for index, item in enumerate(value)
         ]
         if schema.get("uniqueItems") is True:
-            unique = list({json_bytes(item): item for item in found}.values())
-            found = found if len(unique) == len(found) else self._mend(unique)
-        self._size(found, schema, place)
-        return found
+            unique = list({json_bytes(item): item for item in converted}.values())
+            converted = converted if len(unique) == len(converted) else self._mend(unique)
+        self._size(converted, schema, location)
+        return converted
 
     # ---------------------------------------------------------------------------------------------
 
-    def _object(self, value: Json, schema: Json, place: Place) -> Json:
+    def _object(self, value: Json, schema: Json, location: Location) -> Json:
         properties: Json = schema.get("properties", {})
         required = schema.get("required", ())
-        found: Json = {}
+        converted: Json = {}
         for name, item in value.items():
             part = properties[name] if name in properties else _extra(name, schema)
             if part is False and name not in properties:
@@ -186,20 +188,20 @@ class Coercion:
             elif name in properties and name not in required and self._is_blank(item, part):
                 self.converted += 1
             else:
-                found[name] = self.apply(item, part, (*place, name))
+                converted[name] = self.apply(item, part, (*location, name))
         if self._fill_defaults:
-            self._fill(found, properties)
+            self._fill(converted, properties)
         for name in dict.fromkeys(required):
-            if name not in found:
-                self._add_issue((*place, name), f"must have required properties {name}")
-        self._size(found, schema, place)
-        return found
+            if name not in converted:
+                self._add_issue((*location, name), f"must have required properties {name}")
+        self._size(converted, schema, location)
+        return converted
 
-    def _fill(self, found: Json, properties: Json) -> None:
+    def _fill(self, converted: Json, properties: Json) -> None:
         for name, part in properties.items():
-            if name not in found and "default" in (flat := self._schemas.flat(part)):
+            if name not in converted and "default" in (flat := self._schemas.flat(part)):
                 # a copy: the tool may change what it gets
-                found[name] = copy.deepcopy(flat["default"])
+                converted[name] = copy.deepcopy(flat["default"])
 
     def _is_blank(self, item: Any, schema: Schema) -> bool:
         """Whether an optional property was only filled with a placeholder."""
@@ -227,14 +229,14 @@ class Coercion:
     def _trial(self) -> Coercion:
         return Coercion(self._schemas, fill_defaults=self._fill_defaults)
 
-    def _union(self, value: Any, arms: Sequence[Schema], place: Place) -> Any:
+    def _union(self, value: Any, arms: Sequence[Schema], location: Location) -> Any:
         """Return ``value`` for the alternative it fits unchanged, else for the one with fewest
         conversions.
         """
         trials: list[tuple[Coercion, Any]] = []
         for arm in arms:
             trial = self._trial()
-            result = trial.apply(value, arm, place)
+            result = trial.apply(value, arm, location)
             if trial.is_unchanged:
                 return result
             trials.append((trial, result))
@@ -243,27 +245,29 @@ class Coercion:
             self.converted += trial.converted
             self.dropped += trial.dropped
             return result
-        self.issues += _nearest([trial.issues for trial, _ in trials], place)
+        self.issues += _nearest([trial.issues for trial, _ in trials], location)
         return value
 
 
-def _nearest(tries: list[list[ArgumentIssue]], place: Place) -> list[ArgumentIssue]:
+def _nearest(tries: list[list[ArgumentIssue]], location: Location) -> list[ArgumentIssue]:
     """Return the issues of the closest alternative.
 
-    If all alternatives reject the value at one place, one issue lists what they expect there.
+    If all alternatives reject the value at one location, one issue lists what they expect there.
     """
     fitting = [
         issues
         for issues in tries
-        if not any(issue.expected and issue.place == place for issue in issues)
+        if not any(issue.expected and issue.location == location for issue in issues)
     ] or tries
-    places = [{issue.place for issue in issues if issue.expected} for issues in fitting]
-    if not (common := set.intersection(*places)):
+    locations = [{issue.location for issue in issues if issue.expected} for issues in fitting]
+    if not (common := set.intersection(*locations)):
         return min(fitting, key=len)
-    common_place = min(common, key=len)
-    same_place = [issue for issues in fitting for issue in issues if issue.place == common_place]
-    expected = [word for issue in same_place for word in issue.expected]
-    return [wrong_type(common_place, expected, same_place[0].got)]
+    common_location = min(common, key=len)
+    at_location = [
+        issue for issues in fitting for issue in issues if issue.location == common_location
+    ]
+    expected = [word for issue in at_location for word in issue.expected]
+    return [wrong_type(common_location, expected, at_location[0].got)]
 
 
 def _extra(name: str, schema: Json) -> Schema:

@@ -58,7 +58,7 @@ def validator(
             values = {} if _is_nothing(arguments) else _encodable(arguments)
             mended = walk.apply(values, schema)
         except RecursionError:
-            walk.issues = [ArgumentIssue(place=(), message="are nested too deeply")]
+            walk.issues = [ArgumentIssue(location=(), message="are nested too deeply")]
         if walk.issues:
             raise ToolFailed(report(tool, walk.issues, arguments))
         if decode is None:

@@ -46,16 +46,16 @@ def find(root: Json, reference: str) -> Schema:
         raise BadSchema(
             f"{reference} cannot be resolved.", hint="References must look like #/$defs/Name."
         )
-    here: Any = root
+    node: Any = root
     for step in reference.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(here, list) and name.isdecimal() and int(name) < len(here):
-            here = here[int(name)]
+        if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            node = node[int(name)]
         else:
-            here = here.get(name) if isinstance(here, dict) else None
-    if not isinstance(here, dict | bool):
+            node = node.get(name) if isinstance(node, dict) else None
+    if not isinstance(node, dict | bool):
         raise BadSchema(f"{reference} does not refer to a schema.")
-    return here
+    return node
 
 
 def rebuilt(schema: Json, change: Callable[[Schema], Schema]) -> Json:
@@ -121,8 +121,8 @@ class _Inliner:
             raise BadSchema(f"The schema holds more than {MAX_INLINED} references when unfolded.")
         self._remaining -= 1
         self._open.append(reference)
-        found = find(self._root, reference)
-        schema = self._inline({**found, **keywords} if isinstance(found, dict) else found)
+        target = find(self._root, reference)
+        schema = self._inline({**target, **keywords} if isinstance(target, dict) else target)
         self._open.pop()
         return schema
 
@@ -149,10 +149,10 @@ class FlatSchemas:
 
     def flat(self, schema: Schema) -> Json:
         """Return ``schema`` without references."""
-        known = self._flat.get(id(schema))
-        if known is None:
-            known = self._flat[id(schema)] = schema, _merged(self._parts(schema))
-        return known[1]
+        cached = self._flat.get(id(schema))
+        if cached is None:
+            cached = self._flat[id(schema)] = schema, _merged(self._parts(schema))
+        return cached[1]
 
     def _parts(self, schema: Schema) -> Iterator[Json]:
         """Yield the groups of keywords that all apply, the nearest first."""
@@ -276,31 +276,31 @@ class _Check:
         for schema in self._seen.values():
             self._count_applied(schema, "", ())
 
-    def _schema(self, schema: Any, where: str) -> None:
-        if isinstance(schema, bool) and where:
+    def _schema(self, schema: Any, path: str) -> None:
+        if isinstance(schema, bool) and path:
             return
         if not isinstance(schema, dict):
-            raise _wrong(where, "must be a schema", schema)
+            raise _wrong(path, "must be a schema", schema)
         if id(schema) in self._seen:
             return
         self._seen[id(schema)] = schema
         for key, value in schema.items():
-            self._keyword(key, value, f"{where}.{key}" if where else key)
+            self._keyword(key, value, f"{path}.{key}" if path else key)
         if "$ref" in schema:
             self._schema(find(self._root, schema["$ref"]), schema["$ref"])
 
-    def _keyword(self, key: str, value: Any, where: str) -> None:
+    def _keyword(self, key: str, value: Any, path: str) -> None:
         match value:
             case dict() if key in NAMED:
                 for name, part in value.items():
-                    self._schema(part, f"{where}.{name}")
+                    self._schema(part, f"{path}.{name}")
             case [_, *_] if key in SEVERAL or key == "items":
                 for index, part in enumerate(value):
-                    self._schema(part, f"{where}.{index}")
+                    self._schema(part, f"{path}.{index}")
             case _ if key in SINGLE:
-                self._schema(value, where)
+                self._schema(value, path)
             case _ if key in RULES and not RULES[key][0](value):
-                raise _wrong(where, RULES[key][1], value)
+                raise _wrong(path, RULES[key][1], value)
 
     def _count_applied(self, schema: Schema, reference: str, inside: tuple[int, ...]) -> int:
         """Return how many schemas apply to one value.
@@ -309,8 +309,8 @@ class _Check:
         """
         if isinstance(schema, bool):
             return 1
-        if (known := self._applied.get(id(schema))) is not None:
-            return known
+        if (cached := self._applied.get(id(schema))) is not None:
+            return cached
         if id(schema) in inside:
             raise BadSchema(f"{reference} refers to itself.")
         inside = (*inside, id(schema))
@@ -325,6 +325,6 @@ class _Check:
         return count
 
 
-def _wrong(where: str, expected: str, value: Any) -> BadSchema:
-    shown = repr(value)
-    return BadSchema(f"{where or 'It'} {expected}, not {shown if len(shown) < 80 else '…'}.")
+def _wrong(path: str, expected: str, value: Any) -> BadSchema:
+    text = repr(value)
+    return BadSchema(f"{path or 'It'} {expected}, not {text if len(text) < 80 else '…'}.")

@@ -51,9 +51,9 @@ def _described_parameters(lines: list[str], names: Collection[str]) -> dict[str,
     texts: dict[str, str] = {}
     current, indent = "", 0
     for line in lines:
-        if (found := _parameter(line, names)) and found["name"] not in texts:
-            current, indent = found["name"], len(found["indent"])
-            texts[current] = found["text"].strip()
+        if (match := _parameter(line, names)) and match["name"] not in texts:
+            current, indent = match["name"], len(match["indent"])
+            texts[current] = match["text"].strip()
         elif current and line.strip() and len(line) - len(line.lstrip()) > indent:
             texts[current] = f"{texts[current]} {line.strip()}".lstrip()
         else:
@@ -62,8 +62,8 @@ def _described_parameters(lines: list[str], names: Collection[str]) -> dict[str,
 
 
 def _parameter(line: str, names: Collection[str]) -> re.Match[str] | None:
-    found = re.match(_PARAMETER, line)
-    return found if found and found["name"] in names else None
+    match = re.match(_PARAMETER, line)
+    return match if match and match["name"] in names else None
 
 
 Decode: TypeAlias = Callable[[Json], Any]
@@ -112,22 +112,26 @@ def schema_of_function(function: Callable[..., Any]) -> FunctionSchema:
     A parameter annotated with ``ToolContext`` gets the context and is not shown to the model.
     """
     parameters = _parameters(function)
-    context = next((each.name for each in parameters if _takes_context(each)), "")
-    shown = [each for each in parameters if each.name != context]
+    context = next((parameter.name for parameter in parameters if _takes_context(parameter)), "")
+    visible = [parameter for parameter in parameters if parameter.name != context]
     # TypedDict is called through an untyped name: type checkers require literal fields
     make_type: Any = TypedDict
-    arguments = make_type("Arguments", {each.name: _hint(each, function) for each in shown})
+    arguments = make_type(
+        "Arguments", {parameter.name: _hint(parameter, function) for parameter in visible}
+    )
     schema = schema_of(arguments)
     doc = inspect.getdoc(function) if inspect.isroutine(function) else None
-    description, texts = read_docstring(doc or "", [each.name for each in shown])
+    description, texts = read_docstring(doc or "", [parameter.name for parameter in visible])
     # msgspec sorts the fields of a TypedDict, but models follow the order of the schema
-    schema["properties"] = {each.name: schema["properties"][each.name] for each in shown}
-    for each in shown:
-        part = schema["properties"][each.name]
-        if text := _annotated_text(each.annotation) or texts.get(each.name):
+    schema["properties"] = {
+        parameter.name: schema["properties"][parameter.name] for parameter in visible
+    }
+    for parameter in visible:
+        part = schema["properties"][parameter.name]
+        if text := _annotated_text(parameter.annotation) or texts.get(parameter.name):
             part["description"] = text
-        if each.default is not each.empty:
-            _show_default(part, each.default)
+        if parameter.default is not parameter.empty:
+            _show_default(part, parameter.default)
     return FunctionSchema(
         description=description,
         parameters=schema,
@@ -168,7 +172,7 @@ def _name(function: Callable[..., Any]) -> str:
 def _takes_context(parameter: inspect.Parameter) -> bool:
     kind = parameter.annotation
     return any(
-        isinstance(each, type) and issubclass(each, ToolContext) for each in (kind, *get_args(kind))
+        isinstance(hint, type) and issubclass(hint, ToolContext) for hint in (kind, *get_args(kind))
     )
 
 
