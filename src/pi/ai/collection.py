@@ -184,9 +184,9 @@ class Models:
         if owner is None:
             return None
         for auth in self._auths:
-            found = await auth.access(owner.row, model, options or StreamOptions(), self._opened())
-            if found is not None:
-                return found
+            access = await auth.access(owner.row, model, options or StreamOptions(), self._opened())
+            if access is not None:
+                return access
         return None
 
     # Registration ---------------------------------------------------------------------------------

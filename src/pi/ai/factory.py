@@ -160,8 +160,8 @@ def _providers(
     rows[anthropic.id] = anthropic
     store = ModelsStore(folder / "models-store.json")
     servers = local_providers(environ, changes, chosen)
-    known = {*rows, *(server.row.id for server in servers)}
-    custom = (_custom_row(provider) for provider in own if provider.id not in known)
+    known_ids = {*rows, *(server.row.id for server in servers)}
+    custom = (_custom_row(provider) for provider in own if provider.id not in known_ids)
     providers: list[ModelProvider] = [
         *wire_providers(
             (*rows.values(), *custom), changes, store, gateway_url=environ.get(GATEWAY_VARIABLE)

@@ -95,8 +95,8 @@ def _read_leniently(data: bytes) -> Any:
     try:
         return clean_json(json.loads(text, strict=False))
     except (ValueError, RecursionError) as error:
-        shown = text[:MAX_SHOWN]
-        raise BadAnswer(f"The server sent an event that is not JSON: {shown}") from error
+        excerpt = text[:MAX_SHOWN]
+        raise BadAnswer(f"The server sent an event that is not JSON: {excerpt}") from error
 
 
 # Arguments of tool calls, partial and complete ----------------------------------------------------
@@ -207,9 +207,9 @@ def _marks(data: bytes) -> int:
 
 
 def _mend_strings(text: str) -> str:
-    return re.sub(STRING, lambda found: _mend_string(found[0]), text)
+    return re.sub(STRING, lambda match: _mend_string(match[0]), text)
 
 
 def _mend_string(literal: str) -> str:
-    escaped = re.sub(CONTROL, lambda found: f"\\u{ord(found[0]):04x}", literal)
+    escaped = re.sub(CONTROL, lambda match: f"\\u{ord(match[0]):04x}", literal)
     return re.sub(BAD_ESCAPE, r"\\\\", escaped)

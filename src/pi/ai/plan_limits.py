@@ -28,18 +28,18 @@ def plan_limits(headers: Mapping[str, str], *, now: float) -> tuple[PlanLimit, .
 
 
 def _anthropic(headers: Mapping[str, str]) -> list[PlanLimit]:
-    found = []
+    limits = []
     for window, name in (("5h", "5 hours"), ("7d", "7 days")):
         prefix = f"anthropic-ratelimit-unified-{window}"
         used = _number(headers.get(f"{prefix}-utilization"))
         if used is not None:
             resets = _number(headers.get(f"{prefix}-reset"))
-            found.append(PlanLimit(name=name, used_percent=used * 100, resets_at=resets))
-    return found
+            limits.append(PlanLimit(name=name, used_percent=used * 100, resets_at=resets))
+    return limits
 
 
 def _codex(headers: Mapping[str, str], now: float) -> list[PlanLimit]:
-    found = []
+    limits = []
     for window in ("primary", "secondary"):
         used = _number(headers.get(f"x-codex-{window}-used-percent"))
         minutes = _number(headers.get(f"x-codex-{window}-window-minutes"))
@@ -49,8 +49,8 @@ def _codex(headers: Mapping[str, str], now: float) -> list[PlanLimit]:
         after = _number(headers.get(f"x-codex-{window}-reset-after-seconds"))
         if resets is None and after is not None:
             resets = now + after
-        found.append(PlanLimit(name=_length(minutes), used_percent=used, resets_at=resets))
-    return found
+        limits.append(PlanLimit(name=_length(minutes), used_percent=used, resets_at=resets))
+    return limits
 
 
 def _length(minutes: float) -> str:

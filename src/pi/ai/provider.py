@@ -77,8 +77,8 @@ WIRES: dict[str, str] = {
 def load_wire(api: str) -> Wire:
     """Return the wire for ``api``; raises ``ProviderError`` if there is none."""
     if api not in WIRES:
-        known = ", ".join(WIRES)
-        raise ProviderError(f'No wire protocol is called "{api}".', hint=f"There are: {known}.")
+        names = ", ".join(WIRES)
+        raise ProviderError(f'No wire protocol is called "{api}".', hint=f"There are: {names}.")
     module, _, name = WIRES[api].partition(":")
     wire: Wire = getattr(import_module(module), name)
     return wire

@@ -133,13 +133,13 @@ def user_id(call: Call) -> str | None:
 F = TypeVar("F")
 
 
-def read_flags(model: Model, kind: type[F], known: Json | None = None) -> F:
-    """Return the flags of ``model`` as ``kind``; null or missing ones are taken from ``known``.
+def read_flags(model: Model, kind: type[F], defaults: Json | None = None) -> F:
+    """Return the flags of ``model`` as ``kind``; null or missing ones are taken from ``defaults``.
 
     Raises ``BadRequest`` if one of them has a wrong type.
     """
     own = {name: value for name, value in (model.compat or {}).items() if value is not None}
-    flags = {**(known or {}), **own}
+    flags = {**(defaults or {}), **own}
     if not flags:
         return kind()
     try:

@@ -65,12 +65,12 @@ def fold(
 
 def leading(messages: Iterable[Message]) -> tuple[SystemMessage, ...]:
     """Return the system messages that a conversation begins with."""
-    found: list[SystemMessage] = []
+    system_messages: list[SystemMessage] = []
     for message in messages:
         if not isinstance(message, SystemMessage):
             break
-        found.append(message)
-    return tuple(found)
+        system_messages.append(message)
+    return tuple(system_messages)
 
 
 def render(system: Iterable[SystemMessage]) -> str:
@@ -162,12 +162,12 @@ def conversation_tokens(messages: Sequence[Message]) -> int:
     A count from before a compaction is outdated: a message before the response, the summary, is
     newer than the response then.
     """
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
-            if any(earlier.timestamp > message.timestamp for earlier in messages[:at]):
+            if any(earlier.timestamp > message.timestamp for earlier in messages[:index]):
                 break
-            return counted + estimated_tokens(messages[at + 1 :])
+            return counted + estimated_tokens(messages[index + 1 :])
     return estimated_tokens(messages)
 
 
@@ -199,8 +199,8 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
     limit = model.max_tokens if model.max_tokens > 0 else USUAL_ANSWER
     if model.context_window <= 0:
         return limit
-    room = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
-    return min(limit, max(room, SMALLEST_ANSWER))
+    remaining = model.context_window - conversation_tokens(messages) - ROOM_FOR_ERROR
+    return min(limit, max(remaining, SMALLEST_ANSWER))
 
 
 def image_tokens(image: Image) -> int:

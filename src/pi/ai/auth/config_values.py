@@ -165,8 +165,8 @@ def escape(literal: str) -> str:
 
 def names_in(text: str) -> list[str]:
     """Return the variables that ``text`` refers to, in a command also those of the shell."""
-    found = re.finditer(_REFERENCE, text)
-    return [name for match in found if (name := match["braced"] or match["bare"])]
+    matches = re.finditer(_REFERENCE, text)
+    return [name for match in matches if (name := match["braced"] or match["bare"])]
 
 
 def interpolated(text: str, environ: Mapping[str, str]) -> str | None:

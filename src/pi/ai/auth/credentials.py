@@ -55,18 +55,18 @@ def decode(entry: object) -> Credential:
     if entry.get("type") not in _KINDS:
         raise ValueError('its "type" is neither "api_key" nor "oauth"')
     kind, names = _KINDS[entry["type"]]
-    known = {name: entry[name] for name in names if entry.get(name) is not None}
-    if isinstance(known.get("expires"), float):
-        known["expires"] = int(known["expires"])
+    fields = {name: entry[name] for name in names if entry.get(name) is not None}
+    if isinstance(fields.get("expires"), float):
+        fields["expires"] = int(fields["expires"])
     extra = {name: value for name, value in entry.items() if name not in (*names, "type")}
-    return msgspec.convert({**known, "extra": extra}, kind)
+    return msgspec.convert({**fields, "extra": extra}, kind)
 
 
 def encode(credential: Credential) -> Json:
     """Return the entry of a credential; the inverse of ``decode``."""
     match credential:
         case ApiKeyCredential(key=key, env=env):
-            known: Json = {"type": "api_key", "key": key, "env": env or None}
+            fields: Json = {"type": "api_key", "key": key, "env": env or None}
         case OAuthCredential(access=access, refresh=refresh, expires=expires):
-            known = {"type": "oauth", "access": access, "refresh": refresh, "expires": expires}
-    return {name: value for name, value in known.items() if value is not None} | credential.extra
+            fields = {"type": "oauth", "access": access, "refresh": refresh, "expires": expires}
+    return {name: value for name, value in fields.items() if value is not None} | credential.extra

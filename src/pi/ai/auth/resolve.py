@@ -81,8 +81,8 @@ def unused_sources(
 ) -> tuple[str, ...]:
     """Return the sources of further credentials, which a login overrides."""
     names = (*provider.token_variables, *provider.key_variables)
-    found = tuple(name for name in names if environ.get(name))
-    return (MODELS_JSON, *found) if configured_key else found
+    variables = tuple(name for name in names if environ.get(name))
+    return (MODELS_JSON, *variables) if configured_key else variables
 
 
 async def resolve(
@@ -113,27 +113,27 @@ async def resolve(
             raise AuthenticationFailed(error.message, hint=error.hint) from error
         stored = None
     variables = _variables(environ, stored)
-    found: ResolvedCredential | None
+    resolved: ResolvedCredential | None
     if explicit_key:
-        found = ResolvedCredential(access=_key(explicit_key), source="--api-key")
+        resolved = ResolvedCredential(access=_key(explicit_key), source="--api-key")
     elif isinstance(stored, OAuthCredential):
-        found = await _logged_in(
+        resolved = await _logged_in(
             provider, stored, storage, http, clock, min_expiry=min_expiry, clients=clients
         )
-        found = replace(found, unused=unused_sources(provider, variables, configured_key))
+        resolved = replace(resolved, unused=unused_sources(provider, variables, configured_key))
     elif stored is not None and stored.key:
-        found = await _expanded(
+        resolved = await _expanded(
             provider, stored.key, storage.where, variables, cwd, storage.commands
         )
     elif configured_key:
-        found = await _expanded(provider, configured_key, MODELS_JSON, variables, cwd)
+        resolved = await _expanded(provider, configured_key, MODELS_JSON, variables, cwd)
     else:
-        found = _from_environment(provider, variables, stored, clients)
-    if found is None:
+        resolved = _from_environment(provider, variables, stored, clients)
+    if resolved is None:
         return None
-    if provider.ambient and found.access.kind == "ambient":
+    if provider.ambient and resolved.access.kind == "ambient":
         ambient.check(provider.ambient, _of_cloud(provider.ambient, variables, stored))
-    return replace(found, access=_placed(found.access, provider, stored, variables, base_url))
+    return replace(resolved, access=_placed(resolved.access, provider, stored, variables, base_url))
 
 
 def is_configured(
@@ -189,11 +189,13 @@ def missing(
 
 def how_to_get(provider: Provider) -> str:
     """Return how to get credentials of a provider."""
-    ways = [f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]]
+    instructions = [
+        f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]
+    ]
     if provider.ambient:
-        ways.append(ambient.WAYS[provider.ambient])
-    ways.append(f"run `pi auth login {provider.id}`")
-    return f"To use {provider.name}, {' or '.join(ways)}."
+        instructions.append(ambient.WAYS[provider.ambient])
+    instructions.append(f"run `pi auth login {provider.id}`")
+    return f"To use {provider.name}, {' or '.join(instructions)}."
 
 
 def fill_placeholders(url: str, variables: Mapping[str, str]) -> str:
@@ -366,7 +368,7 @@ class Authentication:
         """Return credentials and configured headers; ``None`` if there are no credentials."""
         custom = self._custom.get(provider.id)
         environ = {**self._environ, **options.env} if options.env else self._environ
-        found = await resolve(
+        resolved = await resolve(
             provider,
             storage=self._storage,
             environ=environ,
@@ -378,14 +380,14 @@ class Authentication:
             clients=self._clients,
             cwd=self._cwd,
         )
-        if found is None:
+        if resolved is None:
             return None
-        remember_used(found.access.api_key)  # a login may replace its token at any time
+        remember_used(resolved.access.api_key)  # a login may replace its token at any time
         if custom is None:
-            return found.access
+            return resolved.access
         headers = {**custom.headers, **((model.headers or {}) if model else {})}
         expanded = await self._expanded(provider, headers, environ)
-        return replace(found.access, headers={**expanded, **found.access.headers})
+        return replace(resolved.access, headers={**expanded, **resolved.access.headers})
 
     def is_configured(self, provider: Provider) -> bool:
         """Whether credentials seem to exist; uses neither the network nor a command."""

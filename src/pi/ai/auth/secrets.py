@@ -88,12 +88,12 @@ class Secrets(Record):
                 yield without_scheme[1]
 
 
-def together(found: Iterable[Secrets]) -> Secrets:
-    """Return the union of ``found``."""
+def together(parts: Iterable[Secrets]) -> Secrets:
+    """Return the union of ``parts``."""
     names, texts = set[str](), set[str]()
-    for each in found:
-        names |= each.names
-        texts |= each.texts
+    for part in parts:
+        names |= part.names
+        texts |= part.texts
     return Secrets(names=frozenset(names), texts=frozenset(texts))
 
 
@@ -107,11 +107,11 @@ def collected(
 ) -> Secrets:
     """Return the secrets of provider rows, OAuth clients, contents of ``models.json`` and of
     ``auth.json``, and files that cannot be parsed."""
-    found = [of_rows(rows), of_clients(clients)]
-    found += map(of_models_json, models)
-    found += map(of_auth_json, logins)
-    found += map(of_damaged, damaged)
-    return together(found)
+    parts = [of_rows(rows), of_clients(clients)]
+    parts += map(of_models_json, models)
+    parts += map(of_auth_json, logins)
+    parts += map(of_damaged, damaged)
+    return together(parts)
 
 
 def of_rows(rows: Iterable[Provider]) -> Secrets:
@@ -146,13 +146,13 @@ def of_models_json(text: str) -> Secrets:
         document = parse_jsonc(text)
     except BadFormat:
         return of_damaged(text)
-    found = _of_member("", document)
+    secrets = _of_member("", document)
     providers = document.get("providers") if isinstance(document, dict) else None
     # Users write the name of a server that accepts any key: "apiKey": "ollama".
-    words = {row.id for row in (*BUILT_IN, *SERVER_ROWS)} | {*_object(providers)}
-    words = {word.casefold() for word in words}
-    secret = frozenset(text for text in found.texts if text.casefold() not in words)
-    return Secrets(names=found.names, texts=secret)
+    public_words = {row.id for row in (*BUILT_IN, *SERVER_ROWS)} | {*_object(providers)}
+    public_words = {word.casefold() for word in public_words}
+    secret = frozenset(text for text in secrets.texts if text.casefold() not in public_words)
+    return Secrets(names=secrets.names, texts=secret)
 
 
 def of_auth_json(entries: Json) -> Secrets:
@@ -167,11 +167,11 @@ def of_clients(clients: Mapping[str, Json]) -> Secrets:
 
 def of_damaged(text: str) -> Secrets:
     """Return possible secrets of an invalid JSON file: variables, and strings as long as a key."""
-    strings = (found[1] for found in re.finditer(_QUOTED, text))
+    strings = (match[1] for match in re.finditer(_QUOTED, text))
     literals = (
-        each
-        for each in strings
-        if len(each) >= _SHORTEST_QUOTED and not re.search(r"[\s$]|://", each)
+        string
+        for string in strings
+        if len(string) >= _SHORTEST_QUOTED and not re.search(r"[\s$]|://", string)
     )
     return Secrets(names=_names(text), texts=frozenset(map(escape, literals)))
 
@@ -235,19 +235,19 @@ def _of_member(name: str, value: Any) -> Secrets:
 
 
 def _of_entry(entry: Json) -> Secrets:
-    found: list[Secrets] = []
+    secrets: list[Secrets] = []
     for name, value in entry.items():
         if name == "env":
-            found += (
+            secrets += (
                 _of_literal(text) | Secrets(names=frozenset({variable}))
                 for variable, text in _object(value).items()
                 if isinstance(text, str) and not re.fullmatch(_PUBLIC_VARIABLE, variable)
             )
         elif name in ("access", "refresh") and isinstance(value, str):
-            found.append(_of_literal(value))
+            secrets.append(_of_literal(value))
         elif name != "type":
-            found.append(_of_member(name, value))
-    return together(found)
+            secrets.append(_of_member(name, value))
+    return together(secrets)
 
 
 _LONG_USER = 20

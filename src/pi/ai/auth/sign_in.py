@@ -38,8 +38,8 @@ async def sign_in(
     login, settings = load_login(provider), login_settings(provider, clients)
     replaced = await _stored_before(storage, ui, provider)
     if settings.unknown:
-        place = f'"{SETTING}": {{"{provider.id}": …}}'
-        ui.notify(LoginInfo(message=f"{settings.unknown} (In settings.json: {place})"))
+        setting = f'"{SETTING}": {{"{provider.id}": …}}'
+        ui.notify(LoginInfo(message=f"{settings.unknown} (In settings.json: {setting})"))
     credential = await login.login(ui, http, clock, settings)
     await storage.set(provider.id, credential)
     resolved = ResolvedCredential(
@@ -65,8 +65,8 @@ async def sign_in_with_key(
     """
     replaced = await _stored_before(storage, ui, provider)
     key = await _ask_key(provider, ui)
-    while check is not None and (problem := await check(key)):
-        ui.notify(LoginInfo(message=f"{problem} Nothing was stored; paste another key."))
+    while check is not None and (refusal := await check(key)):
+        ui.notify(LoginInfo(message=f"{refusal} Nothing was stored; paste another key."))
         key = await _ask_key(provider, ui)
     env = {
         name: (await ui.ask(LoginPrompt(kind="text", message=f"{name}:"))).strip()

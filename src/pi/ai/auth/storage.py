@@ -204,13 +204,13 @@ class AuthStorage:
 
     async def list(self) -> dict[str, Credential]:
         """Return all credentials by provider; entries of an unknown kind are left out."""
-        found: dict[str, Credential] = {}
+        credentials: dict[str, Credential] = {}
         for provider, entry in (await self._read()).items():
             try:
-                found[provider] = decode(entry)
+                credentials[provider] = decode(entry)
             except ValueError as error:
                 log.info("the entry %s in %s is skipped: %s", provider, self.where, error)
-        return found
+        return credentials
 
     async def set(self, provider: str, credential: Credential) -> None:
         """Store ``credential``; it is on the disk when this returns."""

@@ -89,8 +89,8 @@ def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> Pro
     error = _described(document) if document else {"message": _readable(body)}
     if amazon := headers.get("x-amzn-errortype"):
         error = {"__type": amazon.partition(":")[0], **error}
-    shown = _shown(document) if document else error["message"]
-    message = f"{status}: {shown or 'the server gave no reason'}"
+    summary = _summarise(document) if document else error["message"]
+    message = f"{status}: {summary or 'the server gave no reason'}"
     return _typed(message, error, status, headers, clock.now_ms())
 
 
@@ -106,14 +106,14 @@ def from_error_object(
     return _typed(_message(inner, status), inner, status, Headers(), now_ms)
 
 
-def from_http(problem: HttpError) -> ProviderError:
+def from_http(error: HttpError) -> ProviderError:
     """Return the error for an HTTP exchange without a complete response."""
-    hint = problem.hint or _HTTP_HINTS.get(type(problem), "")
-    if problem.retryable:
-        return ProviderUnavailable(problem.message, hint=hint)
+    hint = error.hint or _HTTP_HINTS.get(type(error), "")
+    if error.retryable:
+        return ProviderUnavailable(error.message, hint=hint)
     # Sessions and events keep only the message of an error, and no status that ``hint_for`` knows.
-    message = PiError(problem.message, hint=hint).explain()
-    match problem:
+    message = PiError(error.message, hint=hint).explain()
+    match error:
         case BodyTooLarge():
             return AnswerTooLarge(message)
         case BadResponse():
@@ -145,12 +145,12 @@ def hint_for(message: str) -> str:
 
     Sessions and events have only the message, in the form of the original pi, and not the error.
     """
-    found = re.search(WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
-    if found is None:
+    match = re.search(WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
+    if match is None:
         return ""
-    document = _json(found[2].encode("utf-8", "replace"))
-    error = _described(document) if document else {"message": found[2]}
-    return _typed(message, error, int(found[1]), Headers(), None).hint
+    document = _json(match[2].encode("utf-8", "replace"))
+    error = _described(document) if document else {"message": match[2]}
+    return _typed(message, error, int(match[1]), Headers(), None).hint
 
 
 # Classification -------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def _described(error: Json) -> Json:
     return inner
 
 
-def _shown(document: Json) -> str:
+def _summarise(document: Json) -> str:
     inner = document.get("error")
     return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else document)))
 
@@ -264,10 +264,10 @@ def _shown(document: Json) -> str:
 def _message(error: Json, status: int | None) -> str:
     """Return one line: the message with the status, or with the code."""
     if status is not None:
-        return f"{status}: {_shown(error)}"
+        return f"{status}: {_summarise(error)}"
     sentence = _readable(details.message_in(error).encode("utf-8", "replace"))
     if not sentence:
-        return _shown(error)
+        return _summarise(error)
     names = [name for name in details.codes(error) if not name.isdigit() and name != "error"]
     return f"{names[0]}: {sentence}" if names else sentence
 
@@ -302,8 +302,8 @@ def _is_page(text: str) -> bool:
 def _page_title(page: str) -> str:
     from html import unescape  # lazy: its table of entities takes 2 ms to load
 
-    found = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
-    title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", found[2])).split()) if found else ""
+    match = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
+    title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", match[2])).split()) if match else ""
     return f"a web page titled {_cut(title, 200)!r}" if title else "a web page without a title"
 
 

@@ -158,8 +158,8 @@ def status_in(error: Json) -> int | None:
 
 def message_in(error: Json) -> str:
     """Return the message for users, or an empty string."""
-    found = (error.get(name) for name in _MESSAGE_FIELDS)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    texts = (error.get(name) for name in _MESSAGE_FIELDS)
+    return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 def all_strings(value: object, depth: int = _DEPTH) -> Iterator[str]:
@@ -257,13 +257,13 @@ def _children(error: Json) -> Iterator[object]:
 
 
 def _in_text(text: str, now_ms: int | None) -> float | None:
-    if found := re.search(_DELAY_IN_TEXT, text, re.IGNORECASE):
-        return _wait(found["wait"], now_ms)
-    if found := re.search(_STAMP_IN_TEXT, text, re.IGNORECASE):
+    if match := re.search(_DELAY_IN_TEXT, text, re.IGNORECASE):
+        return _wait(match["wait"], now_ms)
+    if match := re.search(_STAMP_IN_TEXT, text, re.IGNORECASE):
         # z.ai's timestamps are in Beijing time without a zone; read as UTC they are eight hours
         # late.
         zone = _BEIJING if re.search(_ZAI, text) else UTC
-        return _until(found["stamp"] or found["chinese"], now_ms, zone)
+        return _until(match["stamp"] or match["chinese"], now_ms, zone)
     return None
 
 

@@ -63,9 +63,9 @@ class AddressPolicy(Record):
             {host, f"{host}:{port}", f"[{host}]:{port}"}
         ):
             return
-        where = host if host == address else f"{host} ({address})"
+        target = host if host == address else f"{host} ({address})"
         raise AddressRefused(
-            f"{where} is not allowed: {_KINDS[kind]}.",
+            f"{target} is not allowed: {_KINDS[kind]}.",
             hint=_HINTS.get(kind, ""),
             kind=kind,
             origin=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
@@ -90,20 +90,18 @@ def address_kind(address: str) -> AddressKind:
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network  # lazy: 2 ms
 
     try:
-        found: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
+        ip: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
     except ValueError:
         return "reserved"
-    if isinstance(found, IPv6Address) and (inner := _embedded(found)) is not None:
+    if isinstance(ip, IPv6Address) and (inner := _embedded(ip)) is not None:
         return address_kind(inner)
-    private = any(
-        found in ip_network(network) for network in _PRIVATE if _fits(found.version, network)
-    )
+    private = any(ip in ip_network(network) for network in _PRIVATE if _fits(ip.version, network))
     kinds: dict[AddressKind, bool] = {
-        "metadata": str(found) in METADATA,
-        "loopback": found.is_loopback or found.is_unspecified or str(found).startswith("0."),
-        "link-local": found.is_link_local,
+        "metadata": str(ip) in METADATA,
+        "loopback": ip.is_loopback or ip.is_unspecified or str(ip).startswith("0."),
+        "link-local": ip.is_link_local,
         "private": private,
-        "public": found.is_global and not found.is_multicast and _is_unicast(found),
+        "public": ip.is_global and not ip.is_multicast and _is_unicast(ip),
     }
     return next((kind for kind, holds in kinds.items() if holds), "reserved")
 

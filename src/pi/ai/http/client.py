@@ -160,7 +160,7 @@ class HttpClient:
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
-        problem: BaseException | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         await self.close()

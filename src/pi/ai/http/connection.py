@@ -415,11 +415,11 @@ class ResponseStream:
 
     async def read_prefix(self, limit: int) -> bytes:
         """Return the rest of the body, truncated to ``limit`` bytes."""
-        pieces, room = [], limit
+        pieces, remaining = [], limit
         async for chunk in self:
-            pieces.append(chunk[:room])
-            room -= len(chunk)
-            if room <= 0:
+            pieces.append(chunk[:remaining])
+            remaining -= len(chunk)
+            if remaining <= 0:
                 break
         return b"".join(pieces)
 

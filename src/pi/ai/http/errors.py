@@ -82,5 +82,5 @@ def os_reason(error: OSError) -> str:
     """Return the operating system's description of ``error``, in one line."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
-    words = error.strerror or str(error) or type(error).__name__
-    return " ".join(words.split())
+    reason = error.strerror or str(error) or type(error).__name__
+    return " ".join(reason.split())

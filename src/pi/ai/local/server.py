@@ -57,12 +57,12 @@ class LocalServer:
     async def _start(self) -> str:
         threads = max((os.cpu_count() or 2) - 1, 1)
         libraries = str(library_folder(self._environ))
-        words = [str(self._file), str(self._context), str(threads), libraries]
+        arguments = [str(self._file), str(self._context), str(threads), libraries]
         # -P: without it, modules of the current directory could be imported.
         program = [sys.executable, "-P", "-m", "pi.ai.local.serve"]
         env = {**allow_listed(self._environ), "PYTHONUNBUFFERED": "1"}
         try:
-            child = await spawn([*program, *words], cwd=Path.cwd(), env=env, stdin="pipe")
+            child = await spawn([*program, *arguments], cwd=Path.cwd(), env=env, stdin="pipe")
         except PiError as error:
             raise ProviderError(error.explain()) from error
         self._child = await self._stack.enter_async_context(child)
@@ -80,8 +80,8 @@ class LocalServer:
     async def _read_address(self, child: Child) -> str:
         last_lines: list[bytes] = []
         while line := await child.output.readline():
-            if found := _ADDRESS.search(line):  # the engine's log may share the line
-                return found[1].decode()
+            if match := _ADDRESS.search(line):  # the engine's log may share the line
+                return match[1].decode()
             last_lines = [*last_lines, line.strip()][-_LAST_LINES:]
         await self.close()
         raise ProviderError(

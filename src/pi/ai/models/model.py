@@ -136,12 +136,16 @@ def supported_levels(model: Model) -> tuple[ThinkingLevel, ...]:
     """Return the levels that the user may choose for ``model``, in rising order."""
     if not model.reasoning:
         return ("off",)
-    words = {} if model.thinking_level_map is UNSET else model.thinking_level_map
-    assert isinstance(words, dict)
+    level_map = {} if model.thinking_level_map is UNSET else model.thinking_level_map
+    assert isinstance(level_map, dict)
     return tuple(
         level
         for level in THINKING_LEVELS
-        if (words.get(level) is not None if level in ("xhigh", "max") else words.get(level, level))
+        if (
+            level_map.get(level) is not None
+            if level in ("xhigh", "max")
+            else level_map.get(level, level)
+        )
     )
 
 

@@ -98,11 +98,11 @@ class ServerStatus(Record):
 
     def explain(self) -> str:
         """Return one line: why it may not be used."""
-        where = f"The server of {self.provider} on {self.address}"
+        server = f"The server of {self.provider} on {self.address}"
         if self.chosen is None:
-            return f"{where} (owner: {self.owner}) was found on this machine and never chosen."
+            return f"{server} (owner: {self.owner}) was found on this machine and never chosen."
         before = self.chosen.owner
-        return f"{where} was chosen when it belonged to {before}; now it belongs to {self.owner}."
+        return f"{server} was chosen when it belonged to {before}; now it belongs to {self.owner}."
 
     @property
     def refusal(self) -> str:
@@ -147,7 +147,9 @@ class ChosenServers:
             return ()
 
     def _status(self, provider: str, address: ServerAddress) -> ServerStatus:
-        chosen = next((each for each in self.choices() if _is_at(each, provider, address)), None)
+        chosen = next(
+            (choice for choice in self.choices() if _is_at(choice, provider, address)), None
+        )
         owner = owner_of(address, proc=self._proc)
         return ServerStatus(provider=provider, address=address, owner=owner, chosen=chosen)
 
@@ -158,7 +160,7 @@ class ChosenServers:
         )
         private_directory(self._path.parent)
         with DirectoryLock(self._path):
-            others = (each for each in self.choices() if not _is_at(each, provider, address))
+            others = (other for other in self.choices() if not _is_at(other, provider, address))
             content = msgspec.json.encode({"servers": [*others, choice]})
             replace_file(self._path, msgspec.json.format(content, indent=2) + b"\n")
         return ServerStatus(provider=provider, address=address, owner=owner, chosen=choice)
@@ -188,9 +190,9 @@ def owner_of(address: ServerAddress, *, proc: Path = PROC) -> Owner:
     report it."""
     sockets = {**_listening(proc / "net/tcp"), **_listening(proc / "net/tcp6")}
     for local in _local_addresses(address.host):
-        found = sockets.get(f"{local}:{address.port:04X}")
-        if found is not None:
-            uid, inode = found
+        socket_owner = sockets.get(f"{local}:{address.port:04X}")
+        if socket_owner is not None:
+            uid, inode = socket_owner
             return Owner(uid=uid, user=_user_name(uid), process=_process_name(inode, proc))
     return Owner()
 
@@ -210,7 +212,7 @@ def _kernel_form(address: str) -> str:
     import socket  # lazy: needed for discovery only
 
     packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
-    words = (packed[at : at + 4] for at in range(0, len(packed), 4))
+    words = (packed[offset : offset + 4] for offset in range(0, len(packed), 4))
     return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
 
 
@@ -243,7 +245,7 @@ def _process_name(inode: str, proc: Path) -> str:
     for number in numbers:
         folder = proc / str(number)
         try:
-            if any(str(each.readlink()) == link for each in (folder / "fd").iterdir()):
+            if any(str(descriptor.readlink()) == link for descriptor in (folder / "fd").iterdir()):
                 return (folder / "comm").read_text(errors="replace").strip()
         except OSError:  # of another user, or already ended
             continue

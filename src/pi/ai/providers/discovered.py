@@ -77,9 +77,9 @@ class DiscoveredProvider(WireProvider):
 
         Raises ``ServerNotChosen`` if its owner has changed since the last choice, unless ``anew``.
         """
-        if (found := self._guarded()) is None:
+        if (guarded := self._guarded()) is None:
             return
-        chosen, address = found
+        chosen, address = guarded
         before = await chosen.server_status(self.row.id, address)
         if before.state == "other owner" and not anew:
             self._status = before
@@ -93,8 +93,8 @@ class DiscoveredProvider(WireProvider):
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
         """Send the request if the server may be used; its owner is checked for every request."""
-        if (found := self._guarded(call.base_url)) is not None:
-            chosen, address = found
+        if (guarded := self._guarded(call.base_url)) is not None:
+            chosen, address = guarded
             self._status = await chosen.server_status(self.row.id, address)
             if self._status.state != "chosen":
                 raise ServerNotChosen(self._status.refusal)
@@ -105,8 +105,8 @@ class DiscoveredProvider(WireProvider):
         base = ((access and access.base_url) or self.row.base_url).rstrip("/")
         headers = bearer(access)
         self._status = None
-        if (found := self._guarded(base)) is not None:
-            chosen, address = found
+        if (guarded := self._guarded(base)) is not None:
+            chosen, address = guarded
             self._status = await chosen.server_status(self.row.id, address)
             if self._status.state != "chosen" and self._status.owner.uid != _own_uid():
                 # A process of the same user can read the key anyway; others do not get it without a
@@ -191,14 +191,14 @@ async def _list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ..
     names = [str(entry["name"]) for entry in listed if entry.get("name")][:MAX_QUERIED_MODELS]
     details = await asyncio.gather(*(get("/api/show", {"model": name}) for name in names))
     return tuple(
-        _ollama_model(name, _object(shown), model)
-        for name, shown in zip(names, details, strict=True)
+        _ollama_model(name, _object(detail), model)
+        for name, detail in zip(names, details, strict=True)
     )
 
 
-def _ollama_model(name: str, shown: Json, model: Callable[..., Model]) -> Model:
-    facts = _object(shown.get("model_info"))
-    listed = shown.get("capabilities")
+def _ollama_model(name: str, details: Json, model: Callable[..., Model]) -> Model:
+    facts = _object(details.get("model_info"))
+    listed = details.get("capabilities")
     abilities = listed if isinstance(listed, list) else ()
     window = next((v for key, v in facts.items() if key.endswith(".context_length")), None)
     return model(

@@ -174,7 +174,7 @@ such as ANTHROPIC_API_KEY or OPENAI_API_KEY, or log in with /login."""
 class DemoStep(Record):
     """One step of the tour: its text and its tool call."""
 
-    words: str
+    text: str
     tool: str
     arguments: dict[str, object]
 
@@ -189,26 +189,26 @@ def _stops(folder: str) -> tuple[DemoStep, ...]:
     file = f"{folder}/hello.py"
     return (
         DemoStep(
-            words="This is a guided tour, played from a script. First I look where I am.",
+            text="This is a guided tour, played from a script. First I look where I am.",
             tool="bash",
             arguments={"command": "pwd; ls | head"},
         ),
         DemoStep(
-            words="Now I write a small program.",
+            text="Now I write a small program.",
             tool="write",
             arguments={"path": file, "content": PROGRAM},
         ),
         DemoStep(
-            words="I can change what is there.",
+            text="I can change what is there.",
             tool="edit",
             arguments={
                 "path": file,
                 "edits": [{"oldText": "Hello from pi", "newText": "Hello from pi, edited"}],
             },
         ),
-        DemoStep(words="And read it back.", tool="read", arguments={"path": file}),
+        DemoStep(text="And read it back.", tool="read", arguments={"path": file}),
         DemoStep(
-            words="Last, I run it.",
+            text="Last, I run it.",
             tool="bash",
             arguments={"command": f"python3 '{file}'"},
         ),
@@ -218,15 +218,15 @@ def _stops(folder: str) -> tuple[DemoStep, ...]:
 def _next_stop(call: Call, stops: Sequence[DemoStep]) -> Reply:
     instructions, messages = fold(call.messages, keep_later=False)
     offered = {tool.name for tool in instructions.tools}
-    shown = [stop for stop in stops if stop.tool in offered]
-    at = _results_since_the_question(messages)
-    if at >= len(shown):
+    available = [stop for stop in stops if stop.tool in offered]
+    index = _results_since_the_question(messages)
+    if index >= len(available):
         return says(FAREWELL)
-    stop = shown[at]
+    stop = available[index]
     return Reply(
         blocks=(
-            Text(text=stop.words),
-            ToolCall(id=f"tour_{at}", name=stop.tool, arguments=dict(stop.arguments)),
+            Text(text=stop.text),
+            ToolCall(id=f"tour_{index}", name=stop.tool, arguments=dict(stop.arguments)),
         )
     )
 

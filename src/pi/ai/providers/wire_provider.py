@@ -202,8 +202,8 @@ def pi_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:
     """Parse models in pi's format, in a list or below ``models`` or ``data``."""
     if isinstance(answer, dict):
         answer = answer.get("models") or answer.get("data")
-    found = models_from(answer, api="pi-messages", baseUrl=base, provider=provider)
-    return tuple(replace(model, provider=provider) for model in found)
+    models = models_from(answer, api="pi-messages", baseUrl=base, provider=provider)
+    return tuple(replace(model, provider=provider) for model in models)
 
 
 def openai_models(answer: Any, base: str, provider: str) -> tuple[Model, ...]:

@@ -190,10 +190,10 @@ def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderErr
     return from_status(response.status, response.headers, body, clock)
 
 
-def _connection_error(problem: HttpError) -> ProviderError:
+def _connection_error(error: HttpError) -> ProviderError:
     from pi.ai.failures.classify import from_http  # lazy: for failures only
 
-    return from_http(problem)
+    return from_http(error)
 
 
 def _error_in_body(body: bytes) -> ProviderError | None:

@@ -108,12 +108,14 @@ def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | Non
             return replace(block, thought_signature=UNSET)
 
 
-def without_images(message: Message, words: str = NO_IMAGES) -> Message:
-    """Return ``message`` with ``words`` in place of every picture."""
+def without_images(message: Message, placeholder: str = NO_IMAGES) -> Message:
+    """Return ``message`` with ``placeholder`` instead of every picture."""
     match message:
         case UserMessage(content=tuple(blocks)) | ToolResultMessage(content=blocks):
-            shown = (Text(text=words) if isinstance(block, Image) else block for block in blocks)
-            return replace(message, content=tuple(shown))
+            replaced = (
+                Text(text=placeholder) if isinstance(block, Image) else block for block in blocks
+            )
+            return replace(message, content=tuple(replaced))
         case _:
             return message
 

@@ -98,15 +98,15 @@ def lacks_thinking(messages: Sequence[Message], model: Model, repairs: Repairs) 
     Some models can then not continue to think: they require the thinking before the calls.
     """
     answers = (
-        (at, message)
-        for at, message in reversed(tuple(enumerate(messages)))
+        (index, message)
+        for index, message in reversed(tuple(enumerate(messages)))
         if isinstance(message, AssistantMessage)
         and message.stop_reason not in ("error", "aborted")  # such answers are not sent
     )
-    at, latest = next(answers, (0, None))
+    index, latest = next(answers, (0, None))
     if latest is None or not latest.tool_calls:
         return False
-    return at < _refused(messages, model, repairs)
+    return index < _refused(messages, model, repairs)
 
 
 def _unsigned(block: Text | ToolCall) -> Text | ToolCall:
@@ -120,7 +120,9 @@ def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int
     if repairs.thinking:
         return len(messages)
     notes = (
-        at for at, message in enumerate(messages) if _has_note(message, model, THINKING_REJECTED)
+        index
+        for index, message in enumerate(messages)
+        if _has_note(message, model, THINKING_REJECTED)
     )
     return max(notes, default=0)
 

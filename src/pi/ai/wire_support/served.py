@@ -103,20 +103,20 @@ def bad_request(message: str) -> BadRequest:
     return BadRequest(message, status=400)
 
 
-def text_field(values: Json, name: str, where: str = "request") -> str:
+def text_field(values: Json, name: str, subject: str = "request") -> str:
     """Return a required text."""
     value = values.get(name)
     if not isinstance(value, str):
-        raise bad_request(f"The {where} needs {name!r} as text.")
+        raise bad_request(f"The {subject} needs {name!r} as text.")
     return value
 
 
-def objects(values: Any, where: str) -> list[Json]:
+def objects(values: Any, name: str) -> list[Json]:
     """Return a list of objects; ``None`` is an empty one."""
     if values is None:
         return []
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise bad_request(f"{where} must be a list of objects.")
+        raise bad_request(f"{name} must be a list of objects.")
     return values
 
 
@@ -139,8 +139,8 @@ def whole_number(values: Json, *names: str) -> int | None:
 
 def sampling(values: Json, names: tuple[str, ...]) -> Json | None:
     """Return the parameters that are passed on unchanged."""
-    found = {name: values[name] for name in names if values.get(name) is not None}
-    return found or None
+    parameters = {name: values[name] for name in names if values.get(name) is not None}
+    return parameters or None
 
 
 def level(effort: Any) -> ThinkingLevel:
@@ -154,10 +154,10 @@ def level(effort: Any) -> ThinkingLevel:
 
 def image_of(url: Any) -> Image:
     """Return the picture of a data URL; the server loads no others."""
-    found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
-    if found is None:
+    match = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+    if match is None:
         raise bad_request("Images must be sent as base64 data URLs.")
-    return Image(mime_type=found[1], data=found[2])
+    return Image(mime_type=match[1], data=match[2])
 
 
 def declared_tool(values: Json, schema: str) -> Tool:

@@ -196,8 +196,8 @@ def grammar_of(tool: Tool) -> Json | None:
 
 def text_arguments(tools: Iterable[Tool]) -> dict[str, str]:
     """Return, by tool name, the argument that the text of a text call becomes."""
-    found = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
-    return {name: argument for name, argument in found if argument}
+    pairs = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
+    return {name: argument for name, argument in pairs if argument}
 
 
 def _only_string(tool: Tool) -> str | None:

@@ -79,8 +79,8 @@ def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
 
 def base_url(credential: OAuthCredential, settings: LoginSettings) -> str:
     """Return the URL of this plan's models: from the token, else from the company's domain."""
-    if found := _PROXY.search(credential.access):
-        return f"https://api.{found[1]}"
+    if match := _PROXY.search(credential.access):
+        return f"https://api.{match[1]}"
     if domain := credential.extra.get(ENTERPRISE):
         return f"https://copilot-api.{domain}"
     return settings.base_url

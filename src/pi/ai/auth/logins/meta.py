@@ -50,8 +50,8 @@ def access(credential: OAuthCredential, settings: LoginSettings) -> Access:
 
 def _key(body: Json) -> str:
     inner = body.get("data")
-    for place in (body, inner if isinstance(inner, dict) else {}):
+    for document in (body, inner if isinstance(inner, dict) else {}):
         for name in KEY_FIELDS:
-            if isinstance(key := place.get(name), str) and key:
+            if isinstance(key := document.get(name), str) and key:
                 return key
     raise BadAnswer("Meta's answer holds no key.")

@@ -134,13 +134,13 @@ class CallbackListener:
     def _sockets(self) -> list[socket.socket]:
         """Return sockets for both loopback addresses on one port; IPv6 only if available."""
         try:
-            found = [socket.create_server(("127.0.0.1", self._port))]
+            sockets = [socket.create_server(("127.0.0.1", self._port))]
         except OSError:
             return []
-        self._port = found[0].getsockname()[1]
+        self._port = sockets[0].getsockname()[1]
         with suppress(OSError):
-            found.append(socket.create_server(("::1", self._port), family=socket.AF_INET6))
-        return found
+            sockets.append(socket.create_server(("::1", self._port), family=socket.AF_INET6))
+        return sockets
 
     async def _serve_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -184,9 +184,9 @@ class CallbackListener:
 
     def _finish_login(self, query: Mapping[str, str]) -> bytes:
         """Read the code or the refusal of an answer to this login. Returns a page for the user."""
-        if problem := self._issuer.problem(query.get("iss", "")):
-            self._decide(LoginFailed(problem, hint=_MIX_UP))
-            return _page(400, "Not logged in", problem)
+        if mismatch := self._issuer.problem(query.get("iss", "")):
+            self._decide(LoginFailed(mismatch, hint=_MIX_UP))
+            return _page(400, "Not logged in", mismatch)
         if "error" in query:
             reason = query.get("error_description", query["error"])
             self._decide(LoginFailed(f"The login was refused: {reason}"))
@@ -359,10 +359,10 @@ async def browser_code(
 async def _pasted(ui: LoginUI, state: str | None, issuer: ExpectedIssuer | None) -> str:
     while True:
         text = await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
-        code, problem = read_pasted(text, state, issuer)
+        code, reason = read_pasted(text, state, issuer)
         if code:
             return code
-        ui.notify(LoginInfo(message=problem))
+        ui.notify(LoginInfo(message=reason))
 
 
 def read_pasted(
@@ -383,8 +383,8 @@ def read_pasted(
         code, _, received_state = text.partition("#")
     if state is not None and received_state and received_state != state:
         return "", "This belongs to another or older login. Paste the address of this one."
-    if code and issuer is not None and (problem := issuer.problem(query.get("iss", ""))):
-        return "", f"{problem} Paste the whole address of this login."
+    if code and issuer is not None and (mismatch := issuer.problem(query.get("iss", ""))):
+        return "", f"{mismatch} Paste the whole address of this login."
     if not code or "://" in code or any(map(str.isspace, code)):
         return "", "There is no code in it. Paste the whole address, or the code that was shown."
     return code, ""

@@ -115,8 +115,8 @@ def refusal(answer: TokenResponse, clock: Clock) -> ProviderError:
     error = details.inner_error(answer.body)
     description = answer.body.get("error_description") or details.message_in(error)
     if answer.is_final:
-        words = dict.fromkeys(filter(None, (answer.code, str(description))))
-        message = ": ".join(words) or "it gave no reason"
+        reasons = dict.fromkeys(filter(None, (answer.code, str(description))))
+        message = ": ".join(reasons) or "it gave no reason"
         return GrantRefused(
             f"The server refused: {message}", status=answer.status, code=answer.code
         )

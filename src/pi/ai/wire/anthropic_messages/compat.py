@@ -58,8 +58,8 @@ class Compat(Record):
 def compat_of(call: Call) -> Compat:
     """Return the flags of the call's model; unset ones follow from the base URL."""
     at_openrouter = is_within(host_of(call), "openrouter.ai")
-    known = {"sessionAffinityFormat": "openrouter"} if at_openrouter else {}
-    return read_flags(call.model, Compat, known)
+    defaults = {"sessionAffinityFormat": "openrouter"} if at_openrouter else {}
+    return read_flags(call.model, Compat, defaults)
 
 
 # Thinking settings --------------------------------------------------------------------------------
@@ -104,8 +104,8 @@ def plan_thinking(call: Call, compat: Compat, *, allowed: bool = True) -> Thinki
     model, level = call.model, call.options.reasoning
     if not model.reasoning:
         return ThinkingPlan()
-    room = call.max_tokens - ROOM_TO_ANSWER
-    too_small = not compat.force_adaptive_thinking and room < SMALLEST_BUDGET
+    available = call.max_tokens - ROOM_TO_ANSWER
+    too_small = not compat.force_adaptive_thinking and available < SMALLEST_BUDGET
     if level == "off" or not allowed or too_small:
         return _off(model)
     if compat.force_adaptive_thinking:
@@ -140,8 +140,8 @@ def with_room_to_think(call: Call) -> Call:
         call.options.reasoning, call.model.max_tokens, call.options.thinking_budgets
     )
     most = max(largest_answer(call.model, call.messages), call.max_tokens)
-    room = min(call.max_tokens + budget, most)
-    return replace(call, options=replace(call.options, max_tokens=room))
+    limit = min(call.max_tokens + budget, most)
+    return replace(call, options=replace(call.options, max_tokens=limit))
 
 
 def provider_level(plan: ThinkingPlan, compat: Compat) -> str | None:
@@ -156,8 +156,8 @@ def efforts(
     none."""
     if not compat.supports_mid_convo_effort:
         return None
-    known = (own_level(message, model) for message in history)
-    first = next(filter(None, known), plan.effort)
+    levels = (own_level(message, model) for message in history)
+    first = next(filter(None, levels), plan.effort)
     return None if first is None else Efforts(first=first, now=plan.effort)
 
 
@@ -170,8 +170,8 @@ def own_level(message: Message, model: Model) -> str | None:
 
 
 def _off(model: Model) -> ThinkingPlan:
-    words = model.thinking_level_map or {}
-    if "off" in words and words["off"] is None:  # it always thinks, and rejects "off"
+    level_map = model.thinking_level_map or {}
+    if "off" in level_map and level_map["off"] is None:  # it always thinks, and rejects "off"
         return ThinkingPlan(active=True)
     return ThinkingPlan(thinking={"type": "disabled"})
 

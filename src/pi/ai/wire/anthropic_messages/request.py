@@ -384,8 +384,8 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 
 def _refused_tool(message: str, tools: list[Json]) -> str:
     """Return the name of the tool whose schema the sentence is about."""
-    found = re.search(_TOOL, message)
-    return str(tools[int(found[1])]["name"]) if found and int(found[1]) < len(tools) else ""
+    match = re.search(_TOOL, message)
+    return str(tools[int(match[1])]["name"]) if match and int(match[1]) < len(tools) else ""
 
 
 def _has_thoughts(payload: Json) -> bool:

@@ -95,8 +95,8 @@ def decode_request(body: bytes) -> ServedRequest:
     if prompt or offered:
         messages.append(SystemMessage(content=prompt, tools_added=offered or UNSET))
     tools = {name: tool for name, (tool, _) in declared.items()}
-    for each in _turns(values):
-        messages += _messages(each, messages, model, tools)
+    for turn in _turns(values):
+        messages += _messages(turn, messages, model, tools)
     reasoning, budgets = _thinking(values)
     metadata = values.get("metadata")
     options = StreamOptions(
@@ -130,14 +130,14 @@ def _messages(
     parts = objects(parts, "content")
     match values.get("role"):
         case "user":
-            results = [each for each in parts if each.get("type") == "tool_result"]
-            others = [each for each in parts if each.get("type") != "tool_result"]
+            results = [part for part in parts if part.get("type") == "tool_result"]
+            others = [part for part in parts if part.get("type") != "tool_result"]
             names = call_names(before)
-            found: list[Message] = [_result(each, names.get) for each in results]
+            messages: list[Message] = [_result(part, names.get) for part in results]
             if others or not results:
                 text = content if isinstance(content, str) else tuple(map(_content, others))
-                found.append(UserMessage(content=text))
-            return found
+                messages.append(UserMessage(content=text))
+            return messages
         case "assistant":
             blocks = tuple(map(_block, parts))
             return [AssistantMessage(content=blocks, api=API, model=model)]
@@ -151,12 +151,16 @@ def _update(parts: list[Json], tools: dict[str, Tool]) -> SystemMessage:
     """Return instructions and tools that change in the middle of the conversation."""
 
     def named(kind: str) -> list[str]:
-        references = (each.get("tool") for each in parts if each.get("type") == kind)
-        return [text_field(each, "name", "tool") for each in references if isinstance(each, dict)]
+        references = (part.get("tool") for part in parts if part.get("type") == kind)
+        return [
+            text_field(reference, "name", "tool")
+            for reference in references
+            if isinstance(reference, dict)
+        ]
 
     added = tuple(tools[name] for name in named("tool_addition") if name in tools)
     removed = tuple(RemovedTool(name=name) for name in named("tool_removal"))
-    texts = [text_field(each, "text", "part") for each in parts if each.get("type") == "text"]
+    texts = [text_field(part, "text", "part") for part in parts if part.get("type") == "text"]
     return SystemMessage(
         content="\n\n".join(texts), tools_added=added or UNSET, tools_removed=removed or UNSET
     )
@@ -249,10 +253,10 @@ def _thinking(values: Json) -> tuple[ThinkingLevel, dict[str, int] | None]:
 def _cache_retention(values: Json) -> CacheRetention:
     """Return the longest cache retention that any cache mark of the request has."""
     marked = [values, *objects(values.get("tools"), "tools")]
-    for each in (values.get("system"), *(m.get("content") for m in _turns(values))):
-        marked += objects(each, "content") if isinstance(each, list) else []
+    for content in (values.get("system"), *(m.get("content") for m in _turns(values))):
+        marked += objects(content, "content") if isinstance(content, list) else []
     marks = [
-        each["cache_control"] for each in marked if isinstance(each.get("cache_control"), dict)
+        part["cache_control"] for part in marked if isinstance(part.get("cache_control"), dict)
     ]
     if not marks:
         return "none"
@@ -311,8 +315,8 @@ class MessagesEncoder:
         if index not in self._open:
             self._open.add(index)
             hidden = {"type": "redacted_thinking", "data": signature_of(block)}
-            shown = {"type": "thinking", "thinking": "", "signature": ""}
-            data = _started(index, hidden if is_redacted(block) else shown)
+            visible = {"type": "thinking", "thinking": "", "signature": ""}
+            data = _started(index, hidden if is_redacted(block) else visible)
         if isinstance(event, ThinkingDelta):
             return data + _grown(index, {"type": "thinking_delta", "thinking": event.delta})
         if (signature := signature_of(block)) and not is_redacted(block):

@@ -50,11 +50,11 @@ def offer(
         return DeclaredTools(tools=present, names=names)
     # A tool that was declared again has its newest declaration from the start: it cannot be
     # declared twice.
-    known = {tool.name: tool for message in system for tool in message.tools_added or ()}
+    declared = {tool.name: tool for message in system for tool in message.tools_added or ()}
     return DeclaredTools(
-        tools=tuple(tool for name, tool in known.items() if name in first),
+        tools=tuple(tool for name, tool in declared.items() if name in first),
         later=tuple(
-            tool for name, tool in known.items() if name not in first and name not in dropped
+            tool for name, tool in declared.items() if name not in first and name not in dropped
         ),
         names=names,
         in_place=True,
@@ -83,14 +83,14 @@ def declarations(
     return declared
 
 
-def changes(message: SystemMessage, offered: set[str], known: Collection[str]) -> Iterator[Json]:
+def changes(message: SystemMessage, offered: set[str], declared: Collection[str]) -> Iterator[Json]:
     """Yield the blocks for the tool changes in ``message``; updates ``offered``."""
     for removed in message.tools_removed or ():
         if removed["name"] in offered:
             offered.remove(removed["name"])
             yield _change("tool_removal", removed["name"])
     for added in message.tools_added or ():
-        if added.name in known and added.name not in offered:
+        if added.name in declared and added.name not in offered:
             offered.add(added.name)
             yield _change("tool_addition", added.name)
 

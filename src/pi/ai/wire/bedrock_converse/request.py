@@ -88,8 +88,8 @@ def compat_of(model: Model) -> ModelCompat:
 
 
 def _claude(name: str, *, strict: bool) -> ModelCompat:
-    found = re.search(_CLAUDE, name)
-    version = (int(found[1]), int(found[2] or 0)) if found else _NEWEST
+    match = re.search(_CLAUDE, name)
+    version = (int(match[1]), int(match[2] or 0)) if match else _NEWEST
     return ModelCompat(
         strict_tools=strict,
         cache="long" if version >= (4, 5) else "short" if version >= (3, 5) else "none",
@@ -441,8 +441,8 @@ def rest_request(call: Call, payload: Json, identity: AwsIdentity, now_ms: int) 
 
 def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
     """Return the region: from the model's ARN, the user's settings, or the base URL."""
-    if found := re.match(_ARN_REGION, model_id):
-        return found[1]
+    if match := re.match(_ARN_REGION, model_id):
+        return match[1]
     if identity.region:
         return identity.region
     named = re.search(_REGION, call.base_url)
@@ -451,10 +451,10 @@ def _region(call: Call, model_id: str, identity: AwsIdentity) -> str:
 
 def _host(call: Call, region: str) -> str:
     """Return the base URL; one of AWS's own follows the region."""
-    known = re.fullmatch(_AWS_HOST, call.base_url)
-    if call.base_url and known is None:
+    match = re.fullmatch(_AWS_HOST, call.base_url)
+    if call.base_url and match is None:
         return call.base_url
-    service = known[1] if known else "https://bedrock-runtime"
+    service = match[1] if match else "https://bedrock-runtime"
     suffix = ".cn" if region.startswith("cn-") else ""
     return f"{service}.{region}.amazonaws.com{suffix}"
 

@@ -66,10 +66,10 @@ class EventStreamReader:
             data, self._held = bytes(self._held), bytearray()
         else:
             data = chunk
-        at, size = 0, len(data)
-        while size - at >= _PRELUDE.size:
-            length, headers_length, checksum = _PRELUDE.unpack_from(data, at)
-            if (computed := crc32(data[at : at + 8])) != checksum:
+        offset, size = 0, len(data)
+        while size - offset >= _PRELUDE.size:
+            length, headers_length, checksum = _PRELUDE.unpack_from(data, offset)
+            if (computed := crc32(data[offset : offset + 8])) != checksum:
                 if not self.seen_event:  # not an event stream: a page, or JSON
                     self.first_bytes = data[:MAX_FIRST_BYTES]
                     self._held, self._needed = bytearray(self.first_bytes), _PRELUDE.size
@@ -82,19 +82,19 @@ class EventStreamReader:
                     f"The server announced an event of {length} bytes; "
                     f"the limit is {LARGEST_FRAME} bytes."
                 )
-            end = at + length
+            end = offset + length
             if end > size:
                 self._needed = length
                 break
-            content = data[at + 8 : end - 4]
+            content = data[offset + 8 : end - 4]
             if crc32(content, computed) != _CHECKSUM.unpack_from(data, end - 4)[0]:
                 raise BadAnswer("An event of the stream is damaged: its checksum is wrong.")
             split = 4 + headers_length
             self.seen_event = True
             yield self._event(content[4:split], content[split:])
-            at = end
+            offset = end
             self._needed = _PRELUDE.size
-        self._held += data[at:]
+        self._held += data[offset:]
 
     def finish(self) -> list[ServerEvent]:
         """Return nothing: an incomplete frame is not an event."""
@@ -116,21 +116,21 @@ class EventStreamReader:
 def read_headers(block: bytes) -> dict[str, str]:
     """Return the string headers of a frame; raises ``BadAnswer`` if they are malformed."""
     headers: dict[str, str] = {}
-    at = 0
+    offset = 0
     try:
-        while at < len(block):
-            start = at + 1
-            at = start + block[at]
-            name, kind = block[start:at].decode(), block[at]
-            at += 1
+        while offset < len(block):
+            start = offset + 1
+            offset = start + block[offset]
+            name, kind = block[start:offset].decode(), block[offset]
+            offset += 1
             if kind in (_BYTES, _STRING):
-                size = _LENGTH.unpack_from(block, at)[0]
-                at += _LENGTH.size
+                size = _LENGTH.unpack_from(block, offset)[0]
+                offset += _LENGTH.size
             else:
                 size = _FIXED_SIZES[kind]
             if kind == _STRING:
-                headers[name] = block[at : at + size].decode()
-            at += size
+                headers[name] = block[offset : offset + size].decode()
+            offset += size
     except (IndexError, KeyError, StructError, UnicodeDecodeError) as error:
         raise BadAnswer("An event of the stream has malformed headers.") from error
     return headers

@@ -168,14 +168,14 @@ def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[
     turn = _start_of_turn(history)
     encoded: list[Json] = []
     batch: list[ToolResultMessage] = []
-    for at, message in enumerate(history):
+    for index, message in enumerate(history):
         if isinstance(message, ToolResultMessage):
             batch.append(message)
             continue
         encoded += _results(batch, traits)
         batch = []
         if isinstance(message, AssistantMessage):
-            sign = traits.checks_signatures and at > turn
+            sign = traits.checks_signatures and index > turn
             encoded += _content("model", _assistant_parts(message, traits, sign=sign))
         elif isinstance(message, UserMessage):
             encoded += _content("user", _user_parts(message))
@@ -184,7 +184,7 @@ def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[
 
 def _start_of_turn(history: Sequence[Message]) -> int:
     """Return the index of the last user message: signatures are checked only after it."""
-    users = [at for at, message in enumerate(history) if isinstance(message, UserMessage)]
+    users = [index for index, message in enumerate(history) if isinstance(message, UserMessage)]
     return users[-1] if users else -1
 
 
@@ -434,9 +434,9 @@ def _value(kind: str, schema: Json) -> Json:
 def _properties(properties: Json, required: list[str]) -> Json:
     reduced: Json = {}
     if properties:
-        reduced["properties"] = {name: _reduced(each) for name, each in properties.items()}
-    if known := [name for name in required if name in properties]:
-        reduced["required"] = known
+        reduced["properties"] = {name: _reduced(schema) for name, schema in properties.items()}
+    if present := [name for name in required if name in properties]:
+        reduced["required"] = present
     return reduced
 
 

@@ -117,10 +117,10 @@ def decode_lenient(data: bytes) -> Chunk:
 
 def _salvaged_candidate(candidate: Json) -> Candidate:
     content = candidate.get("content")
-    found = content.get("parts") if isinstance(content, dict) else None
+    raw_parts = content.get("parts") if isinstance(content, dict) else None
     parts: list[Part | None] = []
-    if isinstance(found, list):
-        parts += (_fitting(part, Part) for part in found)
+    if isinstance(raw_parts, list):
+        parts += (_fitting(part, Part) for part in raw_parts)
     rest = {key: value for key, value in candidate.items() if key != "content"}
     salvaged = _fitting(rest, Candidate)
     salvaged.content = Content(parts=parts)
@@ -218,8 +218,8 @@ def _is_index(key: str, step: re.Match[str]) -> bool:
 def _put(root: _Node, steps: list[str | int], value: Any) -> bool:
     """Store ``value`` at its path; returns ``False`` if another value is there."""
     node: Any = root
-    *way, last = steps
-    for step in way:
+    *parents, last = steps
+    for step in parents:
         if not _fits(node, step):
             return False
         node = node.setdefault(step, _Node())

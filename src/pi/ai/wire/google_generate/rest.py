@@ -130,10 +130,10 @@ async def with_ambient_token(call: Call, services: Services) -> Call:
     environ = {**services.environ, **own}
     credentials = _credentials.setdefault(services.http, GoogleCredentials())
     token, project = await credentials.access_token(environ, services.http)
-    place: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for names in (PROJECT_VARIABLES, LOCATION_VARIABLES):
         variables = own if any(own.get(name) for name in names) else environ
-        place |= {name: variables[name] for name in names if variables.get(name)}
+        settings |= {name: variables[name] for name in names if variables.get(name)}
     if project:
-        place = {PROJECT_VARIABLES[0]: project, **place}
-    return replace(call, access=replace(access, api_key=token, env={**access.env, **place}))
+        settings = {PROJECT_VARIABLES[0]: project, **settings}
+    return replace(call, access=replace(access, api_key=token, env={**access.env, **settings}))

@@ -211,8 +211,8 @@ def _thinking(call: Call) -> Json:
         return {}
     if "magistral" in model.id:
         return {} if level == "off" else {"promptMode": "reasoning"}
-    words = model.thinking_level_map or {}
-    if level in words:
+    level_map = model.thinking_level_map or {}
+    if level in level_map:
         return {"reasoningEffort": level_word(model, level)}
     return {"reasoningEffort": "none" if level == "off" else "high"}
 

@@ -158,7 +158,7 @@ class CompletionDecoder:
     def _add_part(self, part: _Part) -> None:
         """Add text or thinking; references and other parts are skipped."""
         if part.thinking is not None or part.type == "thinking":
-            self._add_thinking(_words(part.thinking), part.signature or "")
+            self._add_thinking(_thinking_text(part.thinking), part.signature or "")
         elif part.type in ("text", None):
             self._add_text(part.text or "")
 
@@ -231,7 +231,7 @@ class CompletionDecoder:
         self._builder.finish("toolUse" if stop_reason == "stop" and self._called else stop_reason)
 
 
-def _words(thinking: list[_Part | None] | str | None) -> str:
+def _thinking_text(thinking: list[_Part | None] | str | None) -> str:
     if isinstance(thinking, str):
         return thinking
     return "".join(part.text or "" for part in thinking or () if part is not None)

@@ -172,19 +172,19 @@ class ReasoningDetails:
             return json_text({REASONING_OPAQUE: self.opaque}) if self.opaque else None
         return json_text(
             [
-                fields | {name: "".join(parts) for name, parts in words.items()}
-                for fields, words in self._details
+                fields | {name: "".join(parts) for name, parts in text_parts.items()}
+                for fields, text_parts in self._details
             ]
         )
 
     def _merge(self, piece: Json) -> str:
         if not self._details or not _continues(self._details[-1][0], piece):
             self._details.append(({}, {}))
-        fields, words = self._details[-1]
+        fields, text_parts = self._details[-1]
         text = ""
         for name, value in piece.items():
             if name in WORDS and isinstance(value, str):
-                words.setdefault(name, []).append(value)
+                text_parts.setdefault(name, []).append(value)
                 text += value
             elif value is not None or name not in fields:
                 fields[name] = value
@@ -234,15 +234,15 @@ class CodeFenceTracker:
 
     def read(self, text: str) -> None:
         """Continue with ``text``, which must not end within a run of backticks."""
-        at = 0
+        start = 0
         for mark in _MARKS.finditer(text):
-            self._pass_over(text[at : mark.start()])
-            at = mark.end()
+            self._pass_over(text[start : mark.start()])
+            start = mark.end()
             if mark[0] == "\n":
                 self._end_line()
             else:
                 self._mark(mark[0])
-        self._pass_over(text[at:])
+        self._pass_over(text[start:])
 
     def _pass_over(self, text: str) -> None:
         self._line_is_blank = self._line_is_blank and not text.strip()

@@ -197,12 +197,12 @@ def compat_of(call: Call) -> Compat:
 
 def _detected(call: Call) -> Json:
     host = host_of(call)
-    for known in KNOWN:
-        if any(is_within(host, name) for name in known.hosts):
-            return known.flags
-    for known in KNOWN:
-        if call.model.provider in known.providers:
-            return known.flags
+    for entry in KNOWN:
+        if any(is_within(host, name) for name in entry.hosts):
+            return entry.flags
+    for entry in KNOWN:
+        if call.model.provider in entry.providers:
+            return entry.flags
     return {}
 
 
@@ -286,12 +286,12 @@ def thinking_fields(call: Call, compat: Compat) -> Json:
 def _thinking_request(call: Call) -> ThinkingRequest:
     model, options = call.model, call.options
     level = options.reasoning if model.reasoning else "off"
-    words = model.thinking_level_map or {}
+    level_map = model.thinking_level_map or {}
     on = level != "off"
     return ThinkingRequest(
         on=on,
-        word=level_word(model, level) if on else words.get("off"),
-        listed=level in words,
+        word=level_word(model, level) if on else level_map.get("off"),
+        listed=level in level_map,
         budget=thinking_budget(level, call.max_tokens, options.thinking_budgets) if on else 0,
     )
 

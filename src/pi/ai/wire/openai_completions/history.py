@@ -214,12 +214,12 @@ class History:
 
     def _assistant_content(self, message: AssistantMessage) -> str | list[Json]:
         if self._compat.requires_thinking_as_text and _thoughts(message):
-            words = (
+            texts = (
                 block.thinking if isinstance(block, Thinking) else block.text
                 for block in message.content
                 if not isinstance(block, ToolCall)
             )
-            return [_text_part(text) for text in words if text.strip()]
+            return [_text_part(text) for text in texts if text.strip()]
         return message.text if message.text.strip() else ""
 
     def _reasoning(self, message: AssistantMessage) -> Json:
@@ -282,8 +282,8 @@ def _details(message: AssistantMessage) -> list[Json]:
     for block in message.content:
         match block:
             case Thinking(thinking_signature=str(signature)) if signature.startswith("["):
-                found = _json(signature)
-                details += found if isinstance(found, list) else []
+                parsed = _json(signature)
+                details += parsed if isinstance(parsed, list) else []
             case Thinking(thinking_signature="reasoning_details"):
                 details.append({"type": "reasoning.text", "text": block.thinking})
             case ToolCall() if "type" in (signed := _signed(block)):
@@ -296,9 +296,9 @@ def _opaque(message: AssistantMessage) -> str:
     for block in message.content:
         match block:
             case Thinking(thinking_signature=str(signature)) if signature.startswith("{"):
-                found = _json(signature)
-                if isinstance(found, dict) and isinstance(found.get(REASONING_OPAQUE), str):
-                    return str(found[REASONING_OPAQUE])
+                parsed = _json(signature)
+                if isinstance(parsed, dict) and isinstance(parsed.get(REASONING_OPAQUE), str):
+                    return str(parsed[REASONING_OPAQUE])
     return ""
 
 
@@ -306,8 +306,8 @@ def _signed(call: ToolCall) -> Json:
     """Return the object that the server attached to a call: a reasoning detail, or extra
     content."""
     signature = call.thought_signature
-    found = _json(signature) if isinstance(signature, str) else None
-    return found if isinstance(found, dict) else {}
+    parsed = _json(signature) if isinstance(signature, str) else None
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _json(text: str) -> object:

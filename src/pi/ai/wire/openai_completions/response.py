@@ -423,8 +423,8 @@ class ChatDecoder:
             builder.raw_stop_reason = word
         elif builder.empty:
             raise BadAnswer(NO_FINISH_REASON)
-        if problem := failure(word):
-            raise problem
+        if error := failure(word):
+            raise error
         reason = complete_reason(word, calls=bool(self._calls))
         if builder.empty and (lack := no_output_room(self._call, reason, builder.usage)):
             raise lack
@@ -447,9 +447,9 @@ class ChatDecoder:
         if odd is not None and odd.error:
             self._fail(from_error_object(odd.error))
 
-    def _fail(self, problem: ProviderError) -> NoReturn:
+    def _fail(self, error: ProviderError) -> NoReturn:
         self._flush()
-        raise problem
+        raise error
 
 
 def _joined(parts: Any) -> str:

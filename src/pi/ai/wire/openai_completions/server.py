@@ -87,9 +87,9 @@ def decode_request(body: bytes) -> ServedRequest:
         raise bad_request("Only one choice is supported: n must be 1.")
     model = text_field(values, "model")
     messages: list[Message] = []
-    tools = tuple(_tool(each) for each in objects(values.get("tools"), "tools"))
-    for each in objects(values.get("messages"), "messages"):
-        messages.append(_message(each, messages, model))
+    tools = tuple(_tool(tool) for tool in objects(values.get("tools"), "tools"))
+    for entry in objects(values.get("messages"), "messages"):
+        messages.append(_message(entry, messages, model))
     user = values.get("user")
     options = StreamOptions(
         reasoning=level(values.get("reasoning_effort")),
@@ -125,7 +125,7 @@ def _message(values: Json, before: list[Message], model: str) -> Message:
     match values.get("role"):
         case "system" | "developer":
             if "tools" in values:  # tools that are added later, as Kimi declares them
-                added = tuple(_tool(each) for each in objects(values["tools"], "tools"))
+                added = tuple(_tool(tool) for tool in objects(values["tools"], "tools"))
                 return SystemMessage(content="", tools_added=added)
             return SystemMessage(content=_text(values.get("content")))
         case "user":
@@ -182,7 +182,7 @@ def _assistant_blocks(values: Json) -> list[ContentBlock]:
         blocks.append(Thinking(thinking=thought))
     if text := _text(values.get("content")):
         blocks.append(Text(text=text))
-    blocks += [_call(each) for each in objects(values.get("tool_calls"), "tool_calls")]
+    blocks += [_call(call) for call in objects(values.get("tool_calls"), "tool_calls")]
     return blocks
 
 
@@ -285,19 +285,19 @@ class ChatEncoder:
         return self._thought(index, signed) if signature else b""
 
     def _call(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> bytes:
-        at = event.content_index
-        index = self._calls.setdefault(at, len(self._calls))
+        content_index = event.content_index
+        index = self._calls.setdefault(content_index, len(self._calls))
         if isinstance(event, ToolCallStart):
             function = {"name": event.tool_name, "arguments": ""}
             call: Json = {"index": index, "id": event.id, "type": "function", "function": function}
             return self._chunk({"tool_calls": [call]})
         if isinstance(event, ToolCallDelta):
-            self._with_arguments.add(at)
+            self._with_arguments.add(content_index)
             return self._chunk(
                 {"tool_calls": [{"index": index, "function": {"arguments": event.delta}}]}
             )
         ended: Json = {}
-        if at not in self._with_arguments:  # they came as an object, or there are none
+        if content_index not in self._with_arguments:  # they came as an object, or there are none
             ended["function"] = {"arguments": json_text(event.tool_call.arguments)}
         if extra := _extra(event.tool_call):
             ended = {"function": {"name": event.tool_call.name}, **ended, **extra}
@@ -317,8 +317,8 @@ class ChatEncoder:
 
 def _extra(call: ToolCall) -> Json:
     signature = call.thought_signature
-    found = parse_arguments(signature) if isinstance(signature, str) else None
-    return {"extra_content": found} if found else {}
+    parsed = parse_arguments(signature) if isinstance(signature, str) else None
+    return {"extra_content": parsed} if parsed else {}
 
 
 def _encoded_message(message: AssistantMessage) -> Json:

@@ -42,11 +42,11 @@ class Chain:
         """Return ``payload`` with the new items only; unchanged if it does not continue the
         response."""
         items = _items(payload)
-        known = len(self._items)
-        follows = _settings(payload) == self._settings and items[:known] == self._items
-        if not (self.response and follows and len(items) > known):
+        sent_count = len(self._items)
+        follows = _settings(payload) == self._settings and items[:sent_count] == self._items
+        if not (self.response and follows and len(items) > sent_count):
             return payload
-        return {**payload, "previous_response_id": self.response, "input": items[known:]}
+        return {**payload, "previous_response_id": self.response, "input": items[sent_count:]}
 
     def remember(self, payload: Json, output: list[Json], response: str) -> None:
         """Store the ``response`` to ``payload``; ``output`` is its items in the next request."""

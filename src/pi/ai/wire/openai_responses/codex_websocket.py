@@ -358,11 +358,11 @@ class CodexSockets:
 
 def sockets_of(services: Services) -> CodexSockets:
     """Return the sockets of ``services``, closed together with them."""
-    found = _sockets.get(services.closing)
-    if found is None:
-        found = _sockets[services.closing] = CodexSockets(services.clock, services.http)
+    sockets = _sockets.get(services.closing)
+    if sockets is None:
+        sockets = _sockets[services.closing] = CodexSockets(services.clock, services.http)
         services.closing.push_async_callback(_close, services.closing)
-    return found
+    return sockets
 
 
 _sockets: WeakKeyDictionary[AsyncExitStack, CodexSockets] = WeakKeyDictionary()

@@ -46,8 +46,8 @@ def item_id(identifier: str, kind: str) -> str:
 
     Gateways use ids of another form or of hundreds of characters; those become a hash.
     """
-    found = re.fullmatch(_ITEM, identifier)
-    if found is not None and found[1] == kind and len(identifier) <= LONGEST:
+    match = re.fullmatch(_ITEM, identifier)
+    if match is not None and match[1] == kind and len(identifier) <= LONGEST:
         return identifier
     return f"{kind}_{_digest(identifier)[:32]}"
 

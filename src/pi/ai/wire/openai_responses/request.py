@@ -174,8 +174,8 @@ def reasoning_field(call: Call, compat: Compat) -> Json | None:
         if not compat.supports_reasoning_effort:
             return summary
         return {"effort": level_word(call.model, call.options.reasoning), **summary}
-    words = call.model.thinking_level_map
-    off = words.get("off", compat.off_word) if isinstance(words, dict) else compat.off_word
+    level_map = call.model.thinking_level_map
+    off = level_map.get("off", compat.off_word) if isinstance(level_map, dict) else compat.off_word
     if off is None or not call.model.reasoning or not compat.supports_reasoning_effort:
         return None
     return {"effort": off}

@@ -22,7 +22,7 @@ from pi.ai.models.model import TIER_FACTORS
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
-Place: TypeAlias = int | str
+ItemKey: TypeAlias = int | str
 """Index of an item in the output; its id if the server sends no index."""
 
 PARAGRAPH = "\n\n"
@@ -39,70 +39,70 @@ class OutputItems:
         """Keys of complete items: later deltas are ignored."""
         self._builder = builder
         self._text_arguments = text_arguments
-        self._places: dict[str, Place] = {}
-        self._parts: dict[Place, int] = {}
-        self._early: dict[Place, str] = {}
+        self._item_keys: dict[str, ItemKey] = {}
+        self._parts: dict[ItemKey, int] = {}
+        self._early: dict[ItemKey, str] = {}
         """Arguments of calls that are not known yet."""
 
-    def place_of(self, item: Json, index: int) -> Place:
-        """Return the place of ``item`` when it was first seen; ``index`` if it is new."""
-        known = (self._places.get(identifier) for identifier in _identifiers(item))
-        return next((place for place in known if place is not None), index)
+    def item_key_of(self, item: Json, index: int) -> ItemKey:
+        """Return the key of ``item`` when it was first seen; ``index`` if it is new."""
+        keys = (self._item_keys.get(identifier) for identifier in _identifiers(item))
+        return next((key for key in keys if key is not None), index)
 
-    def place_by_id(self, identifier: str) -> Place:
-        """Return the place of an event that names only its item's id."""
-        return self._places.setdefault(identifier, identifier)
+    def item_key_by_id(self, identifier: str) -> ItemKey:
+        """Return the key of an event that names only its item's id."""
+        return self._item_keys.setdefault(identifier, identifier)
 
     # Deltas --------------------------------------------------------------------------------------
 
-    def open(self, place: Place, item: Json) -> None:
+    def open(self, item_key: ItemKey, item: Json) -> None:
         """Handle the start of ``item``."""
         for identifier in _identifiers(item):
-            self._places[identifier] = place
+            self._item_keys[identifier] = item_key
         match item.get("type"):
             case "message":
-                self._builder.text(place, "")
+                self._builder.text(item_key, "")
             case "reasoning":
-                self._builder.thinking(("thought", place), "")
+                self._builder.thinking(("thought", item_key), "")
             case "function_call" | "custom_tool_call" if item.get("name"):
-                if self._builder.find(("call", place)) is None:
-                    self._open_call(place, item)
+                if self._builder.find(("call", item_key)) is None:
+                    self._open_call(item_key, item)
 
-    def add_thinking(self, place: Place, delta: str, part: int) -> None:
+    def add_thinking(self, item_key: ItemKey, delta: str, part: int) -> None:
         """Append to thinking, whose summary comes in numbered parts."""
-        if ("thought", place) in self.closed:
+        if ("thought", item_key) in self.closed:
             return
-        if self._parts.get(place, part) != part:
+        if self._parts.get(item_key, part) != part:
             delta = PARAGRAPH + delta
-        self._parts[place] = part
-        self._builder.thinking(("thought", place), delta)
+        self._parts[item_key] = part
+        self._builder.thinking(("thought", item_key), delta)
 
-    def add_arguments(self, place: Place, delta: str) -> None:
+    def add_arguments(self, item_key: ItemKey, delta: str) -> None:
         """Append JSON text to a call's arguments."""
-        if self._builder.find(("call", place)) is None:
-            self._early[place] = self._early.get(place, "") + delta
-        elif ("call", place) not in self.closed:
-            self._builder.arguments(("call", place), delta)
+        if self._builder.find(("call", item_key)) is None:
+            self._early[item_key] = self._early.get(item_key, "") + delta
+        elif ("call", item_key) not in self.closed:
+            self._builder.arguments(("call", item_key), delta)
 
-    def write(self, place: Place, delta: str) -> None:
+    def write(self, item_key: ItemKey, delta: str) -> None:
         """Append to the plain text of a call."""
-        self.add_arguments(place, json_text(delta)[1:-1])
+        self.add_arguments(item_key, json_text(delta)[1:-1])
 
     # Complete items ------------------------------------------------------------------------------
 
-    def close(self, place: Place, item: Json) -> None:
+    def close(self, item_key: ItemKey, item: Json) -> None:
         """Handle the end of ``item``, or its copy in the finished response."""
         match item.get("type"):
             case "message":
-                self._close_text(place, item)
+                self._close_text(item_key, item)
             case "reasoning":
-                self._close_thought(place, item)
+                self._close_thought(item_key, item)
             case "function_call" | "custom_tool_call":
-                self._close_call(place, item)
+                self._close_call(item_key, item)
 
-    def finish_arguments(self, place: Place, arguments: Any) -> None:
+    def finish_arguments(self, item_key: ItemKey, arguments: Any) -> None:
         """Complete the arguments of a call; raises ``BadAnswer`` if the deltas had others."""
-        key = ("call", place)
+        key = ("call", item_key)
         block = self._builder.find(key)
         if not isinstance(block, ToolCallBlock) or key in self.closed or not arguments:
             return
@@ -117,44 +117,44 @@ class OutputItems:
                 )
         self.closed.add(key)
 
-    def finish_text(self, place: Place, text: Any) -> None:
+    def finish_text(self, item_key: ItemKey, text: Any) -> None:
         """Complete the plain text of a call."""
-        block = self._builder.find(("call", place))
+        block = self._builder.find(("call", item_key))
         if isinstance(block, ToolCallBlock) and isinstance(text, str):
-            self.finish_arguments(place, {self._argument(block.name): text})
+            self.finish_arguments(item_key, {self._argument(block.name): text})
 
     # ---------------------------------------------------------------------------------------------
 
-    def _open_call(self, place: Place, item: Json) -> None:
+    def _open_call(self, item_key: ItemKey, item: Json) -> None:
         self.called = True
         name = _text(item.get("name"))
-        self._builder.tool_call(("call", place), "|".join(_identifiers(item)), name)
+        self._builder.tool_call(("call", item_key), "|".join(_identifiers(item)), name)
         if item.get("type") == "custom_tool_call":
-            self.add_arguments(place, json_text({self._argument(name): ""})[:-2])
-        self.add_arguments(place, self._early.pop(place, ""))
+            self.add_arguments(item_key, json_text({self._argument(name): ""})[:-2])
+        self.add_arguments(item_key, self._early.pop(item_key, ""))
 
     def _argument(self, tool: str) -> str:
         return self._text_arguments.get(tool, "input")
 
-    def _close_text(self, place: Place, item: Json) -> None:
+    def _close_text(self, item_key: ItemKey, item: Json) -> None:
         full_text = "".join(
             _text(part.get("text")) or _text(part.get("refusal"))
             for part in _objects(item, "content")
         )
-        block = self._builder.find(place)
+        block = self._builder.find(item_key)
         if block is None and not full_text:
             return
-        block = block or self._builder.text(place, "")
+        block = block or self._builder.text(item_key, "")
         if block.open:
-            _complete(block, full_text, lambda rest: self._builder.text(place, rest))
+            _complete(block, full_text, lambda rest: self._builder.text(item_key, rest))
         if identifier := _text(item.get("id")):
             phase = _text(item.get("phase"))
             mark = {"v": 1, "id": identifier, **({"phase": phase} if phase else {})}
             block.signature = json_text(mark)
-        self._end(place)
+        self._end(item_key)
 
-    def _close_thought(self, place: Place, item: Json) -> None:
-        key = ("thought", place)
+    def _close_thought(self, item_key: ItemKey, item: Json) -> None:
+        key = ("thought", item_key)
         texts = [_text(part.get("text")) for part in _objects(item, "summary")]
         full_text = PARAGRAPH.join(texts) or "".join(
             _text(part.get("text")) for part in _objects(item, "content")
@@ -167,14 +167,14 @@ class OutputItems:
             block.signature = json_text(item)
         self._end(key)
 
-    def _close_call(self, place: Place, item: Json) -> None:
-        key = ("call", place)
+    def _close_call(self, item_key: ItemKey, item: Json) -> None:
+        key = ("call", item_key)
         if self._builder.find(key) is None:
-            self._open_call(place, item)
+            self._open_call(item_key, item)
         if item.get("type") == "custom_tool_call":
-            self.finish_text(place, item.get("input"))
+            self.finish_text(item_key, item.get("input"))
         else:
-            self.finish_arguments(place, item.get("arguments"))
+            self.finish_arguments(item_key, item.get("arguments"))
         block = self._builder.find(key)
         if isinstance(block, ToolCallBlock) and block.open and item.get("namespace"):
             block.namespace = _text(item["namespace"])
@@ -283,10 +283,10 @@ class ResponsesDecoder:
         except UNREADABLE:
             event = read_lenient(_EVENTS, data) or ResponseEvent()
         kind = event.type or name
-        place = event.output_index
-        if kind == TEXT_DELTA and event.delta and place is not None:
-            if place not in self._closed:
-                self._builder.text(place, event.delta)
+        output_index = event.output_index
+        if kind == TEXT_DELTA and event.delta and output_index is not None:
+            if output_index not in self._closed:
+                self._builder.text(output_index, event.delta)
         elif (handle := self._handlers.get(kind)) is not None:
             event.type = kind
             try:
@@ -296,38 +296,38 @@ class ResponsesDecoder:
         # Other events are newer than this module, or about the server's own tools.
 
     def _on_text(self, event: ResponseEvent) -> None:
-        if event.delta and (place := self._place(event)) not in self._closed:
-            self._builder.text(place, event.delta)
+        if event.delta and (item_key := self._event_key(event)) not in self._closed:
+            self._builder.text(item_key, event.delta)
 
     def _on_thought(self, event: ResponseEvent) -> None:
         if event.delta:
-            self._items.add_thinking(self._place(event), event.delta, event.summary_index or 0)
+            self._items.add_thinking(self._event_key(event), event.delta, event.summary_index or 0)
 
     def _on_arguments(self, event: ResponseEvent) -> None:
-        self._items.add_arguments(self._place(event), event.delta or "")
+        self._items.add_arguments(self._event_key(event), event.delta or "")
 
     def _on_all_arguments(self, event: ResponseEvent) -> None:
-        self._items.finish_arguments(self._place(event), event.arguments)
+        self._items.finish_arguments(self._event_key(event), event.arguments)
 
     def _on_input(self, event: ResponseEvent) -> None:
-        self._items.write(self._place(event), event.delta or "")
+        self._items.write(self._event_key(event), event.delta or "")
 
     def _on_all_input(self, event: ResponseEvent) -> None:
-        self._items.finish_text(self._place(event), event.input)
+        self._items.finish_text(self._event_key(event), event.input)
 
     def _on_item(self, event: ResponseEvent) -> None:
         if isinstance(event.item, dict):
-            self._items.open(self._place(event), event.item)
+            self._items.open(self._event_key(event), event.item)
 
     def _on_whole_item(self, event: ResponseEvent) -> None:
         if isinstance(event.item, dict):
-            self._items.close(self._place(event), event.item)
+            self._items.close(self._event_key(event), event.item)
 
-    def _place(self, event: ResponseEvent) -> Place:
+    def _event_key(self, event: ResponseEvent) -> ItemKey:
         if event.output_index is not None:
             return event.output_index
         identifier = event.item.get("id") if isinstance(event.item, dict) else event.item_id
-        return self._items.place_by_id(str(identifier))
+        return self._items.item_key_by_id(str(identifier))
 
     # The whole response --------------------------------------------------------------------------
 
@@ -353,12 +353,12 @@ class ResponsesDecoder:
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
-                self._items.close(self._items.place_of(item, index), item)
+                self._items.close(self._items.item_key_of(item, index), item)
         status = response.get("status") or event.type.rpartition(".")[2]
         self._builder.raw_stop_reason = str(status)
         match status:
             case "failed" | "cancelled":
-                raise from_error_object(_problem(response.get("error"), f"response {status}"))
+                raise from_error_object(_error_object(response.get("error"), f"response {status}"))
             case "incomplete":
                 self._cut_short(response)
             case _:
@@ -377,10 +377,10 @@ class ResponsesDecoder:
         self.finished = True
         status = event.status if isinstance(event.status, int) else None
         flat = {"code": event.code, "message": event.message}
-        raise from_error_object(_problem(event.error, flat), status=status)
+        raise from_error_object(_error_object(event.error, flat), status=status)
 
 
-def _problem(error: Any, otherwise: Json | str) -> Json | str:
+def _error_object(error: Any, otherwise: Json | str) -> Json | str:
     return error if error and isinstance(error, dict | str) else otherwise
 
 

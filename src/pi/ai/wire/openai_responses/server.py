@@ -88,7 +88,7 @@ def decode_request(body: bytes) -> ServedRequest:
         raise bad_request("Responses are not stored here: send the whole conversation.")
     model = text_field(values, "model")
     reader = _InputReader(model)
-    if tools := tuple(_tool(each) for each in objects(values.get("tools"), "tools")):
+    if tools := tuple(_tool(tool) for tool in objects(values.get("tools"), "tools")):
         reader.messages.append(SystemMessage(content="", tools_added=tools))
     if isinstance(instructions := values.get("instructions"), str):
         reader.instruct(instructions)
@@ -143,7 +143,7 @@ class _InputReader:
             case "function_call_output" | "custom_tool_call_output":
                 self._result(item)
             case "additional_tools":
-                added = tuple(_tool(each) for each in objects(item.get("tools"), "tools"))
+                added = tuple(_tool(tool) for tool in objects(item.get("tools"), "tools"))
                 self.messages.append(SystemMessage(content="", tools_added=added))
             case kind:
                 raise bad_request(f"Unsupported input item of type {kind!r}.")
@@ -209,9 +209,9 @@ def _text_signature(item: Json) -> str | UnsetType:
 
 
 def _thinking(item: Json) -> Thinking:
-    texts = [each.get("text") or "" for each in objects(item.get("summary"), "summary")]
+    texts = [part.get("text") or "" for part in objects(item.get("summary"), "summary")]
     text = "\n\n".join(texts) or "".join(
-        each.get("text") or "" for each in objects(item.get("content"), "content")
+        part.get("text") or "" for part in objects(item.get("content"), "content")
     )
     signature = or_unset(item.get("encrypted_content"))
     hidden = not texts and not text and isinstance(signature, str)
@@ -349,45 +349,53 @@ class ResponsesEncoder:
 
     def _text(self, event: TextStart | TextDelta | TextEnd, block: ContentBlock | None) -> bytes:
         index = event.content_index
-        place = {"item_id": f"{OWN_ITEM}{self._id}_{index}", "output_index": index}
-        place["content_index"] = 0
+        item_fields = {"item_id": f"{OWN_ITEM}{self._id}_{index}", "output_index": index}
+        item_fields["content_index"] = 0
         empty = {"type": "output_text", "text": "", "annotations": []}
         if isinstance(event, TextStart):
             data = self._opened(index, Text(text=""), content=[])
-            return data + self._event("response.content_part.added", **place, part=empty)
+            return data + self._event("response.content_part.added", **item_fields, part=empty)
         if isinstance(event, TextDelta):
-            return self._event("response.output_text.delta", **place, delta=event.delta)
+            return self._event("response.output_text.delta", **item_fields, delta=event.delta)
         final_block = block if isinstance(block, Text) else Text(text=event.content)
         part = {**empty, "text": event.content}
-        data = self._event("response.output_text.done", **place, text=event.content)
-        data += self._event("response.content_part.done", **place, part=part)
+        data = self._event("response.output_text.done", **item_fields, text=event.content)
+        data += self._event("response.content_part.done", **item_fields, part=part)
         return data + self._item_done(index, final_block)
 
     def _thinking(
         self, event: ThinkingStart | ThinkingDelta | ThinkingEnd, block: ContentBlock | None
     ) -> bytes:
         index = event.content_index
-        place = {"item_id": f"rs_{self._id}_{index}", "output_index": index, "summary_index": 0}
+        item_fields = {
+            "item_id": f"rs_{self._id}_{index}",
+            "output_index": index,
+            "summary_index": 0,
+        }
         if isinstance(event, ThinkingStart):
             return self._opened(index, Thinking(thinking=""), summary=[])
         if isinstance(event, ThinkingDelta):
-            return self._event("response.reasoning_summary_text.delta", **place, delta=event.delta)
+            return self._event(
+                "response.reasoning_summary_text.delta", **item_fields, delta=event.delta
+            )
         final_block = block if isinstance(block, Thinking) else Thinking(thinking=event.content)
-        data = self._event("response.reasoning_summary_text.done", **place, text=event.content)
+        data = self._event(
+            "response.reasoning_summary_text.done", **item_fields, text=event.content
+        )
         return data + self._item_done(index, final_block)
 
     def _call(self, event: ToolCallStart | ToolCallDelta | ToolCallEnd) -> bytes:
         index = event.content_index
-        place = {"item_id": f"fc_{self._id}_{index}", "output_index": index}
+        item_fields = {"item_id": f"fc_{self._id}_{index}", "output_index": index}
         if isinstance(event, ToolCallStart):
             call = ToolCall(id=event.id, name=event.tool_name, arguments={})
             return self._opened(index, call, arguments="")
         if isinstance(event, ToolCallDelta):
             self._with_arguments.add(index)
             kind = "response.function_call_arguments.delta"
-            return self._event(kind, **place, delta=event.delta)
+            return self._event(kind, **item_fields, delta=event.delta)
         text = json_text(event.tool_call.arguments)
-        data = self._event("response.function_call_arguments.done", **place, arguments=text)
+        data = self._event("response.function_call_arguments.done", **item_fields, arguments=text)
         return data + self._item_done(index, event.tool_call)
 
 
@@ -399,10 +407,10 @@ def _mark(block: Text) -> Json:
     """Return the id and phase that a text has from its own server."""
     signature = block.text_signature
     try:
-        found = msgspec.json.decode(signature) if isinstance(signature, str) else None
+        mark = msgspec.json.decode(signature) if isinstance(signature, str) else None
     except UNREADABLE:
         return {}
-    return found if isinstance(found, dict) else {}
+    return mark if isinstance(mark, dict) else {}
 
 
 def _usage(usage: Usage) -> Json:
