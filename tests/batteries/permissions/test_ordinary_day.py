@@ -31,7 +31,7 @@ def places(tmp_path: Path) -> BaseFolders:
     """A repository with some files, without hooks."""
     home = tmp_path / "home"
     project = home / "project"
-    for name in ("src", "tests", "docs"):
+    for name in ("src", "tests", "docs", "build"):
         (project / name).mkdir(parents=True)
     for name in ("src/app.py", "src/util.py", "notes.txt", "package.json", "README.md"):
         (project / name).write_text("x\n")

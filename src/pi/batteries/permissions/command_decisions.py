@@ -225,7 +225,7 @@ class CommandDecision:
         if text is None or not self._may_write(text):
             return False
         # A folder that is moved takes what is protected in it along.
-        moves = part.name in ("mv", "rm", "rmdir")
+        moves = part.name in ("mv", "rm")
         return not (moves and Path(touched(text, self._cwd, self._places).real).is_dir())
 
     def _git_reason(self, part: CommandPart, *, changes: bool) -> str:
