@@ -1,4 +1,4 @@
-"""A recorded day of tool calls in ``auto-edit``: the user is asked about what leaves the project."""
+"""A recorded day of calls in ``auto-edit``: the user is asked about what leaves the project."""
 
 from __future__ import annotations
 

@@ -160,7 +160,8 @@ def _is_harmless_flag(program: str, text: str) -> bool:
 
 
 def _awk_only_prints(script: str) -> bool:
-    return _AWK_RISKS.search(script) is None
+    # ``>=`` and ``||`` are no redirections: nothing in awk begins with ``=`` or ``|``.
+    return _AWK_RISKS.search(re.sub(r">=|\|\|", " ", script)) is None
 
 
 def _sed_only_prints(script: str) -> bool:

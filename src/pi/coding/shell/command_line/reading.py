@@ -60,7 +60,7 @@ _PLAIN = _names(
     " hexdump fold paste join tac rev column strings expand unexpand md5sum sha1sum sha224sum"
     " sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 numfmt tsort uname id whoami"
     " groups nproc free uptime arch ps pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
-    " getconf tty readelf exa eza read break continue return exit shift"
+    " getconf tty readelf exa eza read break continue return exit shift expr locale"
 )
 """Programs that change nothing with any arguments."""
 
