@@ -77,6 +77,9 @@ def test_guests_are_told_what_they_may_do_before_they_choose(journey: Journey) -
             guest.sees("First.")
             guest.submits("/model")
             guest.sees("/model works only where the session runs")
+            guest.shows("guest, 2 here")
+            guest.submits("/collab status")
+            guest.sees("Full link:", "(host)", "(can write)")
             for text in ("/skill:deploy", "/moddel"):
                 guest.submits(text)
                 guest.shows(f"Unknown command {text}")

@@ -25,6 +25,7 @@ from pi.extension import (
 )
 
 if TYPE_CHECKING:
+    from pi.batteries.collab.guest import Guest
     from pi.batteries.collab.guest_services import GuestServices
     from pi.batteries.collab.host import Host
     from pi.batteries.collab.links import Link
@@ -213,9 +214,12 @@ class Collab:
         if ctx.mode not in ("tui", "rpc"):
             raise PiError("Sharing needs a session that stays open.", hint="Run pi, then /collab.")
         sharing = await self.sharing()
-        if sharing.is_guest:
+        guest = sharing.guest if sharing.is_guest else None
+        if guest is not None and action == "status":
+            self._guest_status(guest, ctx)
+        elif guest is not None:
             raise PiError("This is the session of another user.", hint="Use /leave first.")
-        if action == "stop":
+        elif action == "stop":
             if not sharing.is_hosting:
                 raise PiError("This session is not shared.", hint="Use /collab to share it.")
             await self._stop(sharing, "stopped")
@@ -320,6 +324,19 @@ class Collab:
         if host.room.rejected:
             lines.append(f"Frames that were refused: {host.room.rejected}")
         ctx.ui.write("\n".join(lines))
+
+    def _guest_status(self, guest: Guest, ctx: CommandContext) -> None:
+        """The link that this guest joined with, and the participants that the host reported."""
+        from pi.batteries.collab.host_room import ROLES
+
+        state = "connected" if guest.client.is_open else "reconnecting"
+        link = "Full link" if guest.link.keys.can_write else "View-only link"
+        participants = [
+            f"  {each['name']} ({ROLES.get(str(each.get('role')), 'unknown')})"
+            for each in guest.participants
+        ]
+        lines = [f"Relay: {guest.link.relay} ({state})", f"{link}:", guest.link.text()]
+        ctx.ui.write("\n".join([*lines, "Participants:", *participants]))
 
     def _relay(self, rest: list[str], ctx: CommandContext) -> None:
         if not rest:

@@ -437,7 +437,10 @@ def _have(value: object) -> Have | None:
             return None
 
 
+ROLES: Mapping[str, str] = {"host": "host", "full": "can write", "view": "view only"}
+"""Words for the roles of participants."""
+
+
 def role_text(participants: Sequence[Participant]) -> str:
     """The participants, one line each."""
-    words: Mapping[str, str] = {"host": "host", "full": "can write", "view": "view only"}
-    return "\n".join(f"  {each.name} ({words[each.role]})" for each in participants)
+    return "\n".join(f"  {each.name} ({ROLES[each.role]})" for each in participants)
