@@ -64,7 +64,7 @@ class Battery:
     @property
     def has_definitions(self) -> bool:
         """Whether the value consists of what a user wrote, which no switch deletes."""
-        return isinstance(self.value, dict) and self.row["kind"] == "json"
+        return self.name in ("hooks", "model-roles")
 
     @property
     def typed(self) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def _offers_terminals(door: Door) -> bool:
 
 def _shows_status_lines(door: Door) -> bool:
     door.prompts("look")
-    return bool(re.search(r"^ *\d+s *$", door.rows_below_editor(), re.M))
+    return bool(re.search(r"^ *(\d+m ?)?\d+s *$", door.rows_below_editor(), re.M))
 
 
 def _interrupts(door: Door) -> bool:

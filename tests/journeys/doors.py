@@ -63,6 +63,9 @@ class Door:
         """Return the rows below the editor."""
         raise NotImplementedError
 
+    def close_dialogs(self) -> None:
+        """Close the dialogs that are open on a screen."""
+
     def _prompt(self, text: str, picture: str, *, first: bool) -> None:
         raise NotImplementedError
 
@@ -137,7 +140,7 @@ class TerminalDoor(Door):
         self.user.submits(command)
         self.settles()
         after = self.user.tape.splitlines()
-        self._close_dialogs()
+        self.close_dialogs()
         pairs = zip(before, after, strict=False)
         unchanged = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         return "\n".join(after[unchanged:])
@@ -154,7 +157,7 @@ class TerminalDoor(Door):
             self.user.types(" ")
         self.user.submits(text)
         self.settles()
-        self._close_dialogs()
+        self.close_dialogs()
 
     def settles(self) -> str:
         """Wait until neither pi nor the model is at work; return the screen."""
@@ -165,7 +168,8 @@ class TerminalDoor(Door):
             if not model.is_answering and len(model.requests) == count:
                 return screen
 
-    def _close_dialogs(self) -> None:
+    def close_dialogs(self) -> None:
+        """Press Escape until no dialog is open."""
         for _ in range(5):
             if "────" in self.user.screen and "esc" not in self.user.screen.lower():
                 return
