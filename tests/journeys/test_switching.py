@@ -90,6 +90,21 @@ def test_switching_off_loses_nothing_that_the_user_wrote(journey: Journey) -> No
             assert answer["message"] == f"{name} is off."
 
 
+def test_hooks_that_are_switched_on_for_a_session_run_in_it(journey: Journey) -> None:
+    command = {"type": "command", "command": "touch hooked"}
+    hooks = {"UserPromptSubmit": [{"hooks": [command]}]}
+    path = journey.home.cwd / "hooked"
+    with journey.rpc() as client:
+        client.request("set_extension", name="hooks", enabled=True, value=hooks, keep=False)
+        client.prompts("hi")
+        assert path.exists()
+        path.unlink()
+        client.request("set_extension", name="hooks", enabled=False, keep=False)
+        client.prompts("hi")
+        assert not path.exists()
+    assert "hooks" not in journey.home.settings
+
+
 def test_every_recommended_battery_can_be_switched_off(journey: Journey) -> None:
     journey.home.use_recommended()
     with journey.rpc() as client:

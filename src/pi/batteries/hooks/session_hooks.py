@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import sys
@@ -138,6 +139,9 @@ class SessionHooks:
                 yield item.scope, folder_hook(item.path, executable=executable, **known)
             else:
                 yield item.scope, parse_settings(text, item.path, **known)
+        if isinstance(hooks := self._pi.settings.get_session("hooks"), dict):
+            text, source = json.dumps({"hooks": hooks}), Path("this session")
+            yield "user", parse_settings(text, source, origin="pi", scope="user")
 
     def start(self, source: str | None) -> None:
         """Ask for consent and run the hooks of a session start, in the background.
