@@ -14,7 +14,6 @@ from pi.ai.messages import AssistantMessage, Image, UserMessage
 from pi.ai.models.model import Model, ThinkingLevel
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
-from pi.coding.extension_host.events.answers import as_custom_message
 from pi.coding.extension_host.events.session import (
     ModelSelectEvent,
     SessionAbortEvent,
@@ -330,6 +329,9 @@ class AgentSession:
         """
         core, agent = self._core, self._core.agent
         core.require_open()
+        # Lazy: imports the shell, and few sessions get messages of programs.
+        from pi.coding.extension_host.events.answers import as_custom_message
+
         custom = as_custom_message(message, now_ms=core.machine.clock.now_ms())
         if core.busy:
             await (agent.steer if deliver_as == "steer" else agent.follow_up)(custom)
