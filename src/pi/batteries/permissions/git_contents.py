@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from pi.batteries.permissions.git_index import index_entries
-from pi.batteries.permissions.paths import BaseFolders, TouchedPath, is_below
-from pi.batteries.permissions.patterns import rule_matches, rules_below
+from pi.batteries.permissions.git_index import index_entries, index_of
+from pi.batteries.permissions.paths import BaseFolders, is_below
+from pi.batteries.permissions.patterns import FileMatcher, rules_below
 from pi.batteries.permissions.rules import Rule
 
 
@@ -85,8 +84,13 @@ def rule_of_git(
     return None
 
 
-def shown_files(texts: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield the files of the index whose contents a command of git may show unnamed."""
+def shown_folders(
+    texts: Sequence[str], folders: Sequence[str]
+) -> Iterator[tuple[Path, list[str] | None]]:
+    """Yield the work trees of which a command of git may show contents that it does not name.
+
+    With each come the folders that it names; ``None`` stands for all.
+    """
     words = _without_global_options(texts)
     command, arguments = (words[0], words[1:]) if words else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
@@ -94,14 +98,9 @@ def shown_files(texts: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
     if not _shows_contents(command, arguments):
         return
     for folder in (*folders, *_named_folders(texts, folders)):
-        root, named = _work_tree(Path(folder)), _named_paths(arguments, folder)
-        if root is None:
-            continue
-        with suppress(OSError, ValueError):
-            for entry in index_entries(root / ".git"):
-                path = str(root / entry.path)
-                if named is None or any(is_below(path, each) for each in named):
-                    yield path
+        root = _work_tree(Path(folder))
+        if root is not None:
+            yield root, _named_paths(arguments, folder)
 
 
 def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
@@ -208,15 +207,15 @@ def _tracked(
     root: Path, rules: Sequence[Rule], places: BaseFolders, *, folders: Sequence[str] | None
 ) -> Rule | None:
     """The first rule about a file of the index, below ``folders`` if they are known."""
+    matchers = [FileMatcher(rule, places) for rule in rules]
     try:
-        for name in (entry.path for entry in index_entries(root / ".git")):
-            path = str(root / name)
+        for entry in index_entries(index_of(root / ".git")):
+            path = f"{root}/{entry.path}"
             if folders is not None and not any(is_below(path, each) for each in folders):
                 continue
-            touched = TouchedPath(written=path, lexical=path, real=path)
-            for rule in rules:
-                if rule_matches(rule, touched, places):
-                    return rule
+            for matcher in matchers:
+                if matcher.matches_name(path):
+                    return matcher.rule
     except (OSError, ValueError):  # not readable, or of a form that is not known
         return _concerning(root, rules, places)
     return None

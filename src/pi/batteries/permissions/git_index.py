@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pi.extension import Record
 
@@ -18,14 +20,34 @@ class IndexEntry(Record):
     is_submodule: bool
 
 
-def index_entries(git_entry: Path) -> Iterator[IndexEntry]:
-    """Yield the entries of the index that ``.git`` names.
+class IndexVersion(NamedTuple):
+    """One version of an index, which most commands do not change: a key of caches."""
 
-    Raises ``ValueError`` for forms other than version 2 and 3.
-    """
-    data = _index(git_entry)
+    file: Path
+    modified: int = 0
+    size: int = 0
+
+
+def index_of(git_entry: Path) -> IndexVersion:
+    """Return the current version of the index that ``.git`` names. Raises ``OSError``."""
+    file = _index_file(git_entry)
+    if not file.exists():
+        return IndexVersion(file)
+    status = file.stat()
+    return IndexVersion(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def index_entries(index: IndexVersion) -> tuple[IndexEntry, ...]:
+    """Return the entries of an index. Raises ``ValueError`` unless its form is version 2 or 3."""
+    return tuple(_parsed(_read(index.file)))
+
+
+def _parsed(data: bytes) -> Iterator[IndexEntry]:
+    if not data:
+        return
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if data and (data[:4] != b"DIRC" or version not in (2, 3)):
+    if data[:4] != b"DIRC" or version not in (2, 3):
         raise ValueError("the index has another form")
     offset = 12
     for _ in range(count):
@@ -42,17 +64,21 @@ def index_entries(git_entry: Path) -> Iterator[IndexEntry]:
 
 def submodules(git_entry: Path) -> list[str]:
     """Return the paths of submodules. Raises ``ValueError`` if the index cannot be parsed."""
-    if _SUBMODULE.to_bytes(4, "big") not in _index(git_entry):
+    if _SUBMODULE.to_bytes(4, "big") not in _read(_index_file(git_entry)):
         return []
-    return [entry.path for entry in index_entries(git_entry) if entry.is_submodule]
+    entries = index_entries(index_of(git_entry))
+    return [entry.path for entry in entries if entry.is_submodule]
 
 
-def _index(git_entry: Path) -> bytes:
+def _index_file(git_entry: Path) -> Path:
     git_dir = git_entry
     if git_entry.is_file():
         target = git_entry.read_text("utf-8", "replace").partition("gitdir:")[2].strip()
         git_dir = git_entry.parent / target
-    file = git_dir / "index"
+    return git_dir / "index"
+
+
+def _read(file: Path) -> bytes:
     if not file.exists():
         return b""
     if file.stat().st_size > _MAX_SIZE:

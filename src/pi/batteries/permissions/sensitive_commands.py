@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from glob import has_magic, iglob
 from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
-from pi.batteries.permissions.git_contents import shown_files
-from pi.batteries.permissions.paths import BaseFolders, folders_of, touched
+from pi.batteries.permissions.git_contents import shown_folders
+from pi.batteries.permissions.git_index import IndexVersion, index_entries, index_of
+from pi.batteries.permissions.paths import BaseFolders, folders_of, is_below, touched
 from pi.batteries.permissions.searches import (
     SHOWS_NO_CONTENT,
     is_recursive,
@@ -106,8 +109,11 @@ class _Search:
     def _in_git(self, words: Sequence[CommandWord]) -> bool:
         """Add what git shows without a file; returns whether it shows the files of its words."""
         texts = [word.literal or word.raw for word in words]
-        for path in shown_files(texts, self._bases):
-            self._add_existing(path, path)
+        for root, named in shown_folders(texts, self._bases):
+            with suppress(OSError, ValueError):
+                for path in _tracked_credentials(root, index_of(root / ".git")):
+                    if named is None or any(is_below(path, folder) for folder in named):
+                        self._add_existing(path, path)
         subcommand = next((w.literal for w in words if w.literal and w.literal[0] != "-"), "")
         if subcommand in _GIT_WITHOUT_CONTENT:
             return False
@@ -187,6 +193,12 @@ class _Search:
         for folder in existing or self._bases:
             for path in islice(_files_below(folder), MAX_WALKED):
                 self._add_existing(path, path)
+
+
+@lru_cache(maxsize=4)
+def _tracked_credentials(root: Path, index: IndexVersion) -> tuple[str, ...]:
+    """The files of an index that look like credentials. Raises ``ValueError``."""
+    return tuple(f"{root}/{each.path}" for each in index_entries(index) if is_sensitive(each.path))
 
 
 def _reads_names(line: CommandLine) -> bool:
