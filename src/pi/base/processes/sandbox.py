@@ -228,14 +228,14 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
     A protected link is followed: the kernel protects files, not names.
     """
     writable = tuple(dict.fromkeys(path.resolve() for path in policy.writable if path.exists()))
-    candidates = dict.fromkeys(policy.protected)
-    present = [path.resolve() for path in candidates if path.exists()]
-    inside = [path for path in present if any(path.is_relative_to(root) for root in writable)]
-    missing = tuple(
-        path
-        for path in candidates
-        if not path.exists() and any(path.resolve().is_relative_to(root) for root in writable)
-    )
+    folders: dict[Path, Path] = {}
+    present, missing = [], []
+    for path in dict.fromkeys(policy.protected):
+        if path.exists():
+            present.append(path.resolve())
+        elif _is_in(_real_missing(path, folders), writable):
+            missing.append(path)
+    inside = [path for path in present if _is_in(path, writable)]
     real = replace(
         policy,
         cwd=policy.cwd.resolve(),
@@ -244,7 +244,22 @@ def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
         unreadable=tuple(dict.fromkeys(_existing(policy.unreadable))),
         sockets=tuple(path.resolve() for path in policy.sockets),
     )
-    return real, missing
+    return real, tuple(missing)
+
+
+def _real_missing(path: Path, folders: dict[Path, Path]) -> Path:
+    """Return where a missing path leads. Thirty of them share few ``folders``, which are resolved
+    once: this runs for each command."""
+    if path.is_symlink():
+        return path.resolve()
+    parent = path.parent
+    if parent not in folders:
+        folders[parent] = parent.resolve()
+    return folders[parent] / path.name
+
+
+def _is_in(path: Path, roots: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
 
 
 def _existing(paths: Sequence[Path]) -> Iterator[Path]:
