@@ -133,6 +133,7 @@ def test_an_unknown_name_suggests_one_and_other_words_are_a_prompt(journey: Jour
     assert ended.code == 1
     assert "Did you mean permissions?" in ended.err
     assert journey.pi("extensions", "off", "commit").code == 1
+    assert "`pi extensions on` needs a name." in journey.pi("extensions", "on").err
 
     assert journey.pi("extensions", "are", "what?", piped="").out == "All is well.\n"
 

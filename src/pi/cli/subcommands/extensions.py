@@ -50,6 +50,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             _report(catalog, name, catalog.switch(name, on=True, value=value), as_json=as_json)
         case ("off", name):
             _report(catalog, name, catalog.switch(name, on=False), as_json=as_json)
+        case (("on" | "off") as action,):
+            raise UsageError(f"`pi extensions {action}` needs a name.", hint=USAGE)
         case _:
             raise UsageError(
                 f"`pi extensions` does not take {arguments.messages[0]!r}.", hint=USAGE
