@@ -125,7 +125,7 @@ PAGES = {
 
 
 def _place(action: Action) -> int:
-    return list(PLACES).index(action.place)
+    return list(PLACES).index(action.context)
 
 
 def _keys(action: Action) -> str:

@@ -140,10 +140,10 @@ class Container:
 
     def areas_at(self, row: int) -> list[Area]:
         """Return the area of the child on a row, if any."""
-        place = bisect_right(self._cached, row, key=lambda cached: cached.offset) - 1
-        if place < 0:
+        index = bisect_right(self._cached, row, key=lambda cached: cached.offset) - 1
+        if index < 0:
             return []
-        cached = self._cached[place]
+        cached = self._cached[index]
         return [Area(cached.child, cached.offset, 0, self._width, len(cached.lines or ()))]
 
     @property
@@ -200,26 +200,26 @@ class Container:
 
     def _cached_containing(self, ids: set[int]) -> list[_CachedChild]:
         """Return the children that are or contain the components with these ids."""
-        found: list[_CachedChild] = []
+        cached_children: list[_CachedChild] = []
         # Components that tick are usually below a long history.
         for cached in reversed(self._cached):
             held = _ids_within(cached.child, ids)
             if held:
-                found.append(cached)
+                cached_children.append(cached)
                 ids = ids - held
             if not ids:
                 break
-        return found[::-1]
+        return cached_children[::-1]
 
 
 def _ids_within(component: Component, ids: set[int]) -> set[int]:
     """Return those of ``ids`` that belong to a component or to its descendants."""
-    found = {id(component)} & ids
+    matching_ids = {id(component)} & ids
     for child in getattr(component, "children", ()):
-        if found == ids:
+        if matching_ids == ids:
             break
-        found |= _ids_within(child, ids)
-    return found
+        matching_ids |= _ids_within(child, ids)
+    return matching_ids
 
 
 class Spacer:

@@ -125,7 +125,9 @@ async def _run(env: Mapping[str, str], cwd: Path, command: Sequence[str], data: 
 
 def _for_screen(sequence: str) -> str:
     """Wrap a sequence for GNU screen, which passes on short device control strings only."""
-    chunks = [sequence[at : at + _SCREEN_CHUNK] for at in range(0, len(sequence), _SCREEN_CHUNK)]
+    chunks = [
+        sequence[start : start + _SCREEN_CHUNK] for start in range(0, len(sequence), _SCREEN_CHUNK)
+    ]
     return "".join(f"\x1bP{chunk}\x1b\\" for chunk in chunks)
 
 

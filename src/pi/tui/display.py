@@ -336,13 +336,13 @@ class PlainDisplay:
     def _announced(self, rows: Sequence[str]) -> list[str]:
         """Return new lines, and the line that is newly selected."""
         now = [line for row in rows if (line := _plain(row))]
-        known = {line.removeprefix(_ARROW) for line in self._shown} | {self._typed}
+        old_lines = {line.removeprefix(_ARROW) for line in self._shown} | {self._typed}
         selected = {line for line in self._shown if line.startswith(_ARROW)}
         self._shown = now
         return [
             f"{line.removeprefix(_ARROW)} (selected)" if line.startswith(_ARROW) else line
             for line in now
-            if (line not in selected if line.startswith(_ARROW) else line not in known)
+            if (line not in selected if line.startswith(_ARROW) else line not in old_lines)
         ]
 
     # The line that is being typed -----------------------------------------------------------------
@@ -371,16 +371,16 @@ class PlainDisplay:
 
     def _edited(self, text: str, caret: int) -> str:
         """Return the output that turns the typed line into ``text``, the cursor at ``caret``."""
-        old, at = self._typed, self._caret
+        old, position = self._typed, self._caret
         self._typed, self._caret = text, caret
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, text)))  # noqa: B905
         out = ""
         if old != text:
-            out += _moved(old, at, same)
+            out += _moved(old, position, same)
             gone = max(visible_width(old[same:]) - visible_width(text[same:]), 0)
             out += text[same:] + " " * gone + "\b" * gone
-            at = len(text)
-        return out + _moved(text, at, caret)
+            position = len(text)
+        return out + _moved(text, position, caret)
 
 
 def _moved(text: str, start: int, end: int) -> str:
@@ -394,5 +394,5 @@ def _usable(size: Size) -> int:
 
 def _plain(row: str) -> str:
     """Return the words of a row."""
-    words = _DRAWN.sub(" ", strip_sequences(row.replace(CURSOR_MARKER, "")))
-    return re.sub(r" {3,}", "  ", words).strip()
+    text = _DRAWN.sub(" ", strip_sequences(row.replace(CURSOR_MARKER, "")))
+    return re.sub(r" {3,}", "  ", text).strip()

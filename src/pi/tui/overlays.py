@@ -121,10 +121,10 @@ class OverlayArea:
 def _start(requested: Length | None, share: float, offset: int, *, first: int, free: int) -> int:
     """Return the start of an overlay that can move by ``free`` cells from ``first``."""
     if isinstance(requested, int):
-        place = requested
+        start = requested
     else:
-        place = first + (int(free * share) if requested is None else _cells(requested, free))
-    return _clamped(place + offset, first, first + free)
+        start = first + (int(free * share) if requested is None else _cells(requested, free))
+    return _clamped(start + offset, first, first + free)
 
 
 def _share(anchor: Anchor, ends: dict[str, float]) -> float:
@@ -132,11 +132,11 @@ def _share(anchor: Anchor, ends: dict[str, float]) -> float:
     return next((share for end, share in ends.items() if end in anchor.split("-")), 0.5)
 
 
-def _cells(length: Length, whole: int) -> int:
+def _cells(length: Length, total: int) -> int:
     if isinstance(length, int):
         return length
     try:
-        return int(whole * float(length.removesuffix("%")) / 100)
+        return int(total * float(length.removesuffix("%")) / 100)
     except ValueError:
         raise PiError(
             f"Invalid overlay length {length!r}.",
@@ -144,8 +144,8 @@ def _cells(length: Length, whole: int) -> int:
         ) from None
 
 
-def _clamped(place: int, least: int, most: int) -> int:
-    return max(least, min(place, most))
+def _clamped(start: int, least: int, most: int) -> int:
+    return max(least, min(start, most))
 
 
 class FocusState:

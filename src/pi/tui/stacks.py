@@ -57,7 +57,9 @@ def share(length: int, entries: Sequence[Flex], natural: Sequence[int]) -> list[
             part = abs(remaining) * weight // total
             sizes[index] = entries[index].clamped(sizes[index] + step * part)
         if sizes == before:  # less than one cell each: distribute single cells, in order
-            for index in [at for at, weight in enumerate(weights) if weight][: abs(remaining)]:
+            for index in [position for position, weight in enumerate(weights) if weight][
+                : abs(remaining)
+            ]:
                 sizes[index] += step
     return sizes
 
@@ -142,8 +144,8 @@ class VStack(_Stack):
         natural = [
             0 if flex.basis is not None else len(child.render(width)) for child, flex in entries
         ]
-        room = max(0, height - self.gap * max(0, len(entries) - 1))
-        sizes = share(room, [flex for _, flex in entries], natural)
+        available = max(0, height - self.gap * max(0, len(entries) - 1))
+        sizes = share(available, [flex for _, flex in entries], natural)
         children = [child for child, _ in entries]
         return _filled(self._stacked(width, list(zip(children, sizes, strict=True))), height)
 
@@ -181,8 +183,8 @@ class HStack(_Stack):
             0 if flex.basis is not None else max(map(visible_width, child.render(width)), default=0)
             for child, flex in entries
         ]
-        room = max(0, width - self.gap * max(0, len(entries) - 1))
-        widths = share(room, [flex for _, flex in entries], natural)
+        available = max(0, width - self.gap * max(0, len(entries) - 1))
+        widths = share(available, [flex for _, flex in entries], natural)
         columns = [
             _column(child, size, height) if size else []
             for (child, _), size in zip(entries, widths, strict=True)

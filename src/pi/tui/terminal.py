@@ -278,8 +278,8 @@ def _supports_other_keys(env: Environment) -> bool:
     """Return False for an unknown terminal over SSH, which may print the request."""
     term = env.get("TERM", "")
     is_remote = any(env.get(name) for name in OVER_SSH)
-    known = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
-    return not is_remote or term.startswith(known)
+    supported_terms = ("xterm", "tmux", "screen", "alacritty", "foot", "rxvt", "wezterm", "ghostty")
+    return not is_remote or term.startswith(supported_terms)
 
 
 def _switch(text: str) -> bool | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.reflow import Place, UnwrappedText, index_after, letters, tail
+from pi.tui.screen.reflow import TextPosition, UnwrappedText, index_after, letters, tail
 
 ROWS = ["│ one, │", "", "─────", "two 🙂!", "three"]
 
@@ -16,18 +16,18 @@ def test_only_letters_and_digits_are_compared() -> None:
 def test_a_place_consists_of_preceding_letters_and_following_blank_rows() -> None:
     rows = UnwrappedText(ROWS)
 
-    assert [rows.place(row) for row in range(6)] == [
-        Place(0),
-        Place(3, 0, tail=", │"),
-        Place(3, 1, tail=", │"),
-        Place(3, 2, tail=", │"),
-        Place(6, 0, tail="🙂!"),
-        Place(11, 0),
+    assert [rows.position(row) for row in range(6)] == [
+        TextPosition(0),
+        TextPosition(3, 0, tail=", │"),
+        TextPosition(3, 1, tail=", │"),
+        TextPosition(3, 2, tail=", │"),
+        TextPosition(6, 0, tail="🙂!"),
+        TextPosition(11, 0),
     ]
 
 
 def test_a_place_may_be_in_the_middle_of_a_row() -> None:
-    assert UnwrappedText(ROWS).row(Place(4)) == (3, 1)
+    assert UnwrappedText(ROWS).row(TextPosition(4)) == (3, 1)
     assert UnwrappedText(ROWS).row_end(4) == 6
     assert UnwrappedText(ROWS).row_end(99) == 11
 
@@ -35,8 +35,13 @@ def test_a_place_may_be_in_the_middle_of_a_row() -> None:
 def test_a_place_with_too_many_blank_rows_is_limited_to_existing_ones() -> None:
     rows = UnwrappedText(ROWS)
 
-    assert [rows.row(Place(3, blanks)) for blanks in range(4)] == [(1, 0), (2, 0), (3, 0), (3, 0)]
-    assert rows.row(Place(11, 5)) == (5, 0)
+    assert [rows.row(TextPosition(3, blanks)) for blanks in range(4)] == [
+        (1, 0),
+        (2, 0),
+        (3, 0),
+        (3, 0),
+    ]
+    assert rows.row(TextPosition(11, 5)) == (5, 0)
 
 
 def test_the_nearest_of_several_equal_matches_is_found() -> None:
@@ -68,4 +73,4 @@ def test_the_row_of_the_place_before_a_row_is_that_row(rows: list[str], row: int
     row = min(row, len(rows))
     found = UnwrappedText(rows)
 
-    assert found.row(found.place(row)) == (row, 0)
+    assert found.row(found.position(row)) == (row, 0)

@@ -6,7 +6,7 @@ import pytest
 
 from pi.tui.screen.history import Ledger
 from pi.tui.screen.pane_match import HistoryMatch, PaneText, find_end_of_history
-from pi.tui.screen.reflow import Place, UnwrappedText
+from pi.tui.screen.reflow import TextPosition, UnwrappedText
 
 ROWS = [f"row {number} has some words" for number in range(40)]
 
@@ -19,8 +19,8 @@ def at(committed: int, top: int | None = None) -> Ledger:
     return Ledger(committed=committed, top=committed if top is None else top)
 
 
-def before(row: int) -> Place:
-    return UnwrappedText(ROWS).place(row)
+def before(row: int) -> TextPosition:
+    return UnwrappedText(ROWS).position(row)
 
 
 def test_history_that_ends_at_the_expected_row_is_kept() -> None:
@@ -52,12 +52,12 @@ def test_punctuation_at_the_end_of_a_wrapped_row_is_not_written_again() -> None:
     found = find_end_of_history(seen, rows, at(30))
 
     assert found is not None
-    assert (found.place.tail, found.top) == (",", 1)
+    assert (found.position.tail, found.top) == (",", 1)
 
 
 def test_blank_rows_at_the_end_of_history_count() -> None:
     rows = [*ROWS[:30], "", "", *ROWS[30:]]
-    place = UnwrappedText(rows).place(32)
+    place = UnwrappedText(rows).position(32)
 
     assert find_end_of_history(tape(rows, 10), rows, at(30)) == HistoryMatch(place, 0)
     assert find_end_of_history(tape(rows, 11), rows, at(32)) == HistoryMatch(place, 1)
@@ -67,7 +67,7 @@ def test_rows_that_never_reached_the_pane_are_not_part_of_history() -> None:
     seen = tape([*ROWS[:20], "something else", "and more of it", "at the bottom"], 1)
 
     assert find_end_of_history(seen, ROWS, at(30), sure=20) == HistoryMatch(
-        Place(before(20).letters, tail=""), 0
+        TextPosition(before(20).letters, tail=""), 0
     )
 
 
@@ -78,7 +78,7 @@ def test_misplaced_rows_are_searched_from_the_last_certain_one() -> None:
     found = find_end_of_history(seen, ROWS, at(34), sure=20)
 
     assert found is not None
-    assert UnwrappedText(ROWS).row(found.place)[0] == 20
+    assert UnwrappedText(ROWS).row(found.position)[0] == 20
 
 
 def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
@@ -87,7 +87,7 @@ def test_history_that_was_overwritten_on_the_screen_is_noticed() -> None:
     found = find_end_of_history(seen, ROWS, at(34), sure=30)
 
     assert found is not None
-    assert UnwrappedText(ROWS).row(found.place)[0] == 24
+    assert UnwrappedText(ROWS).row(found.position)[0] == 24
 
 
 def test_a_table_written_at_another_width_is_recognised() -> None:
@@ -97,21 +97,21 @@ def test_a_table_written_at_another_width_is_recognised() -> None:
 
     found = find_end_of_history(tape([*ROWS[:20], *theirs, *ROWS[20:]], 8), rows, at(30), sure=28)
 
-    assert found == HistoryMatch(UnwrappedText(rows).place(34), 0)
+    assert found == HistoryMatch(UnwrappedText(rows).position(34), 0)
 
 
 def test_history_ends_before_a_damaged_row_on_the_screen() -> None:
     seen = tape([*ROWS[:27], "row 27 has something else", *ROWS[28:40]], 15)
 
     assert find_end_of_history(seen, ROWS, at(30), sure=25) == HistoryMatch(
-        Place(before(27).letters), 2
+        TextPosition(before(27).letters), 2
     )
 
 
 def test_rows_that_are_all_on_the_screen_are_found_below_the_shell_output() -> None:
     seen = tape(["$ ls", "a b", "$ pi", *ROWS[:3]], 6)
 
-    assert find_end_of_history(seen, ROWS[:3], at(0)) == HistoryMatch(Place(0), 3)
+    assert find_end_of_history(seen, ROWS[:3], at(0)) == HistoryMatch(TextPosition(0), 3)
 
 
 def test_stale_rows_after_history_count_as_part_of_history() -> None:
@@ -143,5 +143,5 @@ def test_equal_lines_are_distinguished_by_the_following_text() -> None:
     found = find_end_of_history(tape(rows[:painted], height), rows, at(committed))
 
     assert found == HistoryMatch(
-        UnwrappedText(rows).place(committed), committed - (painted - height)
+        UnwrappedText(rows).position(committed), committed - (painted - height)
     )

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.screen.reflow import HistoryBoundary, Place, UnwrappedText, find_boundary, letters
+from pi.tui.screen.reflow import (
+    HistoryBoundary,
+    TextPosition,
+    UnwrappedText,
+    find_boundary,
+    letters,
+)
 from pi.tui.text.wrap import wrap_text
 
 WIDTH = 100
@@ -17,7 +23,7 @@ def seam(
 ) -> HistoryBoundary:
     """Returns the end of ``history`` in ``frame``, which has its text followed by ``rest``."""
     old = [*history, *rest]
-    return find_boundary(old, UnwrappedText(old).place(len(history)), frame, width=width)
+    return find_boundary(old, UnwrappedText(old).position(len(history)), frame, width=width)
 
 
 def test_the_same_text_is_found_at_another_width() -> None:
@@ -105,13 +111,15 @@ def test_carried_over_table_rows_with_ambiguous_width_are_wrapped_to_the_width()
     old = ["text above the table", "│ a 🙂 b c │ d e f │", "and what is said below the table"]
     new = ["text above the table", "│ d 🙂 b │ a c f e │", "and what is said below the table"]
 
-    found = find_boundary(old, Place(letters=18), new, width=12)
+    found = find_boundary(old, TextPosition(letters=18), new, width=12)
 
     assert found == HistoryBoundary(2, ("🙂 b c │ d e", " f │"))
 
 
 def test_without_any_match_the_whole_frame_is_written_again() -> None:
-    assert find_boundary(["abc"], Place(0), ["xyz", "qrs"], width=WIDTH) == HistoryBoundary(0)
+    assert find_boundary(["abc"], TextPosition(0), ["xyz", "qrs"], width=WIDTH) == HistoryBoundary(
+        0
+    )
 
 
 def test_a_table_at_the_end_is_carried_over_until_both_texts_match() -> None:
@@ -143,7 +151,9 @@ def test_the_rest_of_a_row_of_a_table_is_carried_over_if_history_ends_inside_of_
     ]
     begun = len("whatissaidabovethetable") + len("onetwosix")
 
-    assert find_boundary(old, Place(begun), new, width=20) == HistoryBoundary(3, ("seven │",))
+    assert find_boundary(old, TextPosition(begun), new, width=20) == HistoryBoundary(
+        3, ("seven │",)
+    )
 
 
 LINES = st.lists(st.text("ab ", min_size=1, max_size=40), max_size=10)

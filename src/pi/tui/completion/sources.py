@@ -35,9 +35,9 @@ class CombinedProvider:
     ) -> Suggestions | None:
         """Return the suggestions of the first provider that has any."""
         for provider in self._providers:
-            if found := await provider.get_suggestions(lines, row, col, force=force):
+            if suggestions := await provider.get_suggestions(lines, row, col, force=force):
                 self._last_provider = provider
-                return found
+                return suggestions
         return None
 
     def apply_completion(
@@ -91,8 +91,8 @@ class CommandProvider:
             return await self._arguments(name, arguments)
         if "/" in name:  # for example /tmp/x, which is a path
             return None
-        found = rank(name, self._commands(), key=lambda command: command.name)
-        items = tuple(map(_command_suggestion, found))
+        commands = rank(name, self._commands(), key=lambda command: command.name)
+        items = tuple(map(_command_suggestion, commands))
         return Suggestions(items=items, prefix=before) if items else None
 
     def apply_completion(
@@ -147,10 +147,10 @@ class Token(Record):
 
 def mention_before(text: str) -> Token | None:
     """Return the ``@path`` that ends at the cursor, or None."""
-    found = _MENTION.search(text)
-    if found is None:
+    match = _MENTION.search(text)
+    if match is None:
         return None
-    return Token(raw=found[0], path=found["path"], mention=True, quoted=bool(found["quote"]))
+    return Token(raw=match[0], path=match["path"], mention=True, quoted=bool(match["quote"]))
 
 
 def path_before(text: str) -> Token:
@@ -167,10 +167,10 @@ def written(path: str, token: Token) -> str:
 
     The quotes of a directory stay open, so that the user can continue typing.
     """
-    at = "@" if token.mention else ""
+    at_sign = "@" if token.mention else ""
     if not token.quoted and not re.search(r"[\s\"'=()<>|;&]", path):
-        return at + path
-    return f'{at}"{path}' if path.endswith("/") else f'{at}"{path}"'
+        return at_sign + path
+    return f'{at_sign}"{path}' if path.endswith("/") else f'{at_sign}"{path}"'
 
 
 ListDirectory = Callable[[Path], Sequence[str]]
@@ -183,8 +183,8 @@ _MAX_NAMES = 100_000
 
 def list_directory(folder: Path) -> list[str]:
     """Return the names in a directory. A symbolic link to a directory counts as a directory."""
-    with os.scandir(folder) as found:
-        entries = islice(found, _MAX_NAMES)
+    with os.scandir(folder) as directory:
+        entries = islice(directory, _MAX_NAMES)
         return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
 
 
@@ -215,16 +215,16 @@ class PathProvider:
     async def complete(self, token: Token) -> Suggestions | None:
         """Return the matching names in the directory of a typed path, reading only that one."""
         folder, _, name = token.path.rpartition("/")
-        shown = f"{folder}/" if "/" in token.path else ""
+        typed_folder = f"{folder}/" if "/" in token.path else ""
         if token.path == "~":
-            shown, name = "~/", ""
+            typed_folder, name = "~/", ""
         try:
-            found = await asyncio.to_thread(self._matches, name, self._folder(shown))
+            names = await asyncio.to_thread(self._matches, name, self._folder(typed_folder))
         except OSError:  # the directory is missing or not readable: no suggestions
             return None
         items = [
-            Suggestion(value=written(shown + path, token), label=path)
-            for path in found[:_MAX_PATHS]
+            Suggestion(value=written(typed_folder + path, token), label=path)
+            for path in names[:_MAX_PATHS]
         ]
         return Suggestions(items=tuple(items), prefix=token.raw) if items else None
 
@@ -242,10 +242,10 @@ class PathProvider:
         """Return the matching names. Runs in a thread, because a directory can be very large."""
         return _matches(typed, self._listing(folder))
 
-    def _folder(self, shown: str) -> Path:
-        if shown.startswith("~/"):
-            return self._home / shown[2:]
-        return self._cwd() / shown
+    def _folder(self, typed_folder: str) -> Path:
+        if typed_folder.startswith("~/"):
+            return self._home / typed_folder[2:]
+        return self._cwd() / typed_folder
 
 
 def apply_path(
@@ -303,8 +303,8 @@ class FileProvider:
             return await self._paths.complete(token)
         folder = token.path if token.path.endswith("/") else None
         files = [path for path in await self._files(token.path) if path != folder]
-        found = await _best(token.path, files)
-        items = tuple(_file_suggestion(path, token) for path in found)
+        matches = await _best(token.path, files)
+        items = tuple(_file_suggestion(path, token) for path in matches)
         return Suggestions(items=items, prefix=token.raw) if items else None
 
     def apply_completion(
@@ -320,11 +320,11 @@ class FileProvider:
 
 async def _best(query: str, files: Sequence[str]) -> list[str]:
     """Return the best matches in a stable order. Yields to the event loop between batches."""
-    found: list[str] = []
+    matches: list[str] = []
     for start in range(0, len(files), _AT_ONCE):
-        found += rank(query, files[start : start + _AT_ONCE])[:_MAX_FILES]
+        matches += rank(query, files[start : start + _AT_ONCE])[:_MAX_FILES]
         await asyncio.sleep(0)
-    return rank(query, found)[:_MAX_FILES]
+    return rank(query, matches)[:_MAX_FILES]
 
 
 def _leads_outside(path: str) -> bool:

@@ -42,12 +42,12 @@ def targets_at(top: Area, x: int, y: int) -> list[Area]:
     """
     if not top.covers(x, y):
         return []
-    found: list[Area] = []
+    targets: list[Area] = []
     areas_at: Callable[[int], list[Area]] | None = getattr(top.component, "areas_at", None)
     for area in areas_at(y - top.row) if areas_at is not None else ():
         child = replace(area, row=top.row + area.row, column=top.column + area.column)
-        found += targets_at(child, x, y)
-    return [*found, top]
+        targets += targets_at(child, x, y)
+    return [*targets, top]
 
 
 class MouseRouter:
@@ -220,8 +220,8 @@ class FullscreenDisplay:
                 cells = (bounds.row, bounds.column, bounds.width, bounds.height)
                 targets += targets_at(Area(handle.component, *cells), report.x, report.y)
         if not targets:  # components covered by an overlay do not receive the event
-            whole = Area(self.root, 0, 0, self._size.columns, self._size.rows)
-            targets = targets_at(whole, report.x, report.y) + self._scroll_target(report)
+            root_area = Area(self.root, 0, 0, self._size.columns, self._size.rows)
+            targets = targets_at(root_area, report.x, report.y) + self._scroll_target(report)
         answer, component = self._router.route(report, targets)
         return component if answer.focus else None
 

@@ -77,11 +77,11 @@ class SearchBar:
     def render(self, width: int) -> list[str]:
         """Return the search text and the number of the current match."""
         number, count = self._found
-        places = f"  {number}/{count}" if self._input.get_value() else ""
-        if width - len(places) < _MIN_INPUT:
-            places = ""
-        (typed,) = self._input.render(width - len(places))
-        return [typed + places]
+        counter = f"  {number}/{count}" if self._input.get_value() else ""
+        if width - len(counter) < _MIN_INPUT:
+            counter = ""
+        (typed,) = self._input.render(width - len(counter))
+        return [typed + counter]
 
     def handle_input(self, data: str) -> None:
         """Edit the text, goe to the next or previous match, or close the bar."""

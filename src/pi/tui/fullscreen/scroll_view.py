@@ -30,17 +30,17 @@ def find_all(rows: Sequence[str], text: str) -> list[Match]:
     if not text:
         return []
     fold = text == text.lower()
-    found: list[Match] = []
+    matches: list[Match] = []
     for number, row in enumerate(rows):
         plain = strip_sequences(row)
         line = plain.lower() if fold and len(plain.lower()) == len(plain) else plain
-        at = line.find(text)
-        while at >= 0:
-            start = visible_width(plain[:at])
-            width = visible_width(plain[at : at + len(text)])
-            found.append(Match(row=number, start=start, end=start + width))
-            at = line.find(text, at + len(text))
-    return found
+        index = line.find(text)
+        while index >= 0:
+            start = visible_width(plain[:index])
+            width = visible_width(plain[index : index + len(text)])
+            matches.append(Match(row=number, start=start, end=start + width))
+            index = line.find(text, index + len(text))
+    return matches
 
 
 _WORD = re.compile(r"[\w./~:@%&=?#+-]+")
@@ -103,22 +103,22 @@ def marked(row: str, start: int, end: int, paint: Paint = inverse) -> str:
     return f"{slice_columns(row, 0, start)}{paint(middle)}{rest}"
 
 
-def followed(old: Sequence[str], shown: range, new: Sequence[str]) -> int:
+def followed(old: Sequence[str], visible: range, new: Sequence[str]) -> int:
     """Find the row at the top of the view again after a new layout.
 
-    Returns the row of ``new`` at which to start, so that what was ``shown`` of ``old`` keeps its
+    Returns the row of ``new`` at which to start, so that what was ``visible`` of ``old`` keeps its
     position. The first non-blank row that is found again decides. Rows are identified by their text
     and by the number of equal rows above them. A view at the very top stays there.
     """
-    if not shown.start or old[: shown.start + 1] == new[: shown.start + 1]:
-        return shown.start
+    if not visible.start or old[: visible.start + 1] == new[: visible.start + 1]:
+        return visible.start
     before, after = [*map(_text, old)], [*map(_text, new)]
-    for row in shown:
-        places = [number for number, text in enumerate(after) if text and text == before[row]]
+    for row in visible:
+        candidates = [number for number, text in enumerate(after) if text and text == before[row]]
         which = before[:row].count(before[row])
-        if which < len(places):
-            return max(places[which] - (row - shown.start), 0)
-    return shown.start
+        if which < len(candidates):
+            return max(candidates[which] - (row - visible.start), 0)
+    return visible.start
 
 
 def _text(row: str) -> str:
@@ -219,9 +219,9 @@ class ScrollView:
     def render_in(self, width: int, height: int) -> list[str]:
         """Return the visible part, exactly ``height`` rows."""
         rows = self._drawn(width, height)
-        room = width - self._shows_bar
-        if self._width != room:  # line breaks have moved
-            self._width = room
+        text_width = width - self._shows_bar
+        if self._width != text_width:  # line breaks have moved
+            self._width = text_width
             self._selection = self._match = None
         if not self._at_end and (
             (row := followed(self._rows, self._visible_rows(), rows)) != self._offset
@@ -230,9 +230,10 @@ class ScrollView:
             self._selection = self._match = None
         self._rows, self._height = rows, height
         self._offset = self._last_offset if self._at_end else min(self._offset, self._last_offset)
-        shown = self._visible_rows()
+        row_numbers = self._visible_rows()
         visible = [
-            protocols.clipped(self._decorated(number), shown.stop - number) for number in shown
+            protocols.clipped(self._decorated(number), row_numbers.stop - number)
+            for number in row_numbers
         ]
         visible += [""] * (height - len(visible))
         return self._with_bar(visible, width) if self._shows_bar else visible
@@ -284,13 +285,15 @@ class ScrollView:
         if not matches:
             self._search, self._match = text, None
             return 0, 0
-        places = [(match.row, match.start) for match in matches]
+        positions = [(match.row, match.start) for match in matches]
         if self._match is None or self._search != text:
-            index = max(bisect_left(places, (self._offset + self._height, 0)) - 1, 0)
+            index = max(bisect_left(positions, (self._offset + self._height, 0)) - 1, 0)
         elif direction > 0:
-            index = bisect_right(places, (self._match.row, self._match.start)) % len(places)
+            index = bisect_right(positions, (self._match.row, self._match.start)) % len(positions)
         else:
-            index = (bisect_left(places, (self._match.row, self._match.start)) - 1) % len(places)
+            index = (bisect_left(positions, (self._match.row, self._match.start)) - 1) % len(
+                positions
+            )
         self._search, self._match = text, matches[index]
         # The first row does not count as visible, because the search bar covers it.
         if not self._offset < self._match.row < self._offset + self._height:
@@ -314,8 +317,8 @@ class ScrollView:
             case "click" if event.button == "left" and event.click_count > 1:
                 row, column = self._cell(event)
                 is_word = event.click_count == 2
-                whole = TextSelection(anchor=(row, 0), head=(row, self._width))
-                self._selection = word_at(self._rows, row, column) if is_word else whole
+                line_selection = TextSelection(anchor=(row, 0), head=(row, self._width))
+                self._selection = word_at(self._rows, row, column) if is_word else line_selection
                 return self._marked()
             case _:
                 return None
@@ -348,8 +351,8 @@ class ScrollView:
             return marked(row, *span, self._theme.selection)
         if self._match is None:
             return row
-        for found in find_all([row], self._search):
-            row = marked(row, found.start, found.end, self._theme.match)
+        for match in find_all([row], self._search):
+            row = marked(row, match.start, match.end, self._theme.match)
         if self._match.row == number:
             row = marked(row, self._match.start, self._match.end)
         return row
@@ -362,8 +365,8 @@ class ScrollView:
         start = free * self._offset // self._last_offset if self._last_offset else 0
         thumb, track = self._theme.thumb(_THUMB), self._theme.track(_TRACK)
         bar = [thumb if start <= row < start + size else track for row in range(self._height)]
-        room = width - 1
+        text_width = width - 1
         return [
-            pad_to_width(slice_columns(row, 0, room), room) + part
+            pad_to_width(slice_columns(row, 0, text_width), text_width) + part
             for row, part in zip(rows, bar, strict=True)
         ]

@@ -71,18 +71,18 @@ def picture(data: bytes | str, mime: str = "", name: str = "") -> ImageData:
     return ImageData(data=data, size=picture_size(data), mime=media_type(data) or mime, name=name)
 
 
-def as_png(shown: ImageData) -> ImageData:
+def as_png(image: ImageData) -> ImageData:
     """Convert an image to PNG, the only format that Kitty accepts.
 
     The conversion of other formats is slow: call this in a thread before the image is shown. Raises
     ``OSError`` if the image cannot be read.
     """
-    if shown.mime == "image/png":
-        return shown
+    if image.mime == "image/png":
+        return image
     output = BytesIO()
-    with ONE_AT_A_TIME, open_picture(shown.data) as opened:
+    with ONE_AT_A_TIME, open_picture(image.data) as opened:
         opened.save(output, "PNG")
-    return picture(output.getvalue(), name=shown.name)
+    return picture(output.getvalue(), name=image.name)
 
 
 class Graphics:
@@ -134,25 +134,25 @@ class Graphics:
             return False
         return not self._budget.is_known(image_id) or self._budget.is_live(image_id)
 
-    def rows(self, image_id: int, shown: ImageData, cells: CellExtent) -> list[str] | None:
+    def rows(self, image_id: int, image: ImageData, cells: CellExtent) -> list[str] | None:
         """Return rows that show an image in ``cells``; None if it cannot be shown."""
         if not self.may_show(image_id):
             return None
         try:
             if not self._budget.is_known(image_id):
-                self._admit(image_id, shown)
+                self._admit(image_id, image)
             if not self._budget.is_live(image_id):
                 return None  # the limit is zero
             if self.protocol == "kitty":
                 return self._kitty_rows(image_id, cells)
-            return _drawn_from_below(self._drawing(shown, cells), cells)
+            return _drawn_from_below(self._drawing(image, cells), cells)
         except OSError:  # Pillow cannot read the image: its name is shown instead
             return None
 
-    def _admit(self, image_id: int, shown: ImageData) -> None:
+    def _admit(self, image_id: int, image: ImageData) -> None:
         transmission = ""
         if self.protocol == "kitty":
-            png = base64.b64encode(as_png(shown).data).decode()
+            png = base64.b64encode(as_png(image).data).decode()
             transmission = protocols.transmit(image_id, png)
         for old in self._budget.admit(image_id):
             if self.protocol == "kitty":
@@ -169,12 +169,12 @@ class Graphics:
             self._write(protocols.place_virtually(image_id, cells))
         return protocols.placeholders(image_id, cells)
 
-    def _drawing(self, shown: ImageData, cells: CellExtent) -> str:
+    def _drawing(self, image: ImageData, cells: CellExtent) -> str:
         if self.protocol == "iterm2":
-            data = base64.b64encode(shown.data).decode()
-            return protocols.show(data, cells, size=len(shown.data), name=shown.name)
+            data = base64.b64encode(image.data).decode()
+            return protocols.show(data, cells, size=len(image.data), name=image.name)
         pixels = PixelSize(cells.columns * self.cell.width, cells.rows * self.cell.height)
-        return protocols.encode(shown.data, pixels)
+        return protocols.encode(image.data, pixels)
 
 
 def _drawn_from_below(drawing: str, cells: CellExtent) -> list[str]:

@@ -76,14 +76,14 @@ def place(image_id: int, cells: CellExtent) -> str:
 
 def placed(rows: Iterable[str]) -> set[int]:
     """Return the ids of the images that ``place`` shows on these rows."""
-    return {int(found[1]) for row in rows if "\x1b_G" in row for found in re.finditer(_PLACED, row)}
+    return {int(match[1]) for row in rows if "\x1b_G" in row for match in re.finditer(_PLACED, row)}
 
 
 def clipped(row: str, rows_left: int) -> str:
     """Return a row without images that would extend more than ``rows_left`` rows down."""
     if "\x1b_G" not in row:
         return row
-    return re.sub(_PLACED, lambda found: found[0] if int(found[2]) <= rows_left else "", row)
+    return re.sub(_PLACED, lambda match: match[0] if int(match[2]) <= rows_left else "", row)
 
 
 def hide(image_id: int) -> str:
@@ -154,9 +154,9 @@ def _encode_band(picture: Image, top: int) -> str:
     rows = min(_BAND, height - top)
     pixels = picture.crop((0, top, width, top + rows)).tobytes()
     masks: dict[int, bytearray] = {}
-    for place, colour in enumerate(pixels):
+    for index, colour in enumerate(pixels):
         mask = masks.setdefault(colour, bytearray(width))
-        mask[place % width] |= 1 << place // width
+        mask[index % width] |= 1 << index // width
     return "$".join(f"#{colour}{_packed(mask)}" for colour, mask in masks.items())
 
 

@@ -14,7 +14,7 @@ Platform: TypeAlias = Literal["posix", "windows", "wsl"]
 """Linux and macOS, native Windows, or Linux under Windows. Their terminals reserve different keys.
 """
 
-Place: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree", "vim"]
+KeyContext: TypeAlias = Literal["anywhere", "prompt", "sessions", "models", "tree", "vim"]
 """Where an action is available. Actions that are never available together may share a key."""
 
 
@@ -23,7 +23,7 @@ class Action(Record, kw_only=False):
 
     id: str
     description: str
-    place: Place
+    context: KeyContext
     posix: tuple[str, ...]
     windows: tuple[str, ...]
     wsl: tuple[str, ...]
@@ -46,7 +46,7 @@ def platform_of(system: str, env: Mapping[str, str]) -> Platform:
     return "wsl" if env.get("WSL_DISTRO_NAME") or env.get("WSL_INTEROP") else "posix"
 
 
-def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ...]:
+def _rows(context: KeyContext, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ...]:
     """Create actions from ``(name, description, keys[, keys on Windows[, keys under WSL]])``.
 
     Keys are separated by spaces. A missing column defaults to the one before it.
@@ -56,7 +56,7 @@ def _rows(place: Place, prefix: str, *rows: tuple[str, ...]) -> tuple[Action, ..
         posix = tuple(keys[0].split())
         windows = tuple(keys[1].split()) if len(keys) > 1 else posix
         wsl = tuple(keys[2].split()) if len(keys) > 2 else windows
-        actions.append(Action(f"{prefix}.{name}", description, place, posix, windows, wsl))
+        actions.append(Action(f"{prefix}.{name}", description, context, posix, windows, wsl))
     return tuple(actions)
 
 

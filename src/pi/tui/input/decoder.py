@@ -149,25 +149,25 @@ class Decoder:
 
     def _keys(self, text: str, events: list[InputEvent]) -> str:
         """Extract keys. Returns the text after the start of a paste, or an empty string."""
-        at = 0
-        while at < len(text):
-            escape = text.find("\x1b", at)
-            if escape != at:
-                events.extend(self._plain(text[at : escape if escape > 0 else None]))
+        position = 0
+        while position < len(text):
+            escape = text.find("\x1b", position)
+            if escape != position:
+                events.extend(self._plain(text[position : escape if escape > 0 else None]))
                 if escape < 0:
                     break
             if sequence := _compiled(_SEQUENCE).match(text, escape):
-                at = sequence.end()
+                position = sequence.end()
                 if sequence[0] == PASTE_START:
                     self._paste = []
-                    return text[at:]
+                    return text[position:]
                 if event := _event(sequence[0]):
                     events.append(event)
             elif _compiled(_BEGINNING).match(text, escape):
                 self._held = text[escape:]
                 break
             else:
-                at = _after_no_sequence(text, escape, events)
+                position = _after_no_sequence(text, escape, events)
         return ""
 
     def _plain(self, text: str) -> list[str]:

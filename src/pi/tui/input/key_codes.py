@@ -117,8 +117,8 @@ def parse_legacy(data: str) -> KeyStroke | None:
 
 
 def _character(char: str) -> KeyStroke | None:
-    if found := _CONTROLS.get(char):
-        return found
+    if stroke := _CONTROLS.get(char):
+        return stroke
     if char < " ":
         return KeyStroke(chr(ord(char) + 96), CTRL)
     if char == " ":

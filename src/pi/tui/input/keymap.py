@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pi.base.records import Record
-from pi.tui.input.actions import ACTIONS, Action, Place, Platform
+from pi.tui.input.actions import ACTIONS, Action, KeyContext, Platform
 from pi.tui.input.keys import canonical, key_names
 
 Bindings = Mapping[str, tuple[str, ...]]
@@ -28,9 +28,9 @@ class Keymap:
     """Returns the actions of a key. One shared instance, so that a reload affects every component.
 
     A key that the user binds to an action is removed from the defaults of all actions that are
-    available in the same place. Their other keys stay, and the key keeps its default where the two
-    actions are never available together. Binding a default key of an action again removes it from
-    no other action.
+    available in the same context. Their other keys stay, and the key keeps its default where the
+    two actions are never available together. Binding a default key of an action again removes it
+    from no other action.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Keymap:
                     keys[action.id] = tuple(
                         key
                         for key in defaults
-                        if not any(_share_place(action, other) for other in claims.get(key, ()))
+                        if not any(_share_context(action, other) for other in claims.get(key, ()))
                     )
             for key in keys[action.id]:
                 by_key.setdefault(key, []).append(action.id)
@@ -77,18 +77,18 @@ class Keymap:
         """Return the actions of a key sequence. Which one runs depends on the active component."""
         names = key_names(data)
         for name in (*names, *(_SLIPS[name] for name in names if name in _SLIPS)):
-            if found := self._by_key.get(name):
-                return found
+            if actions := self._by_key.get(name):
+                return actions
         return ()
 
     def matches(self, data: str, action: str) -> bool:
         """Return whether a key sequence triggers this action."""
         return action in self.actions(data)
 
-    def bound(self, key: str, place: Place) -> tuple[str, ...]:
-        """Return the actions that a key, by its canonical name, triggers in a place."""
-        found = (self._actions[id] for id in self._by_key.get(key, ()))
-        return tuple(action.id for action in found if action.place in (place, "anywhere"))
+    def bound(self, key: str, context: KeyContext) -> tuple[str, ...]:
+        """Return the actions that a key, by its canonical name, triggers in a context."""
+        actions = (self._actions[id] for id in self._by_key.get(key, ()))
+        return tuple(action.id for action in actions if action.context in (context, "anywhere"))
 
     def keys(self, action: str) -> tuple[str, ...]:
         """Return the keys of an action for hints; empty for an unbound or unknown action."""
@@ -115,18 +115,18 @@ def _canonical(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([key for name in keys if (key := canonical(name))]))
 
 
-def _share_place(action: Action, other: Action) -> bool:
-    if "vim" in (action.place, other.place):
+def _share_context(action: Action, other: Action) -> bool:
+    if "vim" in (action.context, other.context):
         # Letters of vim are free elsewhere: the mode decides before other actions are looked at.
-        return action.place == other.place
-    return action.place == other.place or "anywhere" in (action.place, other.place)
+        return action.context == other.context
+    return action.context == other.context or "anywhere" in (action.context, other.context)
 
 
 def _conflicts(claims: Mapping[str, Sequence[Action]]) -> list[Conflict]:
     return [
         Conflict(key=key, actions=tuple(action.id for action in claimants))
         for key, claimants in claims.items()
-        if any(_share_place(one, two) for one in claimants for two in claimants if one is not two)
+        if any(_share_context(one, two) for one in claimants for two in claimants if one is not two)
     ]
 
 
@@ -156,9 +156,9 @@ def read_user_keys(document: Any) -> KeyBindings:
                 f'keybindings.json: "{action}" names the key "{unknown}", which does not exist; '
                 'write it like "ctrl+shift+x".'
             )
-        known = tuple(key for key in keys if canonical(key))
-        if known or not keys:  # only unknown keys: the defaults are better than no key
-            bindings[action] = known
+        valid_keys = tuple(key for key in keys if canonical(key))
+        if valid_keys or not keys:  # only unknown keys: the defaults are better than no key
+            bindings[action] = valid_keys
     return KeyBindings(bindings=bindings, problems=tuple(problems))
 
 

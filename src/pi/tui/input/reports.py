@@ -111,22 +111,22 @@ def parse_reply(data: str) -> Reply | None:
     if data[1:2] in "]P_^X":
         return _colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
-        if found := re.fullmatch(pattern, data):
-            return build(found)
+        if match := re.fullmatch(pattern, data):
+            return build(match)
     return OtherReply(data=data) if re.match(_NEVER_A_KEY, data) else None
 
 
 def _colour(data: str) -> Colour | None:
-    if found := re.fullmatch(_COLOUR, data):
-        parts: tuple[str, ...] = found.group(2, 3, 4)
-    elif found := re.fullmatch(_SHORT_COLOUR, data):
-        digits = found[2]
+    if match := re.fullmatch(_COLOUR, data):
+        parts: tuple[str, ...] = match.group(2, 3, 4)
+    elif match := re.fullmatch(_SHORT_COLOUR, data):
+        digits = match[2]
         size = len(digits) // 3
         parts = tuple(digits[start : start + size] for start in range(0, len(digits), size))
     else:
         return None
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in parts)
-    return Colour(slot=_SLOTS[found[1]], red=red, green=green, blue=blue)
+    return Colour(slot=_SLOTS[match[1]], red=red, green=green, blue=blue)
 
 
 _HEX = r"([0-9a-fA-F]{1,4})"
@@ -145,28 +145,28 @@ def _form(pattern: str, build: Callable[[re.Match[str]], Reply]) -> _Form:
     return r"\x1b\[" + pattern, build
 
 
-_OTHER = _form(r"[\d;:]*[tnxy]", lambda found: OtherReply(data=found[0]))
+_OTHER = _form(r"[\d;:]*[tnxy]", lambda match: OtherReply(data=match[0]))
 
 _FORMS: dict[str, tuple[_Form, ...]] = {
     "I": (_form("I", lambda _: FocusReport(gained=True)),),
     "O": (_form("O", lambda _: FocusReport(gained=False)),),
-    "c": (_form(r"\?([\d;]*)c", lambda found: DeviceAttributes(codes=_numbers(found[1]))),),
-    "u": (_form(r"\?(\d+)u", lambda found: KittyFlags(flags=int(found[1]))),),
+    "c": (_form(r"\?([\d;]*)c", lambda match: DeviceAttributes(codes=_numbers(match[1]))),),
+    "u": (_form(r"\?(\d+)u", lambda match: KittyFlags(flags=int(match[1]))),),
     "y": (
         _form(
             r"\?(\d+);(\d)\$y",
-            lambda found: ModeReport(mode=int(found[1]), state=int(found[2])),
+            lambda match: ModeReport(mode=int(match[1]), state=int(match[2])),
         ),
         _OTHER,
     ),
     "t": (
         _form(
             r"6;(\d+);(\d+)t",
-            lambda found: CellSize(height=int(found[1]), width=int(found[2])),
+            lambda match: CellSize(height=int(match[1]), width=int(match[2])),
         ),
         _form(
             r"(?:8|48);(\d+);(\d+)(?:;\d+;\d+)?t",
-            lambda found: ScreenSize(rows=int(found[1]), columns=int(found[2])),
+            lambda match: ScreenSize(rows=int(match[1]), columns=int(match[2])),
         ),
         _OTHER,
     ),
@@ -174,13 +174,13 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
         # A modified F3 looks the same: CSI 1;2R to CSI 1;16R are keys. We never query in row one.
         _form(
             r"(?!1;(?:[2-9]|1[0-6])R)(\d+);(\d+)R",
-            lambda found: CursorPosition(row=int(found[1]) - 1, column=int(found[2]) - 1),
+            lambda match: CursorPosition(row=int(match[1]) - 1, column=int(match[2]) - 1),
         ),
     ),
     "n": (
         _form(
             r"\?997;([12])n",
-            lambda found: ColourScheme(scheme="dark" if found[1] == "1" else "light"),
+            lambda match: ColourScheme(scheme="dark" if match[1] == "1" else "light"),
         ),
         _OTHER,
     ),
@@ -217,16 +217,16 @@ class MouseReport(Record):
 
 def parse_mouse(data: str) -> MouseReport | None:
     """Parse a mouse report in the SGR form ``CSI < button ; column ; row M`` or ``m``, or None."""
-    found = re.fullmatch(_REPORT, data)
-    if found is None:
+    match = re.fullmatch(_REPORT, data)
+    if match is None:
         return None
-    code = int(found[1])
+    code = int(match[1])
     button: Button = "none" if code & (_WHEEL | _EXTRA) else _BUTTONS[code & 3]
     return MouseReport(
-        action=_action(code, button, released=found[4] == "m"),
+        action=_action(code, button, released=match[4] == "m"),
         button=button,
-        x=max(int(found[2]) - 1, 0),
-        y=max(int(found[3]) - 1, 0),
+        x=max(int(match[2]) - 1, 0),
+        y=max(int(match[3]) - 1, 0),
         shift=bool(code & _SHIFT),
         alt=bool(code & _ALT),
         ctrl=bool(code & _CTRL),

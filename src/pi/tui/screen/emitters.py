@@ -194,12 +194,12 @@ def _rewrite(writer: RowWriter, rows: Sequence[str], *, leaving: int) -> None:
     painted = len(writer.painted)
     more = len(rows) - painted
     unchanged = _same_end(writer.painted, rows) if more > 0 and not writer.feeds else 0
-    place = painted - unchanged if leaving <= painted - unchanged else painted
-    for number, row in enumerate(rows[:place]):
+    split = painted - unchanged if leaving <= painted - unchanged else painted
+    for number, row in enumerate(rows[:split]):
         writer.change(number, row)
-    if place < painted:
-        writer.insert(place, more)
-    for number in range(place, place + max(more, 0)):
+    if split < painted:
+        writer.insert(split, more)
+    for number in range(split, split + max(more, 0)):
         writer.open_row(number)
         writer.print(rows[number])
     writer.erase_from(len(rows))

@@ -134,7 +134,7 @@ class Checkpoints:
 
     def cut(self, rows: int) -> None:
         """Drop checkpoints beyond a row, because history was discarded from there on."""
-        self._open = deque((_cut(each, rows) for each in self._open), _MAX_OPEN)
+        self._open = deque((_cut(checkpoint, rows) for checkpoint in self._open), _MAX_OPEN)
         self._good = self._good and _cut(self._good, rows)
 
     def last_good(self) -> Checkpoint | None:

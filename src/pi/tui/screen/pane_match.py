@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pi.base.records import Record
 from pi.tui.screen.history import Ledger
-from pi.tui.screen.reflow import Place, UnwrappedText, tail
+from pi.tui.screen.reflow import TextPosition, UnwrappedText, tail
 from pi.tui.terminal import Size, Timer, Timers
 
 _CONTEXTS = (600, 60, 20)
@@ -39,7 +39,7 @@ class PaneText(Record):
 class HistoryMatch(Record, kw_only=False):
     """The end of history."""
 
-    place: Place
+    position: TextPosition
     """Its position in our rows."""
     top: int
     """Rows of the screen that belong to history and stay unchanged."""
@@ -62,26 +62,26 @@ def find_end_of_history(
     and continued.
     """
     ours, theirs = UnwrappedText(rows), UnwrappedText(pane.rows)
-    edge, expected = theirs.place(pane.above), ours.place(ledger.committed)
+    edge, expected = theirs.position(pane.above), ours.position(ledger.committed)
     if sure is None and ledger.top > ledger.committed:
         window = _window_row(ours, ledger.top, theirs, near=edge.letters, is_copied=is_copied)
         return None if window is None else HistoryMatch(expected, max(0, window - pane.above))
     if sure is None:
-        known = _find_by_context(
+        anchor = _find_by_context(
             ours, theirs, ledger.committed, near=edge.letters, is_copied=is_copied
         )
-        if known is None:
+        if anchor is None:
             return None
     else:
         highest = max(_MAX_SCREEN_ROWS, pane.height)
-        known = _find_above_screen(ours, theirs, sure, highest=highest)
-        if known is None:  # not even the rows above the screen were found: write everything again
-            return HistoryMatch(Place(ours.starts[max(0, sure - highest)]), 0)
-    start, at = known
-    same = _same(ours, theirs, start, shift=at - start)
-    end = _end(ours, same, reached=edge.letters - at + start, expected=expected.letters)
+        anchor = _find_above_screen(ours, theirs, sure, highest=highest)
+        if anchor is None:  # not even the rows above the screen were found: write everything again
+            return HistoryMatch(TextPosition(ours.starts[max(0, sure - highest)]), 0)
+    start, their_start = anchor
+    same = _same(ours, theirs, start, shift=their_start - start)
+    end = _end(ours, same, reached=edge.letters - their_start + start, expected=expected.letters)
     blanks = expected.blanks if end == expected.letters else 0
-    return _found(pane, theirs, Place(end, blanks), shift=at - start)
+    return _match_at(pane, theirs, TextPosition(end, blanks), shift=their_start - start)
 
 
 def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
@@ -89,39 +89,41 @@ def _end(ours: UnwrappedText, same: int, *, reached: int, expected: int) -> int:
 
     The pane has ``same`` of them, and ``reached`` of them above its screen.
     """
-    whole = max(ours.row_end(reached), expected)  # a row that is wrapped now stays in one piece
-    if same >= whole:
-        return whole
+    rows_end = max(ours.row_end(reached), expected)  # a row that is wrapped now stays in one piece
+    if same >= rows_end:
+        return rows_end
     if same >= reached:
         return max(reached, min(same, expected))
     return ours.row_start(same)  # the rest is different and may only begin alike
 
 
-def _found(pane: PaneText, theirs: UnwrappedText, end: Place, *, shift: int) -> HistoryMatch:
+def _match_at(
+    pane: PaneText, theirs: UnwrappedText, end: TextPosition, *, shift: int
+) -> HistoryMatch:
     """Return the match for ``end`` in our rows, which is ``shift`` letters further in the pane."""
-    edge = theirs.place(pane.above)
+    edge = theirs.position(pane.above)
     there = end.letters + shift
     if there < edge.letters:  # the rest of the pane's history is different
         return HistoryMatch(end, 0)
     blanks = end.blanks if there > edge.letters else max(end.blanks, edge.blanks)
-    row, damaged = theirs.row(Place(there, blanks))
+    row, damaged = theirs.row(TextPosition(there, blanks))
     if damaged and row >= pane.above:
-        return HistoryMatch(Place(end.letters - damaged), row - pane.above)
+        return HistoryMatch(TextPosition(end.letters - damaged), row - pane.above)
     history_rows = max(row, pane.above)  # also rows of the screen that belong to history
     last = tail(pane.rows[history_rows - 1]) if history_rows else ""
-    return HistoryMatch(Place(end.letters, blanks, tail=last), max(0, row - pane.above))
+    return HistoryMatch(TextPosition(end.letters, blanks, tail=last), max(0, row - pane.above))
 
 
 def _window_row(
     ours: UnwrappedText, top: int, theirs: UnwrappedText, *, near: int, is_copied: bool
 ) -> int | None:
     """Find in ``theirs`` a window that does not follow history."""
-    start = ours.place(top).letters
-    at = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
-    if at is None:
+    start = ours.position(top).letters
+    their_start = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
+    if their_start is None:
         return None
     blanks = ours.first_row_with_letters(start) - top
-    return theirs.first_row_with_letters(at) - blanks
+    return theirs.first_row_with_letters(their_start) - blanks
 
 
 def _find_by_context(
@@ -133,14 +135,14 @@ def _find_by_context(
     earlier width, and outdated rows may be in between.
     """
     start = ours.starts[committed]
-    at = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
-    if at is not None:
-        return start, at
+    their_start = _find_by_following_text(ours, start, theirs, near=near, is_copied=is_copied)
+    if their_start is not None:
+        return start, their_start
     for count, back in product(_CONTEXTS, _STEPS_BACK):
         start = ours.starts[max(0, committed - back)]
-        at = theirs.find(ours.context(start, count)[0], "", near=near)
-        if at is not None:
-            return start, at
+        their_start = theirs.find(ours.context(start, count)[0], "", near=near)
+        if their_start is not None:
+            return start, their_start
     return None
 
 
@@ -157,12 +159,12 @@ def _find_above_screen(
     for row in range(max(0, sure - highest), max(0, sure - 2 * highest) - 1, -1):
         start = ours.starts[row]
         before, after = ours.context(start, _CONTEXTS[1])
-        at = theirs.find(before, "" if before else after, near=len(theirs.text))
-        if at is None:
+        their_start = theirs.find(before, "" if before else after, near=len(theirs.text))
+        if their_start is None:
             continue
-        reached = _same(ours, theirs, start, shift=at - start)
+        reached = _same(ours, theirs, start, shift=their_start - start)
         if reached > furthest:
-            best, furthest = (start, at), reached
+            best, furthest = (start, their_start), reached
         if reached >= ours.starts[sure]:
             break
     return best
@@ -178,19 +180,19 @@ def _find_by_following_text(
     which follows the same text as before, it takes the last one.
     """
 
-    def similarity(at: int) -> tuple[int, int, int, int]:
+    def similarity(position: int) -> tuple[int, int, int, int]:
         before, after = ours.context(start, _CONTEXTS[0])
-        there_before, there_after = theirs.context(at, _CONTEXTS[0])
+        there_before, there_after = theirs.context(position, _CONTEXTS[0])
         return (
             _common(after, there_after),
-            at if is_copied else 0,
+            position if is_copied else 0,
             _common(before[::-1], there_before[::-1]),
-            -abs(at - near),
+            -abs(position - near),
         )
 
     for count in _CONTEXTS:
-        if places := theirs.places(ours.context(start, count)[1]):
-            return max(places, key=similarity)
+        if positions := theirs.positions(ours.context(start, count)[1]):
+            return max(positions, key=similarity)
     return None
 
 
@@ -216,7 +218,7 @@ def _common(ours: str, theirs: str) -> int:
     length = min(len(ours), len(theirs))
     if ours[:length] == theirs[:length]:
         return length
-    return next(at for at in range(length) if ours[at] != theirs[at])
+    return next(index for index in range(length) if ours[index] != theirs[index])
 
 
 class Debounce:

@@ -20,7 +20,7 @@ MIN_LETTERS = 10
 """The minimum number of letters that identify a position."""
 
 
-class Place(Record, kw_only=False):
+class TextPosition(Record, kw_only=False):
     """A position between two letters of some rows."""
 
     letters: int
@@ -41,22 +41,22 @@ class UnwrappedText:
         self.starts = [0, *accumulate(map(len, of_rows))]
         """The number of letters before each row, and in total."""
 
-    def place(self, row: int) -> Place:
+    def position(self, row: int) -> TextPosition:
         """Return the position before a row."""
         count = self.starts[row]
         first = bisect_left(self.starts, count)
-        return Place(count, row - first, tail=tail(self._rows[first - 1]) if first else "")
+        return TextPosition(count, row - first, tail=tail(self._rows[first - 1]) if first else "")
 
-    def row(self, place: Place) -> tuple[int, int]:
+    def row(self, position: TextPosition) -> tuple[int, int]:
         """Return the row of a position, and how many of its letters come before the position.
 
         This is the first row that is not complete.
         """
-        row = bisect_left(self.starts, place.letters)
-        if self.starts[row] > place.letters:
-            return row - 1, place.letters - self.starts[row - 1]
-        last = min(row + place.blanks, len(self._rows))
-        while row < last and self.starts[row + 1] == place.letters:
+        row = bisect_left(self.starts, position.letters)
+        if self.starts[row] > position.letters:
+            return row - 1, position.letters - self.starts[row - 1]
+        last = min(row + position.blanks, len(self._rows))
+        while row < last and self.starts[row + 1] == position.letters:
             row += 1
         return row, 0
 
@@ -72,9 +72,11 @@ class UnwrappedText:
         """Return the number of letters before the end of the row that reaches ``letters``."""
         return self.starts[min(bisect_left(self.starts, letters), len(self._rows))]
 
-    def context(self, at: int, count: int) -> tuple[str, str]:
+    def context(self, position: int, count: int) -> tuple[str, str]:
         """Return at most ``count`` letters on each side of a position."""
-        return self.text[max(0, at - count) : at], self.text[at : at + count]
+        return self.text[max(0, position - count) : position], self.text[
+            position : position + count
+        ]
 
     def weight(self, start: int, end: int) -> int:
         """Return a sum that is equal for the same letters in another order, as in tables."""
@@ -86,17 +88,17 @@ class UnwrappedText:
 
     def find(self, before: str, after: str, *, near: int) -> int | None:
         """Return the position between two texts nearest to ``near``; None if too short."""
-        places = (at + len(before) for at in self.places(before + after))
-        return min(places, key=lambda place: abs(place - near), default=None)
+        positions = (start + len(before) for start in self.positions(before + after))
+        return min(positions, key=lambda position: abs(position - near), default=None)
 
-    def places(self, text: str) -> list[int]:
+    def positions(self, text: str) -> list[int]:
         """Return all positions before a text; none if it is too short."""
-        places: list[int] = []
-        at = self.text.find(text) if len(text) >= MIN_LETTERS else -1
-        while at >= 0:
-            places.append(at)
-            at = self.text.find(text, at + 1)
-        return places
+        positions: list[int] = []
+        index = self.text.find(text) if len(text) >= MIN_LETTERS else -1
+        while index >= 0:
+            positions.append(index)
+            index = self.text.find(text, index + 1)
+        return positions
 
 
 def letters(row: str) -> str:
@@ -107,7 +109,7 @@ def letters(row: str) -> str:
 def tail(row: str) -> str:
     """Return what follows the last letter of a row."""
     text = strip_sequences(row)
-    end = next((at for at in range(len(text), 0, -1) if text[at - 1].isalnum()), 0)
+    end = next((index for index in range(len(text), 0, -1) if text[index - 1].isalnum()), 0)
     return text[end:].strip()
 
 
@@ -116,11 +118,11 @@ def index_after(text: str, count: int, *, tail: str = "") -> int:
 
     Spaces are skipped, and ``tail`` if it follows, because it was written with these letters.
     """
-    at = seen = 0
-    while seen < count and at < len(text):
-        seen += text[at].isalnum()
-        at += 1
-    rest = text[at:].lstrip()
+    index = seen = 0
+    while seen < count and index < len(text):
+        seen += text[index].isalnum()
+        index += 1
+    rest = text[index:].lstrip()
     if tail and rest.startswith(tail):
         rest = rest[len(tail) :].lstrip()
     return len(text) - len(rest)
@@ -144,7 +146,12 @@ class HistoryBoundary(Record, kw_only=False):
 
 
 def find_boundary(
-    old: Sequence[str], place: Place, new: Sequence[str], *, width: int, is_whole: bool = True
+    old: Sequence[str],
+    position: TextPosition,
+    new: Sequence[str],
+    *,
+    width: int,
+    is_whole: bool = True,
 ) -> HistoryBoundary:
     """Find the end of history in ``new``, which has the text of ``old`` at ``width`` columns.
 
@@ -152,47 +159,47 @@ def find_boundary(
     differently now. The rest of that row is carried over: it is written after history, and the
     frame continues below it. So no part of a line is duplicated or lost.
 
-    ``place`` is the end of history in ``old``; ``is_whole`` means that ``old`` begins with its
+    ``position`` is the end of history in ``old``; ``is_whole`` means that ``old`` begins with its
     frame. Letters are compared near the position estimated by counting from the end, which is
     inexact if rows are truncated. In a table the letters have another order: then old rows are
     carried over until both texts have had the same letters. Without a match the boundary is moved
     up, so that rows are duplicated rather than lost.
     """
     ours = UnwrappedText(old)
-    guess = _row_from_end(len(ours.text) - place.letters, new)
+    guess = _row_from_end(len(ours.text) - position.letters, new)
     first = max(guess - NEAR, 0)
     theirs = UnwrappedText(new[first : guess + NEAR])
     missing = len(ours.text) - len(theirs.text)
     missing -= sum(len(letters(row)) for row in new[guess + NEAR :])
-    row, part = ours.row(place)
-    here, carried = place, list[str]()
-    found = _find_by_context(ours, place.letters, theirs, shift=-missing)
-    if found is None:
+    row, part = ours.row(position)
+    our_position, carried = position, list[str]()
+    their_position = _find_by_context(ours, position.letters, theirs, shift=-missing)
+    if their_position is None:
         begun = row + 1 if part else row
         in_step = _next_equal_row(
             ours, begun, theirs, shift=-missing, is_whole=is_whole and not first
         )
         if in_step is None:
             return HistoryBoundary(guess)
-        end, found = in_step
-        here = ours.place(end)
-        carried = _remaining_rows(old[row:end], part, place.tail, width=width)
-    there, done = theirs.row(Place(found, here.blanks))
+        end, their_position = in_step
+        our_position = ours.position(end)
+        carried = _remaining_rows(old[row:end], part, position.tail, width=width)
+    there, done = theirs.row(TextPosition(their_position, our_position.blanks))
     if done:
-        carried += _rest(new[first + there], done, here.tail, width=width)
+        carried += _rest(new[first + there], done, our_position.tail, width=width)
         there += 1
     return HistoryBoundary(first + there, tuple(carried))
 
 
 def _find_by_context(
-    ours: UnwrappedText, at: int, theirs: UnwrappedText, *, shift: int
+    ours: UnwrappedText, position: int, theirs: UnwrappedText, *, shift: int
 ) -> int | None:
-    """Find the position in ``theirs`` between the same letters as ``at`` in ours."""
-    before, after = ours.context(at, _CONTEXT)
+    """Find the position in ``theirs`` between the same letters as ``position`` in ours."""
+    before, after = ours.context(position, _CONTEXT)
     for left, right in ((before, after), ("", after), (before, "")):
-        found = theirs.find(left, right, near=at + shift)
-        if found is not None:
-            return found
+        their_position = theirs.find(left, right, near=position + shift)
+        if their_position is not None:
+            return their_position
     return None
 
 
@@ -207,17 +214,19 @@ def _next_equal_row(
     their_starts = set(theirs.starts)
     above: tuple[int, int] | None = None
     for start in range(row, -1, -1):
-        at = ours.starts[start]
-        before, _ = ours.context(at, _CONTEXT)
-        found = 0 if is_whole and not start else theirs.find(before, "", near=at + shift)
-        if found is None:
+        our_position = ours.starts[start]
+        before, _ = ours.context(our_position, _CONTEXT)
+        their_position = (
+            0 if is_whole and not start else theirs.find(before, "", near=our_position + shift)
+        )
+        if their_position is None:
             continue
-        above = above or (start, found)
+        above = above or (start, their_position)
         for end in range(row, min(row + _MAX_CARRIED_ROWS, len(ours.starts) - 1)):
-            there = found + ours.starts[end] - at
-            if not found < there <= len(theirs.text) or there not in their_starts:
+            there = their_position + ours.starts[end] - our_position
+            if not their_position < there <= len(theirs.text) or there not in their_starts:
                 continue
-            if ours.weight(at, ours.starts[end]) == theirs.weight(found, there):
+            if ours.weight(our_position, ours.starts[end]) == theirs.weight(their_position, there):
                 return end, there
     return above
 
@@ -240,11 +249,11 @@ def _remaining_rows(rows: Sequence[str], done: int, tail: str, *, width: int) ->
 def _rest(row: str, done: int, tail: str, *, width: int) -> list[str]:
     """Return a row without its first ``done`` letters, with its indentation."""
     text = strip_sequences(row)
-    at = index_after(text, done, tail=tail)
-    if not text[at:].strip():
+    index = index_after(text, done, tail=tail)
+    if not text[index:].strip():
         return []
     indent = len(text) - len(text.lstrip())
-    return [" " * indent + slice_columns(row, visible_width(text[:at]), width)]
+    return [" " * indent + slice_columns(row, visible_width(text[:index]), width)]
 
 
 def _pieces(row: str, width: int) -> Iterator[str]:
@@ -256,11 +265,11 @@ def _pieces(row: str, width: int) -> Iterator[str]:
 
 def _row_from_end(count: int, frame: Sequence[str]) -> int:
     """Return the row with ``count`` letters from there to the end, or blank rows above it."""
-    place = len(frame)
-    while place > 0 and (count > 0 or not letters(frame[place - 1])):
-        place -= 1
-        count -= len(letters(frame[place]))
-    return place
+    row = len(frame)
+    while row > 0 and (count > 0 or not letters(frame[row - 1])):
+        row -= 1
+        count -= len(letters(frame[row]))
+    return row
 
 
 class Reflowed(Record, kw_only=False):
@@ -301,8 +310,8 @@ def reflow(
 
 def _piece_of(column: int, row: str, width: int) -> int:
     """Return the line of a wrapped row that has a column; the last one beyond its end."""
-    pieces, place = lines_of(row, width), 0
-    while place < len(pieces) - 1 and column >= pieces[place]:
-        column -= pieces[place]
-        place += 1
-    return place
+    pieces, line = lines_of(row, width), 0
+    while line < len(pieces) - 1 and column >= pieces[line]:
+        column -= pieces[line]
+        line += 1
+    return line

@@ -60,7 +60,7 @@ def permitted(row: str) -> str:
     """
     if row.isprintable() or _STYLED.fullmatch(row) or re.fullmatch(_LINKED, row):
         return row
-    return _sequence_pattern().sub(lambda found: found["ours"] or "", row)
+    return _sequence_pattern().sub(lambda match: match["ours"] or "", row)
 
 
 @cache
@@ -242,7 +242,7 @@ def without_markers(row: str) -> str:
 
 def window_rows(rows: Sequence[str]) -> list[str]:
     """Return rows as they are written from the first row of a window on."""
-    return [clipped(without_markers(row), place) for place, row in enumerate(rows)]
+    return [clipped(without_markers(row), index) for index, row in enumerate(rows)]
 
 
 def clipped(row: str, rows_above: int) -> str:
@@ -252,7 +252,7 @@ def clipped(row: str, rows_above: int) -> str:
     """
     if "\x1b7" not in row:
         return row
-    return re.sub(_FROM_BELOW, lambda found: found[0] if int(found[1]) <= rows_above else "", row)
+    return re.sub(_FROM_BELOW, lambda match: match[0] if int(match[1]) <= rows_above else "", row)
 
 
 def find_caret(rows: list[str]) -> Caret | None:
@@ -266,20 +266,20 @@ def find_caret(rows: list[str]) -> Caret | None:
 
 def _first_difference(old: str, new: str) -> tuple[int, StyleState]:
     """Return the first differing index where a cursor can be set, and the active styles."""
-    place = next(
-        (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
+    index = next(
+        (position for position, (was, now) in enumerate(zip(old, new, strict=False)) if was != now),
         min(len(old), len(new)),
     )
     # There is always a grapheme boundary between two ASCII characters.
-    while place and not all(map(_is_plain, (old[place : place + 1], new[place - 1 : place + 1]))):
-        place -= 1
+    while index and not all(map(_is_plain, (old[index : index + 1], new[index - 1 : index + 1]))):
+        index -= 1
     state = StyleState()
     for sequence in SEQUENCE.finditer(new):
-        if sequence.start() >= place:
+        if sequence.start() >= index:
             break
-        if sequence.end() > place or not state.apply(sequence[0]):
+        if sequence.end() > index or not state.apply(sequence[0]):
             return 0, state
-    return (place if _is_certain(strip_sequences(new[:place])) else 0), state
+    return (index if _is_certain(strip_sequences(new[:index])) else 0), state
 
 
 def _is_certain(text: str) -> bool:

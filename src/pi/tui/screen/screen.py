@@ -25,7 +25,7 @@ from pi.tui.screen.history import (
     found_at,
 )
 from pi.tui.screen.pane_match import PaneText, find_end_of_history
-from pi.tui.screen.reflow import NEAR, Place, UnwrappedText, find_boundary, reflow
+from pi.tui.screen.reflow import NEAR, TextPosition, UnwrappedText, find_boundary, reflow
 from pi.tui.screen.rows import (
     WRAP_OFF,
     WRAP_ON,
@@ -99,7 +99,7 @@ class _Unplaced(Record, kw_only=False):
 
     rows: Sequence[str]
     """Rows of that width, before and after the end."""
-    place: Place
+    position: TextPosition
     is_whole: bool
     """Whether these are all rows."""
 
@@ -208,8 +208,8 @@ class Screen:
             self._estimate_window(width, height)
             if width != self.frame_width:
                 first = max(self.ledger.committed - NEAR, 0)
-                place = UnwrappedText(rows[first:]).place(self.ledger.committed - first)
-                self._unplaced = _Unplaced(rows[first:], place, not first)
+                position = UnwrappedText(rows[first:]).position(self.ledger.committed - first)
+                self._unplaced = _Unplaced(rows[first:], position, not first)
         self._set_size(width, height)
         self._window.cursor_is_shown = was_shown
         self._checkpoints.begin(self._checkpoint())
@@ -223,21 +223,21 @@ class Screen:
         first = max(sure - NEAR, 0)
         near = rows[first:]
         there = Ledger(committed=ledger.committed - first, top=ledger.top - first)
-        found = find_end_of_history(
+        match = find_end_of_history(
             pane,
             near,
             there,
             sure=None if good is None else sure - first,
             is_copied=self._is_copied,
         )
-        if found is None:
+        if match is None:
             return False
         if same:
-            row, _ = UnwrappedText(near).row(found.place)
+            row, _ = UnwrappedText(near).row(match.position)
             self._count_as_history(first + row)
         else:
-            self._unplaced = _Unplaced(near, found.place, not first)
-        self._window = found_at(min(found.top, height - 1), height=height)
+            self._unplaced = _Unplaced(near, match.position, not first)
+        self._window = found_at(min(match.top, height - 1), height=height)
         return True
 
     def _estimate_window(self, width: int, height: int) -> None:
@@ -314,8 +314,10 @@ class Screen:
         is_continued = same == len(self._history) < len(rows)
         if is_continued and not page.is_forced:
             return ()
-        shown = [without_markers(row) for row in self._shown_text()] if page.keeps_window else []
-        if not self._history and not any(map(strip_sequences, shown)):
+        visible_rows = (
+            [without_markers(row) for row in self._shown_text()] if page.keeps_window else []
+        )
+        if not self._history and not any(map(strip_sequences, visible_rows)):
             return ()
         # The window is full, or the page begins with the first row.
         latest = min(same, len(rows) - self._height)
@@ -325,7 +327,7 @@ class Screen:
         self._settled = 0
         self.ledger = Ledger(committed=start, top=start)
         self._checkpoints.begin()
-        return [*shown, *page.heading]
+        return [*visible_rows, *page.heading]
 
     def _shown_text(self) -> Sequence[str]:
         """Return the rows of the last frame that are not history yet and do not stay."""
@@ -342,7 +344,7 @@ class Screen:
         """
         seam = find_boundary(
             unplaced.rows,
-            unplaced.place,
+            unplaced.position,
             frame.rows,
             width=self._width,
             is_whole=unplaced.is_whole,

@@ -334,9 +334,12 @@ class KernelConsole:
     @property
     def size(self) -> Size:
         """Return the size of the window, which shows a part of a larger buffer."""
-        found = _Screen()
-        _check(self._kernel.GetConsoleScreenBufferInfo(self._output, ctypes.byref(found)))
-        return Size(columns=found.right - found.left + 1, rows=found.bottom - found.top + 1)
+        buffer_info = _Screen()
+        _check(self._kernel.GetConsoleScreenBufferInfo(self._output, ctypes.byref(buffer_info)))
+        return Size(
+            columns=buffer_info.right - buffer_info.left + 1,
+            rows=buffer_info.bottom - buffer_info.top + 1,
+        )
 
     def write(self, data: bytes) -> None:
         """Write bytes in the output code page."""

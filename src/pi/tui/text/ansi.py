@@ -166,10 +166,10 @@ class StyledLine:
         """
         output = _Piece(self.state)
         position = start
-        for place, sequence in self._marks_until(end):
-            if place > position:
-                output.add_text(before + self.plain[position:place])
-                before, position = "", place
+        for index, sequence in self._marks_until(end):
+            if index > position:
+                output.add_text(before + self.plain[position:index])
+                before, position = "", index
             output.add_sequence(sequence)
         output.add_text(before + self.plain[position:end] + after)
         return output.finished()
@@ -216,7 +216,7 @@ def _marks(text: str) -> list[tuple[int, str]]:
     """Return the sequences of a text with their positions in the plain text."""
     marks: list[tuple[int, str]] = []
     removed = 0
-    for found in SEQUENCE.finditer(text):
-        marks.append((found.start() - removed, found[0]))
-        removed += len(found[0])
+    for match in SEQUENCE.finditer(text):
+        marks.append((match.start() - removed, match[0]))
+        removed += len(match[0])
     return marks

@@ -53,8 +53,8 @@ def graphemes(text: str) -> Iterator[str]:
     """
     if is_simple(text):
         return iter(text)
-    found: Iterator[str] = _unicode().iter_graphemes(text)
-    return found
+    clusters: Iterator[str] = _unicode().iter_graphemes(text)
+    return clusters
 
 
 def is_simple(text: str) -> bool:
@@ -80,12 +80,12 @@ def expand_tabs(text: str) -> str:
 
 
 def _measure(text: str) -> int:
-    shown = strip_sequences(text)
-    if "\t" in shown or "\n" in shown:
-        shown = expand_tabs(shown).replace("\n", "")
-    if is_simple(shown):
-        return len(shown)
-    width: int = _unicode().wcswidth(shown)
+    plain = strip_sequences(text)
+    if "\t" in plain or "\n" in plain:
+        plain = expand_tabs(plain).replace("\n", "")
+    if is_simple(plain):
+        return len(plain)
+    width: int = _unicode().wcswidth(plain)
     return width
 
 
@@ -129,10 +129,10 @@ def truncate_to_width(text: str, width: int, ellipsis: str = "...", *, pad: bool
     columns = visible_width(text)
     if columns <= width:
         return text + " " * (width - columns) if pad else text
-    room = width - visible_width(ellipsis)
-    if room < 0:
+    text_width = width - visible_width(ellipsis)
+    if text_width < 0:
         return slice_columns(ellipsis, 0, width)
-    return slice_columns(text, 0, room) + ellipsis
+    return slice_columns(text, 0, text_width) + ellipsis
 
 
 def pad_to_width(text: str, width: int) -> str:
@@ -142,13 +142,13 @@ def pad_to_width(text: str, width: int) -> str:
 
 def _first_from(text: str, column: int) -> tuple[int, int]:
     """Return the index of the first grapheme at or right of a column, and its distance from it."""
-    place = reached = 0
+    index = reached = 0
     for grapheme in graphemes(text):
         if reached >= column:
             break
-        place += len(grapheme)
+        index += len(grapheme)
         reached += grapheme_width(grapheme)
-    return place, max(reached - column, 0)
+    return index, max(reached - column, 0)
 
 
 def _last_until(text: str, first: int, column: int, end: int) -> tuple[int, int]:
@@ -157,11 +157,11 @@ def _last_until(text: str, first: int, column: int, end: int) -> tuple[int, int]
     ``column`` is the start of the grapheme at ``first``. Columns are free only if the line
     continues.
     """
-    place = first
+    index = first
     for grapheme in graphemes(text[first:]):
         width = grapheme_width(grapheme)
         if column + width > end:
-            return place, max(end - column, 0)
-        place += len(grapheme)
+            return index, max(end - column, 0)
+        index += len(grapheme)
         column += width
-    return place, 0
+    return index, 0

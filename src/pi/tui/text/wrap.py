@@ -154,16 +154,16 @@ def _units(word: str) -> Iterator[tuple[int, int]]:
     if word.isascii() or not _ideographic().search(word):
         yield 0, len(word)
         return
-    start = place = 0
+    start = position = 0
     was_cjk = may_end = False
     for grapheme in graphemes(word):
         is_cjk = _ideographic().match(grapheme) is not None
         if may_end and (is_cjk or was_cjk) and grapheme[0] not in _NEVER_FIRST:
-            yield start, place
-            start = place
+            yield start, position
+            start = position
         was_cjk, may_end = is_cjk, grapheme[0] not in _NEVER_LAST
-        place += len(grapheme)
-    yield start, place
+        position += len(grapheme)
+    yield start, position
 
 
 @cache

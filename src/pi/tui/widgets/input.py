@@ -80,24 +80,26 @@ class Input(CachedWidget):
 
     def _draw(self, width: int) -> list[str]:
         prompt = truncate_to_width(self._prompt, max(width - 1, 0), "")
-        room = max(width - visible_width(prompt), 1)
+        text_width = max(width - visible_width(prompt), 1)
         if not self._document.buffer.text and self._placeholder:
-            hint = truncate_to_width(self._placeholder, room, "…")
+            hint = truncate_to_width(self._placeholder, text_width, "…")
             if not self.focused:
                 return [prompt + self._placeholder_paint(hint)]
             first = next(graphemes(hint), " ")
             hint = inverse(first) + hint.removeprefix(first)
             return [f"{prompt}{CURSOR_MARKER}{self._placeholder_paint(hint)}"]
-        before, at, after = self._parts()
-        start, size = visible_width(before), max(visible_width(at), 1)
-        furthest = max(start + visible_width(at + after) + 1 - room, 0)
-        self._first_column = max(min(self._first_column, start, furthest), start + size - room, 0)
+        before, cursor_text, after = self._parts()
+        start, size = visible_width(before), max(visible_width(cursor_text), 1)
+        furthest = max(start + visible_width(cursor_text + after) + 1 - text_width, 0)
+        self._first_column = max(
+            min(self._first_column, start, furthest), start + size - text_width, 0
+        )
         head = slice_columns(before, self._first_column, start - self._first_column)
-        tail = slice_columns(after, 0, max(self._first_column + room - start - size, 0))
+        tail = slice_columns(after, 0, max(self._first_column + text_width - start - size, 0))
         if not self.focused:
-            return [prompt + truncate_to_width(f"{head}{at}{tail}", room, "")]
-        shown = at if size <= room else ""
-        return [f"{prompt}{head}{CURSOR_MARKER}{inverse(shown or ' ')}{tail}"]
+            return [prompt + truncate_to_width(f"{head}{cursor_text}{tail}", text_width, "")]
+        visible = cursor_text if size <= text_width else ""
+        return [f"{prompt}{head}{CURSOR_MARKER}{inverse(visible or ' ')}{tail}"]
 
     def _parts(self) -> tuple[str, str, str]:
         """Return the text before, at and after the cursor, masked if required."""
@@ -106,6 +108,6 @@ class Input(CachedWidget):
         end = units.after(line, col)
         parts = line[:col], line[col:end], line[end:]
         if self._masked:
-            before, at, after = (_MASK * len(units.split(part)) for part in parts)
-            return before, at, after
+            before, cursor_text, after = (_MASK * len(units.split(part)) for part in parts)
+            return before, cursor_text, after
         return parts

@@ -113,10 +113,10 @@ class ProgressBar(CachedWidget):
     def _draw(self, width: int) -> list[str]:
         percent = f"{int(self._fraction * 100):>3}%"
         lead = f"{self._label} " if self._label else ""
-        room = width - visible_width(lead) - len(percent) - 1
-        if room < _MIN_BAR:
+        bar_width = width - visible_width(lead) - len(percent) - 1
+        if bar_width < _MIN_BAR:
             return [truncate_to_width(percent.strip(), width, "")]
-        full, eighth = divmod(int(self._fraction * room * 8), 8)
+        full, eighth = divmod(int(self._fraction * bar_width * 8), 8)
         done = "█" * full + _EIGHTHS[eighth].strip()
-        left = pad_to_width("", room - visible_width(done))
-        return [f"{lead}{self._paint_done(done)}{self._paint_left(left)} {percent}"]
+        unfilled = pad_to_width("", bar_width - visible_width(done))
+        return [f"{lead}{self._paint_done(done)}{self._paint_left(unfilled)} {percent}"]

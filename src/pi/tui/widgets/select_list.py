@@ -77,7 +77,7 @@ class ListSelection:
         if len(lines) == len(groups) or self.room < _MIN_GROUPED:
             return list(self.visible)
         visible = [
-            lines[place] for place in _window(len(lines), lines.index(self.index), self.room)
+            lines[position] for position in _window(len(lines), lines.index(self.index), self.room)
         ]
         while isinstance(visible[-1], str) and len(visible) > 1:
             visible.pop()  # a heading without its rows
@@ -89,10 +89,10 @@ class ListSelection:
         return f"({self.index + 1}/{self._count})" if self._count > self.room else ""
 
 
-def _window(count: int, selected: int, room: int) -> range:
-    last_start = max(count - room, 0)
-    start = max(min(selected - room // 2, last_start), 0)
-    return range(start, min(start + room, count))
+def _window(count: int, selected: int, height: int) -> range:
+    last_start = max(count - height, 0)
+    start = max(min(selected - height // 2, last_start), 0)
+    return range(start, min(start + height, count))
 
 
 _MIN_GROUPED = 6
@@ -242,11 +242,13 @@ class SelectList(CachedWidget):
     def _draw_item(self, index: int, label_width: int, width: int) -> str:
         item = self._shown[index]
         is_selected = index == self._selection.index
-        room = width - 2 - label_width - 2
-        has_description = bool(item.description) and room >= _MIN_DESCRIPTION
+        description_width = width - 2 - label_width - 2
+        has_description = bool(item.description) and description_width >= _MIN_DESCRIPTION
         label = truncate_to_width(item.label, label_width, "…", pad=has_description)
         description = (
-            f"  {truncate_to_width(item.description, room, '…')}" if has_description else ""
+            f"  {truncate_to_width(item.description, description_width, '…')}"
+            if has_description
+            else ""
         )
         if is_selected:
             arrow = self._theme.prefix("→ ")

@@ -111,7 +111,7 @@ class SettingsList(CachedWidget):
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
         ]
-        self._shown = _found(self._query, self._items)
+        self._shown = _search(self._query, self._items)
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
@@ -164,10 +164,10 @@ class SettingsList(CachedWidget):
             self._submenu = item.submenu(item.current_value, lambda value: self._close(item, value))
             _focus(self._submenu, focused=self._focused)
         elif item.values:
-            place = (
+            index = (
                 item.values.index(item.current_value) if item.current_value in item.values else -1
             )
-            self._choose(item, item.values[(place + 1) % len(item.values)])
+            self._choose(item, item.values[(index + 1) % len(item.values)])
 
     def _close(self, item: SettingItem, value: str | None) -> None:
         self._submenu = None
@@ -184,7 +184,7 @@ class SettingsList(CachedWidget):
         return self._search.get_value().strip() if self._search is not None else ""
 
     def _find(self, typed: str) -> None:
-        self._shown = _found(self._query, self._items)
+        self._shown = _search(self._query, self._items)
         self._selection.resize(len(self._shown))
         self._selection.select(0)
 
@@ -240,7 +240,7 @@ def _focus(part: object, *, focused: bool) -> None:
         part.focused = focused
 
 
-def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
+def _search(query: str, items: list[SettingItem]) -> list[SettingItem]:
     """Return the settings that hold every word of a query, best place first.
 
     The id counts most, then names, groups and descriptions. If no setting holds all words, fuzzy
@@ -249,23 +249,23 @@ def _found(query: str, items: list[SettingItem]) -> list[SettingItem]:
     words = query.casefold().split()
     if not words:
         return items
-    ranked = [(_place(item, words), item) for item in items]
-    found = [(place, item) for place, item in ranked if place is not None]
-    if not found:
+    ranked = [(_rank_item(item, words), item) for item in items]
+    matches = [(field_rank, item) for field_rank, item in ranked if field_rank is not None]
+    if not matches:
         return rank(query, items, key=lambda item: f"{item.label} {item.id}")
-    return [item for _, item in sorted(found, key=lambda each: each[0])]
+    return [item for _, item in sorted(matches, key=lambda match: match[0])]
 
 
-def _place(item: SettingItem, words: list[str]) -> int | None:
+def _rank_item(item: SettingItem, words: list[str]) -> int | None:
     """Return the rank of the best field with all words, from 0; None if a word is missing."""
     label, name = item.label.casefold(), item.id.casefold()
     fields = (label, f"{label} {name}", f"{label} {name} {item.group.casefold()}")
-    whole = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"
+    all_text = f"{fields[-1]} {item.current_value.casefold()} {item.description.casefold()}"
     if words == [name]:
         return 0
     if label.startswith(words[0]) and all(word in label for word in words):
         return 1
-    for place, field in enumerate((*fields, whole), start=2):
+    for field_rank, field in enumerate((*fields, all_text), start=2):
         if all(word in field for word in words):
-            return place
+            return field_rank
     return None

@@ -14,7 +14,7 @@ from pi.coding.session.views import SessionStats
 from pi.modes.interactive.dialogs.message import shown_key
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.theme import Theme
-from pi.tui.input.actions import ACTIONS, Action, Place
+from pi.tui.input.actions import ACTIONS, Action, KeyContext
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts
@@ -88,7 +88,7 @@ class SectionsView:
 # Keys and commands --------------------------------------------------------------------------------
 
 
-_PLACES: dict[Place, str] = {
+_CONTEXTS: dict[KeyContext, str] = {
     "prompt": "While writing",
     "anywhere": "Editing and lists",
     "models": "In lists of models",
@@ -119,10 +119,10 @@ def key_sections(
 ) -> list[Section]:
     """Return all bound keys by context; ``others`` are those of extensions."""
     rows: dict[str, list[tuple[str, str]]] = {
-        title: [] for title in (*_PLACES.values(), _FULLSCREEN)
+        title: [] for title in (*_CONTEXTS.values(), _FULLSCREEN)
     }
     for action in ACTIONS:
-        if action.place == "vim" and not with_vim:
+        if action.context == "vim" and not with_vim:
             continue
         if keys := keymap.keys(action.id):
             rows[_where(action)].append((" ".join(map(shown_key, keys)), action.description))
@@ -174,7 +174,7 @@ def command_sections(rows: Iterable[CommandHelp], keymap: Keymap) -> list[Sectio
 
 
 def _where(action: Action) -> str:
-    return _FULLSCREEN if action.id.startswith(_OF_FULLSCREEN) else _PLACES[action.place]
+    return _FULLSCREEN if action.id.startswith(_OF_FULLSCREEN) else _CONTEXTS[action.context]
 
 
 def tokens(count: float) -> str:

@@ -116,13 +116,13 @@ class PasteMarkers:
         """Return the text with markers replaced by the pasted texts."""
         if not self._texts:
             return text
-        return re.sub(_MARKER, lambda found: self._texts.get(found[0], found[0]), text)
+        return re.sub(_MARKER, lambda match: self._texts.get(match[0], match[0]), text)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Return the positions of markers in a line. Unknown markers are ordinary text."""
         if not self._texts:
             return []
-        return [found.span() for found in re.finditer(_MARKER, line) if found[0] in self._texts]
+        return [match.span() for match in re.finditer(_MARKER, line) if match[0] in self._texts]
 
     def clear(self) -> None:
         """Drop all texts and restart the numbering."""
@@ -150,12 +150,12 @@ class TextUnits:
         if self.is_plain(line):
             return list(line)
         units: list[str] = []
-        at = 0
+        position = 0
         for start, end in self._spans(line):
-            units += graphemes(line[at:start])
+            units += graphemes(line[position:start])
             units.append(line[start:end])
-            at = end
-        units += graphemes(line[at:])
+            position = end
+        units += graphemes(line[position:])
         return units
 
     def before(self, line: str, col: int) -> int:
@@ -305,10 +305,10 @@ def forward_to(char: str) -> Motion:
 
     def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
-        for at, line in enumerate(buffer.lines[row:], row):
-            for place in _places(char, line, units):
-                if at > row or place > col:
-                    return Position(at, place)
+        for number, line in enumerate(buffer.lines[row:], row):
+            for column in _find_columns(char, line, units):
+                if number > row or column > col:
+                    return Position(number, column)
         return buffer.cursor
 
     return motion
@@ -319,22 +319,22 @@ def back_to(char: str) -> Motion:
 
     def motion(buffer: Buffer, units: TextUnits) -> Position:
         row, col = buffer.cursor
-        for at in range(row, -1, -1):
-            for place in reversed(_places(char, buffer.lines[at], units)):
-                if at < row or place < col:
-                    return Position(at, place)
+        for number in range(row, -1, -1):
+            for column in reversed(_find_columns(char, buffer.lines[number], units)):
+                if number < row or column < col:
+                    return Position(number, column)
         return buffer.cursor
 
     return motion
 
 
-def _places(char: str, line: str, units: TextUnits) -> list[int]:
+def _find_columns(char: str, line: str, units: TextUnits) -> list[int]:
     """Return the columns at which a character is a unit of its own."""
     if char not in line:
         return []
     split = units.split(line)
     starts = accumulate(map(len, split), initial=0)
-    return [place for place, unit in zip(starts, split, strict=False) if unit == char]
+    return [column for column, unit in zip(starts, split, strict=False) if unit == char]
 
 
 def _end_of_line_before(buffer: Buffer) -> Position:

@@ -170,10 +170,10 @@ class Editor(CachedWidget):
         self._lay_out()
         if row >= len(self._viewport.visible):
             return None
-        place = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
+        position = self._viewport.at(row, max(event.x - self._pad(self._width), 0))
         self._popup.close()
         self._viewport.target_column = None
-        self._change(lambda: self._document.move_to(place))
+        self._change(lambda: self._document.move_to(position))
         # lazy: needed in fullscreen mode only, where it is loaded already
         from pi.tui.mouse import MouseResult
 
@@ -205,8 +205,8 @@ class Editor(CachedWidget):
         suggestions = self._popup.render(width)
         self.transient_rows = len(suggestions)
         if self.placeholder and not self._document.buffer.text:
-            room, has_cursor = width - len(margin), cursor_at == 0
-            rows.append(margin + self._draw_placeholder(room, has_cursor=has_cursor))
+            text_width, has_cursor = width - len(margin), cursor_at == 0
+            rows.append(margin + self._draw_placeholder(text_width, has_cursor=has_cursor))
             return [*rows, bottom, *suggestions]
         for number, row in enumerate(view.visible):
             text = self._document.buffer.lines[row.line][row.start : row.end]
@@ -229,9 +229,11 @@ class Editor(CachedWidget):
         return max(first - row.start, 0), min(last, row.end) - row.start
 
     def _draw_placeholder(self, width: int, *, has_cursor: bool) -> str:
-        room = max(width - 1, 0)
-        fits = visible_width(self.placeholder) <= room or not self.short_placeholder
-        text = truncate_to_width(self.placeholder if fits else self.short_placeholder, room, "…")
+        text_width = max(width - 1, 0)
+        fits = visible_width(self.placeholder) <= text_width or not self.short_placeholder
+        text = truncate_to_width(
+            self.placeholder if fits else self.short_placeholder, text_width, "…"
+        )
         if not has_cursor:
             return self._placeholder_paint(text)
         first = text[:1] or " "

@@ -36,12 +36,12 @@ class PromptHistory:
 
     def previous(self, draft: str) -> str | None:
         """Return the prompt before the current one, if any. Saves the ``draft`` first."""
-        at = len(self._entries) if self._at is None else self._at
-        if at == 0:
+        index = len(self._entries) if self._at is None else self._at
+        if index == 0:
             return None
         if self._at is None:
             self._draft = draft
-        self._at = at - 1
+        self._at = index - 1
         return self._entries[self._at]
 
     def next(self) -> str | None:
@@ -88,6 +88,6 @@ class KillRing:
         self._entries.rotate(1)
         return self.latest
 
-    def change(self, each: Callable[[str], str]) -> None:
-        """Replace every text by the result of ``each``."""
-        self._entries = deque(map(each, self._entries), maxlen=MAX_KILL_RING_ENTRIES)
+    def change(self, transform: Callable[[str], str]) -> None:
+        """Replace every text by the result of ``transform``."""
+        self._entries = deque(map(transform, self._entries), maxlen=MAX_KILL_RING_ENTRIES)

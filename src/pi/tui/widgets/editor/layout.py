@@ -90,15 +90,15 @@ class Layout:
         row = self.row(number)
         text = self._lines[row.line]
         is_wrapped = row.end < len(text)
-        at, reached = row.start, 0
+        position, reached = row.start, 0
         for unit in self._units.split(text[row.start : row.end]):
             width = visible_width(unit)
             # The end of a wrapped row is the start of the next row, so it is not a target here.
-            if reached + width > column or (is_wrapped and at + len(unit) >= row.end):
+            if reached + width > column or (is_wrapped and position + len(unit) >= row.end):
                 break
-            at += len(unit)
+            position += len(unit)
             reached += width
-        return Position(row.line, at)
+        return Position(row.line, position)
 
 
 def _same(before: Iterable[str], now: Iterable[str]) -> int:
@@ -136,28 +136,28 @@ def _wrap_plain(line: str, width: int) -> list[Piece]:
 
 def _wrap_units(split: Sequence[str], width: int) -> list[Piece]:
     pieces: list[Piece] = []
-    start = at = used = 0
+    start = position = used = 0
     break_at, used_since = 0, 0
     for unit in split:
         columns = min(visible_width(unit), width)
         wide = columns > 1
         if wide:
-            break_at, used_since = at, 0
-        while used + columns > width and at > start:
+            break_at, used_since = position, 0
+        while used + columns > width and position > start:
             if unit == " ":
                 break
-            end, carried = (break_at, used_since) if break_at > start else (at, 0)
+            end, carried = (break_at, used_since) if break_at > start else (position, 0)
             pieces.append((start, end))
             start, used = end, carried
-        at += len(unit)
+        position += len(unit)
         used += columns
         used_since += columns
         if unit == " " or wide:
-            break_at, used_since = at, 0
+            break_at, used_since = position, 0
         if used > width:
-            pieces.append((start, at))
-            start, used = at, 0
-    return [*pieces, (start, at)]
+            pieces.append((start, position))
+            start, used = position, 0
+    return [*pieces, (start, position)]
 
 
 class Viewport:
@@ -264,30 +264,30 @@ def text_row(
     if cursor is None:
         return truncate_to_width(text, width, "…")
     if units.is_plain(text) and len(text) < width:  # the usual case, with every key
-        at = text[cursor : cursor + 1] or " "
-        return f"{text[:cursor]}{CURSOR_MARKER}{inverse(at)}{text[cursor + 1 :]}"
+        character = text[cursor : cursor + 1] or " "
+        return f"{text[:cursor]}{CURSOR_MARKER}{inverse(character)}{text[cursor + 1 :]}"
     end = units.after(text, cursor)
     unit = text[cursor:end]
     head = truncate_to_width(text[:cursor], max(width - 1, 0), "")
-    room = width - visible_width(head)
-    shown = truncate_to_width(unit if visible_width(unit) else " ", room, "…")
-    tail = truncate_to_width(text[end:], room - visible_width(shown), "…")
-    return f"{head}{CURSOR_MARKER}{inverse(shown)}{tail}"
+    remaining = width - visible_width(head)
+    drawn_unit = truncate_to_width(unit if visible_width(unit) else " ", remaining, "…")
+    tail = truncate_to_width(text[end:], remaining - visible_width(drawn_unit), "…")
+    return f"{head}{CURSOR_MARKER}{inverse(drawn_unit)}{tail}"
 
 
 def _selected_row(
     text: str, cursor: int | None, units: TextUnits, width: int, selected: tuple[int, int]
 ) -> str:
-    drawn, room, at = "", width, 0
+    drawn, remaining, position = "", width, 0
     for unit in units.split(text):
-        if visible_width(unit) > room:
+        if visible_width(unit) > remaining:
             break
-        room -= visible_width(unit)
-        is_cursor = cursor is not None and at <= cursor < at + len(unit)
+        remaining -= visible_width(unit)
+        is_cursor = cursor is not None and position <= cursor < position + len(unit)
         marker = CURSOR_MARKER if is_cursor else ""
-        is_reversed = selected[0] <= at < selected[1] and not is_cursor
+        is_reversed = selected[0] <= position < selected[1] and not is_cursor
         drawn += f"{marker}{inverse(unit) if is_reversed else unit}"
-        at += len(unit)
-    if cursor is not None and cursor >= at and room:
+        position += len(unit)
+    if cursor is not None and cursor >= position and remaining:
         drawn += f"{CURSOR_MARKER}{inverse(' ')}"
     return drawn

@@ -79,9 +79,9 @@ class CompletionRequests:
     ) -> None:
         if wait:
             await self._sleep(wait)
-        found = await self.provider.get_suggestions(lines, *cursor, force=force)
+        suggestions = await self.provider.get_suggestions(lines, *cursor, force=force)
         self._task = None
-        on_result(found if found and found.items else None)
+        on_result(suggestions if suggestions and suggestions.items else None)
 
 
 Outcome: TypeAlias = Literal["ignored", "handled", "submit"]
@@ -94,13 +94,13 @@ _COMMAND_NAME = r"/[^\s/]+"
 _MOVES = {"tui.select.up", "tui.select.down", "tui.select.pageUp", "tui.select.pageDown"}
 
 
-class _Shown:
+class _Popup:
     """Visible suggestions, and the version of the text they are for."""
 
     def __init__(
-        self, found: Suggestions, version: int, rows: SelectList, *, is_requested: bool
+        self, suggestions: Suggestions, version: int, rows: SelectList, *, is_requested: bool
     ) -> None:
-        self.found = found
+        self.suggestions = suggestions
         self.version = version
         self.rows = rows
         self.is_chosen = is_requested
@@ -109,7 +109,7 @@ class _Shown:
     @property
     def selected(self) -> Suggestion:
         item = self.rows.selected
-        return self.found.items[int(item.value) if item else 0]
+        return self.suggestions.items[int(item.value) if item else 0]
 
 
 class SuggestionPopup:
@@ -139,7 +139,7 @@ class SuggestionPopup:
         self._deliver = deliver
         self._entered = entered
         self._completion: CompletionRequests | None = None
-        self._shown: _Shown | None = None
+        self._open_popup: _Popup | None = None
         self.is_entering = False
         """Whether Enter waits for the suggestions; another key cancels the wait."""
 
@@ -153,11 +153,11 @@ class SuggestionPopup:
     @property
     def is_open(self) -> bool:
         """Whether suggestions are visible."""
-        return self._shown is not None
+        return self._open_popup is not None
 
     def close(self) -> None:
         """Hide the suggestions and cancel the request."""
-        self._shown = None
+        self._open_popup = None
         self.is_entering = False
         if self._completion:
             self._completion.cancel()
@@ -183,18 +183,18 @@ class SuggestionPopup:
         """Select, apply or close suggestions."""
         if "tui.select.confirm" in actions:
             return self._enter() if self._is_naming_command else self.confirm()
-        shown = self._shown
-        if shown is None:
+        popup = self._open_popup
+        if popup is None:
             return "ignored"
         if "tui.select.cancel" in actions:
             self.close()
             return "handled"
         if _MOVES.intersection(actions):
-            shown.is_chosen = True
-            shown.rows.handle_input(data)
+            popup.is_chosen = True
+            popup.rows.handle_input(data)
             return "handled"
-        if "tui.input.tab" in actions and self._is_current(shown):
-            self._accept(shown.selected, shown.found.prefix)
+        if "tui.input.tab" in actions and self._is_current(popup):
+            self._accept(popup.selected, popup.suggestions.prefix)
             return "handled"
         return "ignored"
 
@@ -204,17 +204,17 @@ class SuggestionPopup:
         Text that was typed in full is submitted, too, and a command before whose next argument
         nothing was typed or chosen.
         """
-        shown = self._shown
-        if shown is None or not self._is_current(shown):
+        popup = self._open_popup
+        if popup is None or not self._is_current(popup):
             return "ignored"
-        prefix = shown.found.prefix
+        prefix = popup.suggestions.prefix
         text = self._document.buffer.text
-        is_bare = text.startswith("/") and text.endswith(" ") and not shown.is_chosen
-        if shown.selected.value == prefix or is_bare:
+        is_bare = text.startswith("/") and text.endswith(" ") and not popup.is_chosen
+        if popup.selected.value == prefix or is_bare:
             self.close()
             return "submit"
         is_command = prefix.startswith("/") and prefix == text
-        self._accept(shown.selected, prefix)
+        self._accept(popup.selected, prefix)
         return "submit" if is_command else "handled"
 
     @property
@@ -231,18 +231,18 @@ class SuggestionPopup:
             self.is_entering = True
         return "handled"
 
-    def _is_current(self, shown: _Shown) -> bool:
+    def _is_current(self, popup: _Popup) -> bool:
         """Return whether suggestions belong to the current text."""
-        return shown.version == self._document.version
+        return popup.version == self._document.version
 
     def invalidate(self) -> None:
         """Discard cached rows."""
-        if self._shown:
-            self._shown.rows.invalidate()
+        if self._open_popup:
+            self._open_popup.rows.invalidate()
 
     def render(self, width: int) -> list[str]:
         """Return the suggestions, or no rows."""
-        return self._shown.rows.render(width) if self._shown else []
+        return self._open_popup.rows.render(width) if self._open_popup else []
 
     def _request_again(self, on_result: Callable[[Suggestions | None], None]) -> None:
         if self._completion:
@@ -250,35 +250,37 @@ class SuggestionPopup:
             files = self._completion.provider.should_trigger_file_completion(lines, *cursor)
             self._completion.request(lines, cursor, on_result, force=files)
 
-    def _on_result(self, found: Suggestions | None) -> None:
-        self._deliver(lambda: self._show(found))
+    def _on_result(self, suggestions: Suggestions | None) -> None:
+        self._deliver(lambda: self._show(suggestions))
 
-    def _on_result_entering(self, found: Suggestions | None) -> None:
+    def _on_result_entering(self, suggestions: Suggestions | None) -> None:
         def enter() -> None:
-            self._show(found)
+            self._show(suggestions)
             self.is_entering = False
             self._entered()
 
         self._deliver(enter)
 
-    def _on_completed(self, found: Suggestions | None) -> None:
-        if found and len(found.items) == 1:
-            self._deliver(lambda: self._accept(found.items[0], found.prefix))
+    def _on_completed(self, suggestions: Suggestions | None) -> None:
+        if suggestions and len(suggestions.items) == 1:
+            self._deliver(lambda: self._accept(suggestions.items[0], suggestions.prefix))
         else:
-            self._deliver(lambda: self._show(found, is_requested=True))
+            self._deliver(lambda: self._show(suggestions, is_requested=True))
 
-    def _show(self, found: Suggestions | None, *, is_requested: bool = False) -> None:
-        self._shown = self._popup(found, is_requested=is_requested) if found else None
+    def _show(self, suggestions: Suggestions | None, *, is_requested: bool = False) -> None:
+        self._open_popup = (
+            self._make_popup(suggestions, is_requested=is_requested) if suggestions else None
+        )
 
-    def _popup(self, found: Suggestions, *, is_requested: bool) -> _Shown:
+    def _make_popup(self, suggestions: Suggestions, *, is_requested: bool) -> _Popup:
         items = [
             SelectItem(
                 value=str(number), label=item.label or item.value, description=item.description
             )
-            for number, item in enumerate(found.items)
+            for number, item in enumerate(suggestions.items)
         ]
         rows = SelectList(items, self.max_visible, self._theme, keymap=self._keymap)
-        return _Shown(found, self._document.version, rows, is_requested=is_requested)
+        return _Popup(suggestions, self._document.version, rows, is_requested=is_requested)
 
     def _accept(self, item: Suggestion, prefix: str) -> None:
         if self._completion is None:

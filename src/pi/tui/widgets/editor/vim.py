@@ -174,20 +174,20 @@ class VimMode:
 
     def _handle_object(self, name: str, *, around: bool) -> None:
         text = self._text
-        found = (
+        span = (
             OBJECTS[name](text.lines, text.cursor, self._document.units, around) if name else None
         )
         operator = self._operator
-        if found is None:
+        if span is None:
             self._end_command()
         elif operator:
-            self._operate(operator, found)
+            self._operate(operator, span)
             if operator == "yank":
-                text.settle(found.start)
+                text.settle(span.start)
         else:
-            self._anchor = found.start
-            self._enter("lines" if found.is_lines else self._mode)
-            text.settle(text.before(found.end))
+            self._anchor = span.start
+            self._enter("lines" if span.is_lines else self._mode)
+            text.settle(text.before(span.end))
             self._end_command()
 
     @property
@@ -226,7 +226,7 @@ class VimMode:
         if self._operator:
             self._operate(self._operator, self._text.span_to(target, name))
         else:
-            self._text.settle(target.at)
+            self._text.settle(target.position)
             self._end_command()
 
     def _find(self, kind: str, char: str) -> None:
@@ -251,14 +251,14 @@ class VimMode:
 
     def _operate(self, operator: str, span: Span) -> None:
         """Run an operator on a text and end the command."""
-        here = self._text.cursor
+        cursor = self._text.cursor
         self._end_command()
         self._enter("normal")
         match operator:
             case "yank":
                 self._text.yank(span)
                 row = span.start.row
-                self._text.settle(Position(row, here.col) if span.is_lines else span.start)
+                self._text.settle(Position(row, cursor.col) if span.is_lines else span.start)
             case "delete":
                 self._text.delete(span)
                 self._changed()
@@ -340,9 +340,9 @@ class VimMode:
         self._mode = mode
         self._text.is_on_character = mode == "normal"
 
-    def _insert(self, at: Position) -> None:
+    def _insert(self, position: Position) -> None:
         self._begin_insert()
-        self._document.move_to(at)
+        self._document.move_to(position)
 
     def _open_line(self, row: int) -> None:
         self._begin_insert()

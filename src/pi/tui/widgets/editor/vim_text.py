@@ -41,22 +41,26 @@ class VimText:
 
     # Positions ------------------------------------------------------------------------------------
 
-    def settle(self, at: Position) -> None:
+    def settle(self, position: Position) -> None:
         """Move the cursor to a position or the nearest one where it may stand."""
-        row = min(max(at.row, 0), len(self.lines) - 1)
+        row = min(max(position.row, 0), len(self.lines) - 1)
         line = self.lines[row]
         last = motions.last_column(line, self.document.units) if self.is_on_character else len(line)
-        self.document.move_to(Position(row, max(min(at.col, last), 0)))
+        self.document.move_to(Position(row, max(min(position.col, last), 0)))
 
-    def after(self, at: Position) -> Position:
+    def after(self, position: Position) -> Position:
         """Return the position after the character at a position."""
-        return Position(at.row, self.document.units.after(self.lines[at.row], at.col))
+        return Position(
+            position.row, self.document.units.after(self.lines[position.row], position.col)
+        )
 
-    def before(self, at: Position) -> Position:
+    def before(self, position: Position) -> Position:
         """Return the position of the character before a position."""
-        if not at.col and at.row:
-            return Position(at.row - 1, len(self.lines[at.row - 1]))
-        return Position(at.row, self.document.units.before(self.lines[at.row], at.col))
+        if not position.col and position.row:
+            return Position(position.row - 1, len(self.lines[position.row - 1]))
+        return Position(
+            position.row, self.document.units.before(self.lines[position.row], position.col)
+        )
 
     def line_start(self, row: int) -> Position:
         """Return the first character of a line that is no space."""
@@ -105,23 +109,23 @@ class VimText:
         for number in range(count):
             # ``t`` stops beside a hit: from there it would find the same one again.
             start = col + (-1 if back else 1) if till and number else col
-            found = motions.find_in_line(
+            column = motions.find_in_line(
                 self.lines[row], start, char, self.document.units, back=back, till=till
             )
-            if found is None:
+            if column is None:
                 return None
-            col = found
+            col = column
         return Target(Position(row, col), "exclusive" if back else "inclusive")
 
     def span_to(self, target: Target, name: str) -> Span:
         """Return the text between the cursor and the target of a motion."""
-        here, at = self.cursor, target.at
+        cursor, destination = self.cursor, target.position
         if target.extent == "lines":
-            return self.rows(*sorted((here.row, at.row)))
+            return self.rows(*sorted((cursor.row, destination.row)))
         is_word = name in ("wordForward", "bigWordForward")
-        if target.extent == "exclusive" and at.row > here.row and is_word:
-            at = self.line_end(at.row - 1)  # the line end stays
-        start, end = min(here, at), max(here, at)
+        if target.extent == "exclusive" and destination.row > cursor.row and is_word:
+            destination = self.line_end(destination.row - 1)  # the line end stays
+        start, end = min(cursor, destination), max(cursor, destination)
         if target.extent == "inclusive":
             return Span(start, self.after(end))
         if end.row > start.row and not end.col:  # before a line: the line end before it stays
@@ -137,10 +141,10 @@ class VimText:
 
     def _to_word_end(self, count: int, *, big: bool) -> Target:
         row, col = self.cursor
-        at = Position(row, self.document.units.before(self.lines[row], col) if col else -1)
+        position = Position(row, self.document.units.before(self.lines[row], col) if col else -1)
         for _ in range(count):
-            at = motions.word_end(self.lines, at, self.document.units, big=big)
-        return Target(at, "inclusive")
+            position = motions.word_end(self.lines, position, self.document.units, big=big)
+        return Target(position, "inclusive")
 
     def vertical(self, rows: int) -> Target:
         """Return the target of ``j`` and ``k``; the column is kept across shorter lines."""
@@ -186,24 +190,24 @@ class VimText:
             self._put_lines(text, row if before else row + 1)
         else:
             is_here = before or selected is not None
-            at = Position(row, col) if is_here else self.after(Position(row, col))
-            self.document.replace(at, at, text.removesuffix("\n") if is_lines else text)
-            self.settle(self.before(after(at, text)))
+            position = Position(row, col) if is_here else self.after(Position(row, col))
+            self.document.replace(position, position, text.removesuffix("\n") if is_lines else text)
+            self.settle(self.before(after(position, text)))
         self.document.merge_undo(mark)
 
     def _put_lines(self, text: str, row: int) -> None:
         if row < len(self.lines):
-            at = Position(row, 0)
-            self.document.replace(at, at, text)
+            position = Position(row, 0)
+            self.document.replace(position, position, text)
         else:
-            at = self.line_end(row - 1)
-            self.document.replace(at, at, "\n" + text.removesuffix("\n"))
+            position = self.line_end(row - 1)
+            self.document.replace(position, position, "\n" + text.removesuffix("\n"))
         self.settle(self.line_start(row))
 
     def replace_characters(self, span: Span, char: str) -> None:
         """Replace every character, but not line ends."""
         text = self.document.buffer.between(span.start, span.end)
-        replaced = "".join(each if each == "\n" else char for each in text)
+        replaced = "".join(character if character == "\n" else char for character in text)
         self.document.replace(span.start, span.end, replaced)
 
     def toggle_case(self, span: Span) -> None:
@@ -244,10 +248,10 @@ _Step: TypeAlias = Callable[..., Position]
 
 def _word(step: _Step, *, big: bool, at_end: bool = False) -> _Motion:
     def motion(text: VimText, count: int | None) -> Target:
-        at = text.cursor
+        position = text.cursor
         for _ in range(count or 1):
-            at = step(text.lines, at, text.document.units, big=big)
-        return Target(at, "inclusive" if at_end else "exclusive")
+            position = step(text.lines, position, text.document.units, big=big)
+        return Target(position, "inclusive" if at_end else "exclusive")
 
     return motion
 
@@ -274,8 +278,8 @@ def _last_line(text: VimText, count: int | None) -> Target:
 
 
 def _pair(text: VimText, count: int | None) -> Target:
-    found = motions.match_pair(text.lines, text.cursor)
-    return Target(text.cursor) if found is None else Target(found, "inclusive")
+    position = motions.match_pair(text.lines, text.cursor)
+    return Target(text.cursor) if position is None else Target(position, "inclusive")
 
 
 _MOTIONS: dict[str, _Motion] = {

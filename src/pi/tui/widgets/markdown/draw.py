@@ -91,19 +91,19 @@ def draw_table(table: Table, width: int, style: MarkdownStyle) -> list[str]:
     """
     head = [style.theme.bold(_draw_cell(cell, style)) for cell in table.head]
     body = [[_draw_cell(cell, style) for cell in row] for row in table.rows]
-    room = width - (3 * len(head) + 1)
-    if room < _MIN_COLUMN * len(head):
+    available = width - (3 * len(head) + 1)
+    if available < _MIN_COLUMN * len(head):
         return _stack(head, body, width, style)
     shaping = shaping_rows(table)
-    widths = _fitting(zip(head, *body[:shaping], strict=False), room)
+    widths = _fitting(zip(head, *body[:shaping], strict=False), available)
     # Wrapped cells need lines between the rows.
     is_lined = any(_wraps(cells, widths) for cells in body[:shaping])
     lines = _draw_row(head, widths, table.alignments, style)
     rows = [_border("┌", "┬", "┐", widths, style), *lines]
     for number, cells in enumerate(body):
         before, above = widths, lines
-        if number >= shaping and sum(widths) < room:
-            widths = _fitting(zip(cells, strict=True), room, at_least=widths)
+        if number >= shaping and sum(widths) < available:
+            widths = _fitting(zip(cells, strict=True), available, at_least=widths)
         lines = _draw_row(cells, widths, table.alignments, style)
         if widths != before:
             rows += [_border("└", "┴", "┘", before, style), _border("┌", "┬", "┐", widths, style)]
@@ -126,17 +126,17 @@ def shaping_rows(table: Table) -> int:
     return _SHAPING_ROWS
 
 
-def shrink(widths: Sequence[int], room: int) -> list[int]:
-    """Reduce widths to a total of ``room``: the widest first, none below 1.
+def shrink(widths: Sequence[int], available: int) -> list[int]:
+    """Reduce widths to a total of ``available``: the widest first, none below 1.
 
-    Needs at least one column of room for each.
+    Needs at least one column for each.
     """
     natural = [max(width, 1) for width in widths]
-    limit = min(max(natural), room)
-    while limit > 1 and sum(min(width, limit) for width in natural) > room:
+    limit = min(max(natural), available)
+    while limit > 1 and sum(min(width, limit) for width in natural) > available:
         limit -= 1
     shrunk = [min(width, limit) for width in natural]
-    spare = room - sum(shrunk)
+    spare = available - sum(shrunk)
     cut = [index for index, width in enumerate(natural) if width > limit]
     for index in cut[:spare]:
         shrunk[index] += 1
@@ -148,11 +148,11 @@ def _draw_cell(cell: Cell, style: MarkdownStyle) -> str:
 
 
 def _fitting(
-    columns: Iterable[Iterable[str]], room: int, at_least: Iterable[int] = repeat(0)
+    columns: Iterable[Iterable[str]], available: int, at_least: Iterable[int] = repeat(0)
 ) -> list[int]:
     """Return the column widths for the contents."""
     natural = [max(_widest(cells), least) for cells, least in zip(columns, at_least, strict=False)]
-    return shrink(natural, room)
+    return shrink(natural, available)
 
 
 def _wraps(cells: Sequence[str], widths: Sequence[int]) -> bool:
@@ -187,8 +187,8 @@ def _draw_row(
 
 def _aligned(text: str, width: int, alignment: Alignment) -> str:
     free = width - visible_width(text)
-    left = {"Right": free, "Center": free // 2}.get(alignment, 0)
-    return pad_to_width(" " * left + text, width)
+    indent = {"Right": free, "Center": free // 2}.get(alignment, 0)
+    return pad_to_width(" " * indent + text, width)
 
 
 def _border(left: str, middle: str, right: str, widths: Sequence[int], style: MarkdownStyle) -> str:
@@ -314,8 +314,8 @@ def _draw_code(block: CodeBlock, width: int, style: MarkdownStyle) -> list[str]:
     where the code ends.
     """
     theme = style.theme
-    whole, line_feed, growing = block.text.rpartition("\n")
-    lines = highlight(whole + line_feed, block.language, theme.syntax)
+    complete, line_feed, growing = block.text.rpartition("\n")
+    lines = highlight(complete + line_feed, block.language, theme.syntax)
     rows: list[str] = []
     indent = theme.code_indent()
     inside = width - visible_width(indent)
@@ -362,10 +362,10 @@ def _draw_list(block: List, width: int, style: MarkdownStyle) -> list[str]:
     A row depends only on the rows above it, so that a growing list can become history.
     """
     rows: list[str] = []
-    for place, item in enumerate(block.items):
+    for index, item in enumerate(block.items):
         if rows and item.is_apart:
             rows.append("")
-        marker = _marker(block, place, style)
+        marker = _marker(block, index, style)
         inside = width - visible_width(marker)
         if inside < _MIN_INSIDE:
             rows += _draw_item(item, width, style)
@@ -386,14 +386,14 @@ def _draw_item(item: Item, width: int, style: MarkdownStyle) -> list[str]:
     return rows
 
 
-def _marker(block: List, place: int, style: MarkdownStyle) -> str:
-    item = block.items[place]
+def _marker(block: List, index: int, style: MarkdownStyle) -> str:
+    item = block.items[index]
     if style.keeps_list_markers:
         marker = item.marker
     elif block.first_number is None:
         marker = "-"
     else:
-        marker = f"{block.first_number + place}."
+        marker = f"{block.first_number + index}."
     if item.is_checked is None:
         return f"{marker} "
     if style.keeps_list_markers:

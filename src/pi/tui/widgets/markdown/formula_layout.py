@@ -163,8 +163,8 @@ def _centred(box: FormulaBox, width: int) -> list[str]:
 
 def _aligned(row: str, width: int, alignment: str) -> str:
     free = width - visible_width(row)
-    left = {"l": 0, "r": free}.get(alignment, free // 2)
-    return " " * left + row + " " * (free - left)
+    indent = {"l": 0, "r": free}.get(alignment, free // 2)
+    return " " * indent + row + " " * (free - indent)
 
 
 def _stacked(boxes: Sequence[FormulaBox], base: int) -> FormulaBox:
@@ -253,8 +253,8 @@ def _script(node: Node | None) -> FormulaBox:
 
 def _small(script: FormulaBox, letters: dict[str, str]) -> FormulaBox:
     """Return a script in small letters, if they exist."""
-    shown = small(script.rows[0], letters) if len(script.rows) == 1 else ""
-    return FormulaBox((shown,)) if shown else script
+    small_text = small(script.rows[0], letters) if len(script.rows) == 1 else ""
+    return FormulaBox((small_text,)) if small_text else script
 
 
 def _short_scripts(base: FormulaBox, lower: FormulaBox, upper: FormulaBox) -> FormulaBox | None:
@@ -348,22 +348,22 @@ def _grid(node: Grid) -> FormulaBox:
         if number and is_high:
             lines.append("")
         boxes: list[FormulaBox] = []
-        for place, width in enumerate(widths):
-            box = cells[place] if place < len(cells) else FormulaBox(("",))
-            alignment = node.alignments[place % len(node.alignments)]
-            gap = _column_gap(node, place) if place < len(widths) - 1 else 0
-            if is_relational and place < len(widths) - 1 and not gap:
+        for column, width in enumerate(widths):
+            box = cells[column] if column < len(cells) else FormulaBox(("",))
+            alignment = node.alignments[column % len(node.alignments)]
+            gap = _column_gap(node, column) if column < len(widths) - 1 else 0
+            if is_relational and column < len(widths) - 1 and not gap:
                 gap = 1  # what follows begins with a relation
             aligned = tuple(_aligned(row, width, alignment) + " " * gap for row in box.rows)
             boxes.append(FormulaBox(aligned, box.base))
         lines += _side_by_side(boxes).rows
-    width = sum(widths) + sum(_column_gap(node, place) or 1 for place in range(len(widths) - 1))
+    width = sum(widths) + sum(_column_gap(node, column) or 1 for column in range(len(widths) - 1))
     even = tuple(_aligned(line, max(width, visible_width(line)), "l") for line in lines)
     return FormulaBox(even, len(even) // 2 if len(even) % 2 else len(even) // 2 - 1)
 
 
-def _column_gap(node: Grid, place: int) -> int:
-    return 2 if node.gaps[place % len(node.gaps)] == " " else 0
+def _column_gap(node: Grid, column: int) -> int:
+    return 2 if node.gaps[column % len(node.gaps)] == " " else 0
 
 
 def _symbol(node: Symbol) -> FormulaBox:

@@ -385,9 +385,9 @@ class _Parser:
         """Skip the length after a line break: ``\\\\[1ex]``."""
         if self._tokens and self._tokens[-1] == "[":
             rest = "".join(reversed(self._tokens[-12:]))
-            if found := re.match(r"\[-?[\d.]+ ?[a-z]{2}\]", rest):
+            if match := re.match(r"\[-?[\d.]+ ?[a-z]{2}\]", rest):
                 read = 0
-                while read < len(found[0]):
+                while read < len(match[0]):
                     read += len(self._tokens.pop())
 
     def _skip_blanks(self) -> None:

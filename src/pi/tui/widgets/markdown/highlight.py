@@ -85,17 +85,17 @@ def clear_highlight_cache() -> None:
 
 def pieces(code: str) -> Iterator[str]:
     """Yield the pieces that are highlighted separately; joined they are the code."""
-    start = place = lines = 0
+    start = position = lines = 0
     previous = ""
     for line in code.splitlines(keepends=True):
-        if lines >= PIECE_LINES and can_end(code[start:place], previous, line, lines):
-            yield code[start:place]
-            start, lines = place, 0
-        place += len(line)
+        if lines >= PIECE_LINES and can_end(code[start:position], previous, line, lines):
+            yield code[start:position]
+            start, lines = position, 0
+        position += len(line)
         lines += 1
         previous = line
-    if place > start:
-        yield code[start:place]
+    if position > start:
+        yield code[start:position]
 
 
 def can_end(piece: str, last_line: str, next_line: str, lines: int) -> bool:

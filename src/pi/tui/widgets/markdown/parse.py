@@ -47,13 +47,13 @@ def link_bare_urls(nodes: Iterable[Inline]) -> tuple[Inline, ...]:
 
     Nodes without URLs are returned unchanged.
     """
-    found: list[Inline] = []
+    linked: list[Inline] = []
     for is_plain, run in groupby(nodes, _can_hold_urls):
         run_nodes = list(run)
         # The parser splits a text at underscores and ampersands, so that adjacent nodes are joined.
         text = "".join(node.text for node in run_nodes if isinstance(node, Plain))
-        found += _split(text) if is_plain and "://" in text else run_nodes
-    return tuple(found)
+        linked += _split(text) if is_plain and "://" in text else run_nodes
+    return tuple(linked)
 
 
 def _can_hold_urls(node: Inline) -> bool:
@@ -62,15 +62,15 @@ def _can_hold_urls(node: Inline) -> bool:
 
 def _split(text: str) -> Iterator[Inline]:
     """Yield links and the text between them."""
-    at = 0
+    position = 0
     for match in re.finditer(_ADDRESS, text):
         address = _trimmed(match[0])
-        if match.start() > at:
-            yield Plain(text=text[at : match.start()])
+        if match.start() > position:
+            yield Plain(text=text[position : match.start()])
         yield Link(url=address, children=(Plain(text=address),))
-        at = match.start() + len(address)
-    if at < len(text):
-        yield Plain(text=text[at:])
+        position = match.start() + len(address)
+    if position < len(text):
+        yield Plain(text=text[position:])
 
 
 def _trimmed(address: str) -> str:
@@ -133,14 +133,14 @@ def parse(
     shows escaping backslashes, and ``draw_formulas`` converts LaTeX. ``draws`` returns whether a
     view draws code of a language.
     """
-    known = definitions or {}
+    links = definitions or {}
 
     def resolve(broken: Json) -> tuple[str, str] | None:
-        url = known.get(broken["reference"].casefold())
+        url = links.get(broken["reference"].casefold())
         return None if url is None else (url, "")
 
     events = pyromark.events_with_range(
-        text, options=_EXTENSIONS, broken_link_callback=resolve if known else None
+        text, options=_EXTENSIONS, broken_link_callback=resolve if links else None
     )
     builder = _Builder(
         text.encode(),
@@ -153,8 +153,8 @@ def parse(
 
 def link_definitions(text: str) -> dict[str, str]:
     """Return the link definitions of a source, by label in lower case."""
-    found = pyromark.reference_definitions(text, options=_EXTENSIONS)
-    return {label.casefold(): definition["dest"] for label, definition in found.items()}
+    definitions = pyromark.reference_definitions(text, options=_EXTENSIONS)
+    return {label.casefold(): definition["dest"] for label, definition in definitions.items()}
 
 
 class _Bracket(NamedTuple):
@@ -200,14 +200,14 @@ class _Builder:
         self._found: list[PlacedBlock] = []
 
     def build(self, events: Iterable[Any]) -> list[PlacedBlock]:
-        for event, place in events:
-            start = place["start"]
+        for event, span in events:
+            start = span["start"]
             match event:
                 case {"Start": str(kind)}:
-                    self._begin(kind, None, start, place["end"])
+                    self._begin(kind, None, start, span["end"])
                 case {"Start": detailed}:
                     [(kind, detail)] = detailed.items()
-                    self._begin(kind, detail, start, place["end"])
+                    self._begin(kind, detail, start, span["end"])
                 case {"End": _}:
                     self._end()
                 case "Rule":
@@ -216,8 +216,10 @@ class _Builder:
                     self._item_frame().is_checked = is_checked
                 case {"Text": str(text)} if self._draw_formulas and self._bracketed(text, start):
                     pass
-                case {"DisplayMath": str(text)} if self._draw_formulas and (shown := display(text)):
-                    self._add(_sanitised(shown), start)
+                case {"DisplayMath": str(text)} if self._draw_formulas and (
+                    display_formula := display(text)
+                ):
+                    self._add(_sanitised(display_formula), start)
                 case {"Code": code}:
                     self._add(Code(text=sanitise(code)), start)
                 case _:
@@ -280,15 +282,15 @@ class _Builder:
         source = self._source[opened.start + 1 : start - 1].decode()
         inside = frame.children[opened.child :]
         source = _LINE_START.sub(" ", source)
-        shown = display(source) if sign == "]" else None
-        line = formula(source) if shown is None else None
-        is_formula = shown is not None or line is not None
+        display_formula = display(source) if sign == "]" else None
+        line = formula(source) if display_formula is None else None
+        is_formula = display_formula is not None or line is not None
         if not is_formula or not all(isinstance(node, Plain | StyledSpan) for node in inside):
             return False
         del frame.children[opened.child :], frame.starts[opened.child :]
         may_dissolve = _OPENS.search(source) is not None
-        if shown is not None:
-            self._add(replace(_sanitised(shown), may_dissolve=may_dissolve), opened.start)
+        if display_formula is not None:
+            self._add(replace(_sanitised(display_formula), may_dissolve=may_dissolve), opened.start)
         if line:
             self._add(Plain(text=sanitise(line), may_dissolve=may_dissolve), opened.start)
         if rest := text[1:]:
@@ -339,7 +341,7 @@ class _Builder:
             marker=marker[0].decode() if marker else "-",
             is_checked=frame.is_checked,
             is_apart=not self._is_first and self._is_apart(frame.start),
-            apart=tuple(at > 0 and self._is_apart(start) for at, start in enumerate(starts)),
+            apart=tuple(index > 0 and self._is_apart(start) for index, start in enumerate(starts)),
         )
 
     @property
@@ -382,22 +384,22 @@ def _sanitised(formula: Formula) -> Formula:
 def _paragraph(nodes: Iterable[Inline]) -> Paragraph:
     """Return a paragraph in which the formulas with lines of their own are marked."""
     children = list(link_bare_urls(nodes))
-    for place, node in enumerate(children):
+    for index, node in enumerate(children):
         if not isinstance(node, Formula):
             continue
-        before = children[place - 1] if place else None
-        after = children[place + 1] if place + 1 < len(children) else None
+        before = children[index - 1] if index else None
+        after = children[index + 1] if index + 1 < len(children) else None
         begins = before is None or (isinstance(before, Plain) and before.text.endswith("\n"))
         ends = after is None or (isinstance(after, Plain) and after.text.startswith("\n"))
         if begins and ends:
-            children[place] = replace(node, has_own_lines=True)
+            children[index] = replace(node, has_own_lines=True)
     return Paragraph(children=tuple(children))
 
 
 def language_of(info: str) -> str:
     """Return the language in the info string of a fence, or an empty string."""
-    words = one_line(info).replace(",", " ").replace("{", " ").split()
-    return words[0].rstrip("}") if words else ""
+    tokens = one_line(info).replace(",", " ").replace("{", " ").split()
+    return tokens[0].rstrip("}") if tokens else ""
 
 
 def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
@@ -408,9 +410,9 @@ def _as_blocks(frame: _Frame) -> tuple[tuple[Block, ...], list[int]]:
     blocks: list[Block] = []
     starts: list[int] = []
     for is_text, run in groupby(zip(frame.children, frame.starts, strict=True), _is_text):
-        nodes, places = zip(*run, strict=True)
+        nodes, run_starts = zip(*run, strict=True)
         blocks += [_paragraph(nodes)] if is_text else nodes
-        starts += places[:1] if is_text else places
+        starts += run_starts[:1] if is_text else run_starts
     return tuple(blocks), starts
 
 

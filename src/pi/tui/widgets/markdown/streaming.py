@@ -80,14 +80,14 @@ class Splitter:
         if self._code is not None:
             rest = self._code.rest(self._tail, is_last=is_last)
             return Tail([rest if is_last else held(rest)], 0)
-        text, whole = self._tail, self._tail[: self._tail.rfind("\n") + 1]
-        if not is_last and _UNDECIDED.fullmatch(text, len(whole)):
-            text = whole
+        text, complete = self._tail, self._tail[: self._tail.rfind("\n") + 1]
+        if not is_last and _UNDECIDED.fullmatch(text, len(complete)):
+            text = complete
         placed = self._parse(text)
-        if not is_last and placed and isinstance(placed[-1].block, Table) and text != whole:
-            text, placed = whole, self._parse(whole)  # its rows are added one by one
+        if not is_last and placed and isinstance(placed[-1].block, Table) and text != complete:
+            text, placed = complete, self._parse(complete)  # its rows are added one by one
         closed = len(placed) - 1 if placed and _is_apart(placed[-1].start, text) else 0
-        blocks = [found.block for found in placed]
+        blocks = [placed_block.block for placed_block in placed]
         if blocks and not is_last:
             blocks[-1] = held(blocks[-1])
         return Tail(blocks, closed)
@@ -107,28 +107,28 @@ class Splitter:
 
     def _read_text(self, final: list[Block]) -> bool:
         """Move blocks out of the tail. Returns True if code begins after them."""
-        whole = self._tail[: self._tail.rfind("\n") + 1]
-        for fence in _FENCE.finditer(whole, self._fences_checked):
+        complete = self._tail[: self._tail.rfind("\n") + 1]
+        for fence in _FENCE.finditer(complete, self._fences_checked):
             self._fences_checked = fence.end()
-            placed = self._parse(whole[: fence.end()])
-            start = len(whole[: fence.start()].encode())
+            placed = self._parse(complete[: fence.end()])
+            start = len(complete[: fence.start()].encode())
             if placed and placed[-1].start >= start and isinstance(placed[-1].block, CodeBlock):
                 self._cut(placed, fence.end(), final)
                 language = language_of(fence[3])
                 is_drawn = self._draws is not None and self._draws(language)
                 self._code = _OpenCode(len(fence[1]), fence[2], language, is_drawn=is_drawn)
                 return True
-        placed = self._parse(whole)
+        placed = self._parse(complete)
         if len(placed) > 1:
-            self._cut(placed, _line_of(placed[-1].start, whole), final)
+            self._cut(placed, _line_of(placed[-1].start, complete), final)
         match placed:
             case [*_, PlacedBlock(block=List(items=(_, _, *_)) as block, last_item=last)]:
-                self._cut_list(block, _line_of(last, whole) - len(whole), final)
+                self._cut_list(block, _line_of(last, complete) - len(complete), final)
         return False
 
     def _cut(self, placed: list[PlacedBlock], end: int, final: list[Block]) -> None:
         """Make all blocks but the last final."""
-        final += [piece for found in placed[:-1] for piece in in_pieces(found.block)]
+        final += [piece for placed_block in placed[:-1] for piece in in_pieces(placed_block.block)]
         if len(placed) > 1:
             self._list = None
         self._drop(end)
@@ -200,10 +200,10 @@ def _single_items(block: List) -> list[List]:
     return [
         List(
             items=(item,),
-            first_number=None if number is None else number + place,
-            is_continuation=block.is_continuation or place > 0,
+            first_number=None if number is None else number + index,
+            is_continuation=block.is_continuation or index > 0,
         )
-        for place, item in enumerate(block.items)
+        for index, item in enumerate(block.items)
     ]
 
 
@@ -305,8 +305,8 @@ def stable_part(block: Block) -> StablePart | None:
             text = _before(text, _first_open(text))
             return StablePart(replace(block, children=text), 1) if text else None
         case CodeBlock(is_drawn=False):
-            whole = block.text[: block.text.rfind("\n") + 1]
-            return StablePart(replace(block, text=whole, has_end=False), 0) if whole else None
+            complete = block.text[: block.text.rfind("\n") + 1]
+            return StablePart(replace(block, text=complete, has_end=False), 0) if complete else None
         case Quote():
             children, unsure_rows = _settled_blocks(block.children)
             return StablePart(replace(block, children=children), unsure_rows) if children else None
@@ -391,13 +391,13 @@ def _mark_text(node: Inline) -> str:
 
 def _before(nodes: Iterable[Inline], end: int) -> tuple[Inline, ...]:
     """Return the nodes before a character; the node around it is dropped unless it is plain."""
-    kept: list[Inline] = []
+    nodes_before: list[Inline] = []
     for node in nodes:
         length = len(plain_text((node,)))
         if length > end:
             if isinstance(node, Plain) and end:
-                kept.append(Plain(text=node.text[:end]))
+                nodes_before.append(Plain(text=node.text[:end]))
             break
-        kept.append(node)
+        nodes_before.append(node)
         end -= length
-    return tuple(kept)
+    return tuple(nodes_before)

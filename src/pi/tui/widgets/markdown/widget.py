@@ -126,13 +126,13 @@ class Markdown:
 
     def _show(self, *, may_extend: bool) -> None:
         """Apply the current source. With ``may_extend``, only new text is parsed if possible."""
-        shown = self._transform(self._source)
-        if may_extend and shown.startswith(self._shown):
-            self._read(shown[len(self._shown) :])
+        transformed = self._transform(self._source)
+        if may_extend and transformed.startswith(self._shown):
+            self._read(transformed[len(self._shown) :])
         else:
             self._restart()
-            self._read(shown)
-        self._shown = shown
+            self._read(transformed)
+        self._shown = transformed
         self._is_stale = True
 
     def _restart(self) -> None:
