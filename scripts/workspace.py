@@ -15,7 +15,8 @@ def members(root: Path) -> list[Path]:
     projects = sorted(
         [*root.glob("packages/*/pyproject.toml"), *root.glob("batteries/*/pyproject.toml")]
     )
-    return [root, *(project.parent for project in projects)]
+    # The checkout is the last: folders with nothing but compiled files may be left in it.
+    return [*(project.parent for project in projects), root]
 
 
 def sources(root: Path) -> list[Path]:
