@@ -3,7 +3,8 @@
 
 fingerprint() {
     printf '%s\n' "$root"
-    cat "$root/pyproject.toml" "$root/constraints.txt"
+    cat "$root/pyproject.toml" "$root/constraints.txt" "$root/hatch_build.py" \
+        "$root"/packages/*/pyproject.toml "$root"/batteries/*/pyproject.toml
 }
 
 is_ready() { # is_ready core|dev

@@ -24,7 +24,7 @@ from pathlib import Path
 from scripts.workspace import ROOT, import_path
 
 COPIED = (
-    *("packages", "batteries", "src", "tests", "conftest.py", "scripts", "docs", "examples"),
+    *("packages", "batteries", "tests", "conftest.py", "scripts", "docs"),
     *("pyproject.toml", "pi", "test", "bench"),
 )
 _MESSAGE = re.compile(r"[A-Za-z,.]+ [a-z]+ [a-z]+")

@@ -17,9 +17,9 @@ def file(statements: int, covered: int, branches: int = 0, taken: int = 0) -> di
 def test_coverage_combines_lines_and_branches_by_layer_and_package() -> None:
     rows = by_package(
         {
-            "src/pi/ai/event_stream.py": file(10, 10),
-            "src/pi/ai/wire/a/request.py": file(6, 3, 4, 2),
-            "src/pi/ai/wire/b/request.py": file(10, 10),
+            "packages/pi-ai/src/pi/ai/event_stream.py": file(10, 10),
+            "packages/pi-ai/src/pi/ai/wire/a/request.py": file(6, 3, 4, 2),
+            "packages/pi-ai/src/pi/ai/wire/b/request.py": file(10, 10),
             "src/pi/__init__.py": file(1, 1),
         }
     )

@@ -34,7 +34,7 @@ def release(root: Path, checkout: Path, *arguments: str) -> subprocess.Completed
 def checkout(root: Path, tmp_path: Path) -> Path:
     """Write a small package with the build configuration of pi."""
     checkout = tmp_path / "checkout"
-    put(checkout / "src/pi/version/__init__.py", MODULE)
+    put(checkout / "packages/pi-base/src/pi/version/__init__.py", MODULE)
     put(checkout / "docs/README.md", "# Docs\n")
     put(checkout / "changes/tabs.added.md", "Tabs.\n")
     put(checkout / "CHANGELOG.md", "# Changelog\n\n## [0.1.0] - 2026-11-17\n\n### Added\n\n- pi.\n")
@@ -48,7 +48,10 @@ def test_release_writes_version_changelog_tag_message_and_wheel(root: Path, chec
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 
     assert finished.returncode == 0, finished.stderr
-    assert '__version__ = "0.2.0"' in (checkout / "src/pi/version/__init__.py").read_text()
+    assert (
+        '__version__ = "0.2.0"'
+        in (checkout / "packages/pi-base/src/pi/version/__init__.py").read_text()
+    )
     assert (
         "## [0.2.0] - 2026-12-01\n\n### Added\n\n- Tabs.\n"
         in (checkout / "CHANGELOG.md").read_text()
@@ -76,7 +79,7 @@ def test_a_rejected_release_changes_nothing(
     finished = release(root, checkout, *arguments)
 
     assert (finished.returncode, finished.stderr) == (1, f"{message}\n")
-    assert (checkout / "src/pi/version/__init__.py").read_text() == MODULE
+    assert (checkout / "packages/pi-base/src/pi/version/__init__.py").read_text() == MODULE
     assert not (checkout / "dist").exists()
 
 

@@ -19,10 +19,10 @@ def checkout(root: Path, tmp_path: Path) -> Path:
     """Copy the files that ./pi needs into a folder with a space in its name."""
     copy = tmp_path / "my checkout"
     copy.mkdir()
-    files = ("pi", "test", "pyproject.toml", "constraints.txt")
+    files = ("pi", "test", "pyproject.toml", "hatch_build.py", "constraints.txt")
     for name in (*files, "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy2(root / name, copy / name)
-    for name in ("docs", "scripts", "src"):
+    for name in ("docs", "scripts", "packages", "batteries"):
         shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
@@ -95,6 +95,9 @@ def test_a_finished_install_is_recognised_without_cmp(checkout: Path, tmp_path: 
     parts = (
         f"{checkout}\n",
         *((checkout / n).read_text() for n in ("pyproject.toml", "constraints.txt")),
+        (checkout / "hatch_build.py").read_text(),
+        *(file.read_text() for file in sorted(checkout.glob("packages/*/pyproject.toml"))),
+        *(file.read_text() for file in sorted(checkout.glob("batteries/*/pyproject.toml"))),
     )
     (checkout / ".venv" / "ready-core").write_text("".join(parts))
     tools = tmp_path / "tools"
