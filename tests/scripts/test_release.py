@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
@@ -13,8 +14,11 @@ import pytest
 from packaging.requirements import Requirement
 
 import pi.version
+from scripts.workspace import members
+from tests.architecture.test_docs_run import program
 from tests.files import put
 
+VERSION = "packages/pi-base/src/pi/version/__init__.py"
 MODULE = '"""pi."""\n\n__version__ = "0.1.0"\n'
 
 
@@ -32,33 +36,41 @@ def release(root: Path, checkout: Path, *arguments: str) -> subprocess.Completed
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    """Write a small package with the build configuration of pi."""
+    """Write two small packages with the build configuration of pi."""
     checkout = tmp_path / "checkout"
-    put(checkout / "packages/pi-base/src/pi/version/__init__.py", MODULE)
+    put(checkout / VERSION, MODULE)
+    put(checkout / "packages/pi-coding-agent/src/pi/cli/__init__.py", "")
     put(checkout / "docs/README.md", "# Docs\n")
     put(checkout / "changes/tabs.added.md", "Tabs.\n")
     put(checkout / "CHANGELOG.md", "# Changelog\n\n## [0.1.0] - 2026-11-17\n\n### Added\n\n- pi.\n")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(root / name, checkout / name)
+    for package in ("packages/pi-base", "packages/pi-coding-agent"):
+        for file in (root / package).glob("*.*"):
+            shutil.copy(file, checkout / package / file.name)
+        shutil.copy(root / "LICENSE", checkout / package / "LICENSE")
     return checkout
 
 
 @pytest.mark.full
-def test_release_writes_version_changelog_tag_message_and_wheel(root: Path, checkout: Path) -> None:
+def test_release_writes_versions_changelog_tag_message_and_wheels(
+    root: Path, checkout: Path
+) -> None:
     finished = release(root, checkout, "0.2.0", "2026-12-01")
 
     assert finished.returncode == 0, finished.stderr
-    assert (
-        '__version__ = "0.2.0"'
-        in (checkout / "packages/pi-base/src/pi/version/__init__.py").read_text()
-    )
+    assert '__version__ = "0.2.0"' in (checkout / VERSION).read_text()
     assert (
         "## [0.2.0] - 2026-12-01\n\n### Added\n\n- Tabs.\n"
         in (checkout / "CHANGELOG.md").read_text()
     )
     assert (checkout / "dist/tag-message.txt").read_text() == "pi 0.2.0\n\nAdded:\n\n- Tabs.\n"
-    with zipfile.ZipFile(checkout / "dist/pi_harness-0.2.0-py3-none-any.whl") as wheel:
+    assert sorted(path.name for path in (checkout / "dist").glob("*.whl")) == [
+        "pi_harness_base-0.2.0-py3-none-any.whl",
+        "pi_harness_core-0.2.0-py3-none-any.whl",
+    ]
+    with zipfile.ZipFile(checkout / "dist/pi_harness_core-0.2.0-py3-none-any.whl") as wheel:
         assert b"- Tabs." in wheel.read("pi/docs/CHANGELOG.md")
+        metadata = wheel.read("pi_harness_core-0.2.0.dist-info/METADATA")
+    assert b"Requires-Dist: pi-harness-base==0.2.0" in metadata
     assert "git tag -a v0.2.0" in finished.stdout
 
     assert release(root, checkout, "0.2.0", "2026-12-02").returncode == 0
@@ -79,7 +91,7 @@ def test_a_rejected_release_changes_nothing(
     finished = release(root, checkout, *arguments)
 
     assert (finished.returncode, finished.stderr) == (1, f"{message}\n")
-    assert (checkout / "packages/pi-base/src/pi/version/__init__.py").read_text() == MODULE
+    assert (checkout / VERSION).read_text() == MODULE
     assert not (checkout / "dist").exists()
 
 
@@ -124,45 +136,110 @@ def pack(installed: Distribution, wheelhouse: Path) -> None:
         wheel.writestr(f"{folder}/RECORD", "\n".join([*record, f"{folder}/RECORD,,", ""]))
 
 
-@pytest.mark.full
-@pytest.mark.slow
-def test_the_wheel_works_in_an_empty_environment_without_an_index(
-    root: Path, tmp_path: Path
-) -> None:
-    wheelhouse, home, project = (tmp_path / name for name in ("wheelhouse", "home", "project"))
-    for folder in (wheelhouse, home, project):
-        folder.mkdir()
-    for needed in {each.metadata["Name"]: each for each in dependencies("pi-harness")}.values():
-        pack(needed, wheelhouse)
-    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "PI_OFFLINE": "1"}
+@dataclass(frozen=True)
+class Machine:
+    """A user's machine without a package index: a home, a project, and a folder of wheels."""
 
-    def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+    folder: Path
+    wheels: Path
+
+    @property
+    def bin(self) -> Path:
+        """The programs of its only environment."""
+        return self.folder / "empty/bin"
+
+    def run(self, *command: str | Path) -> str:
+        """Run a program in the project; returns its output."""
+        for name in ("home", "project"):
+            (self.folder / name).mkdir(exist_ok=True)
+        environ = {"HOME": str(self.folder / "home"), "PATH": os.environ["PATH"], "PI_OFFLINE": "1"}
+        ended = subprocess.run(
             list(map(str, command)),
-            cwd=project,
-            env=environment,
+            cwd=self.folder / "project",
+            env=environ,
             capture_output=True,
             text=True,
-            check=True,
+            check=False,
             timeout=100,
         )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
 
-    copy = tmp_path / "source"  # a build writes into its source folder
-    copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
-        shutil.copy(root / name, copy / name)
-    for name in ("src", "docs"):
-        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    build = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheelhouse)
-    subprocess.run(build, cwd=copy, env=environment, check=True, capture_output=True)
-    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty")
-    python = tmp_path / "empty/bin/python"
-    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet")
-    run(*pip, "--no-index", "--find-links", wheelhouse, "pi-harness")
+    def install(self, requirement: str | Path) -> None:
+        """Install into a new environment."""
+        self.run(sys.executable, "-m", "venv", "--without-pip", self.bin.parent)
+        pip = (sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "--quiet")
+        self.run(*pip, "--no-index", "--find-links", self.wheels, requirement)
 
-    installed = tmp_path / "empty/bin/pi"
-    assert run(installed, "--version").stdout.strip() == pi.version.__version__
-    assert "That was the tour" in run(installed, "--model", "demo/tour", "-p", "hi").stdout
-    where = run(python, "-c", "import pi.docs; print(*pi.docs.__path__)").stdout.strip()
-    assert Path(where, "CHANGELOG.md").read_bytes() == (root / "CHANGELOG.md").read_bytes()
-    assert Path(where).is_relative_to(tmp_path / "empty")
+    def check_pi(self, root: Path) -> None:
+        """Run the program, a battery, and look at the documentation."""
+        assert self.run(self.bin / "pi", "--version").strip() == pi.version.__version__
+        assert "That was the tour" in self.run(self.bin / "pi", "--model", "demo/tour", "-p", "hi")
+        example = program((root / "batteries/everyday/README.md").read_text(encoding="utf-8"))
+        self.run(self.bin / "python", "-P", "-c", example)
+        folder = self.run(
+            self.bin / "python", "-P", "-c", "import pi.docs as d; print(*d.__path__)"
+        )
+        docs = Path(folder.strip())
+        assert docs.is_relative_to(self.bin.parent)
+        assert (docs / "CHANGELOG.md").read_bytes() == (root / "CHANGELOG.md").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheels of what pi requires."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for needed in {each.metadata["Name"]: each for each in dependencies("pi-harness")}.values():
+        pack(needed, folder)
+    return folder
+
+
+def build(project: Path, wheels: Path) -> Path:
+    """Build a wheel as ``pip install`` does."""
+    before = {*wheels.iterdir()}
+    command = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels)
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    (wheel,) = {*wheels.iterdir()} - before
+    return wheel
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_an_installed_checkout_works_after_the_checkout_is_deleted(
+    root: Path, wheels: Path, tmp_path: Path
+) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"):
+        shutil.copy(root / name, checkout / name)
+    for name in ("packages", "batteries", "docs"):
+        ignored = shutil.ignore_patterns("__pycache__", "tests")
+        shutil.copytree(root / name, checkout / name, ignore=ignored)
+    (tmp_path / "built").mkdir()
+    wheel = build(checkout, tmp_path / "built")
+    shutil.rmtree(checkout)
+    machine = Machine(tmp_path, wheels)
+    machine.install(wheel)
+
+    machine.check_pi(root)
+
+
+@pytest.mark.full
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ["pi-harness", "pi-ai"])
+def test_the_packages_of_pi_are_installed_from_their_wheels(
+    name: str, root: Path, wheels: Path, tmp_path: Path
+) -> None:
+    released = Path(shutil.copytree(wheels, tmp_path / "released"))
+    for member in members(root):
+        if member != root:
+            build(member, released)
+    machine = Machine(tmp_path, released)
+    machine.install(name)
+
+    if name == "pi-harness":
+        machine.check_pi(root)
+    else:
+        example = program((root / "packages/pi-ai/README.md").read_text(encoding="utf-8"))
+        assert machine.run(machine.bin / "python", "-P", "-c", example) == "Take an umbrella.\n"
