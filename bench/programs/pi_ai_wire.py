@@ -11,9 +11,9 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import UserMessage
 from pi.ai.models.model import Model
-from pi.ai.provider import load_wire
 from pi.ai.request import Access, Call
 from pi.ai.wire_support.exchange import Services
+from pi.ai.wires import load_wire
 from pi.base.clock import SystemClock
 
 

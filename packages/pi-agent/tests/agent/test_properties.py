@@ -7,10 +7,10 @@ from importlib import import_module
 from hypothesis import given
 
 from pi.ai.messages import AssistantMessage, Message, ToolResultMessage
-from pi.ai.provider import WIRES
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.ai.request import Call
 from pi.ai.wire_support.handoff import NO_RESULT, prepare, same_id
+from pi.ai.wires import WIRES
 from pi.base.records import replace
 from tests.agent.agents import tasks_left, words
 from tests.agent.event_grammar import EventGrammar

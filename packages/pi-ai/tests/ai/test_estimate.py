@@ -19,7 +19,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.transcript import conversation_tokens, image_tokens, largest_answer, message_tokens
+from pi.ai.token_estimates import conversation_tokens, image_tokens, largest_answer, message_tokens
 from pi.base.records import replace
 
 MODEL = Model(id="m", name="M", api="a", provider="p", context_window=10_000, max_tokens=8_000)

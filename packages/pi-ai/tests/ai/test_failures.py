@@ -12,7 +12,8 @@ from pi.ai.errors import (
     QuotaExhausted,
     RateLimited,
 )
-from pi.ai.failures.classify import MAX_SHOWN, hint_for
+from pi.ai.failures.classify import hint_for
+from pi.ai.failures.message_text import MAX_SHOWN
 from pi.ai.messages import Json
 from tests.ai.refusals import anthropic, google, openai, refused, wait
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json, Tool
-from pi.ai.wire_support.tool_schemas import grammar_of, text_arguments
+from pi.ai.wire_support.text_calls import grammar_of, text_arguments
 from pi.base.records import replace
 
 PATCH = Tool(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from pi.ai.messages import Json
-from pi.ai.wire_support.tool_schemas import object_schema
+from pi.ai.wire_support.object_schemas import object_schema
 from tests.ai.odd_schemas import odd_schemas
 
 PATH = {"type": "string"}

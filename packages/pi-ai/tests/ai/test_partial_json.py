@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.json_text import (
+from pi.ai.tool_arguments import (
     LARGEST_MENDED,
     MAX_VALUES,
     parse_arguments,

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Cost, Usage
-from pi.ai.models.model import ModelCost, PriceTier, priced
+from pi.ai.models.model import ModelCost, PriceTier
+from pi.ai.models.prices import priced
 
 PRICES = ModelCost(
     input=1,

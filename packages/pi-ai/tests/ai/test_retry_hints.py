@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.failures.details import requested_delay, retry_after
+from pi.ai.failures.retry_delay import requested_delay, retry_after
 from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pi.ai.http.request import describe, user_agent
+from pi.ai.http.user_agent import describe, user_agent
 
 
 @pytest.mark.parametrize(

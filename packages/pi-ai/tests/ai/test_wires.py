@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from pi.ai.errors import ProviderError
-from pi.ai.provider import WIRES, load_wire
+from pi.ai.wires import WIRES, load_wire
 
 
 @pytest.mark.parametrize("api", sorted(WIRES))

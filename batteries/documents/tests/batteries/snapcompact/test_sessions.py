@@ -13,7 +13,7 @@ import pytest
 from pi.agent.compaction.errors import CompactionFailed
 from pi.ai.messages import Image, ToolResultMessage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL, calls, says
-from pi.ai.transcript import message_tokens
+from pi.ai.token_estimates import message_tokens
 from pi.base.records import replace
 from pi.batteries.secrets.adapter import extension as secrets_extension
 from pi.batteries.snapcompact import adapter

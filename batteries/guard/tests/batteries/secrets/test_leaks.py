@@ -20,8 +20,8 @@ import pytest
 
 from pi.agent.tools.define import make_tool
 from pi.ai.messages import Image
-from pi.ai.provider import WIRES
 from pi.ai.providers.faux import Step, calls, says
+from pi.ai.wires import WIRES
 from pi.batteries.secrets.adapter import extension
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.port.results import SubSession

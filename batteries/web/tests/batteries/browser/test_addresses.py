@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pi.ai.http.connect import open_stream
+from pi.ai.http.tcp import open_stream
 from pi.batteries.browser.adapter import check_url
 from pi.batteries.browser.chromium import check_host
 from pi.coding.extension_host.filtering_proxy import (

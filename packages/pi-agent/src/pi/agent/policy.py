@@ -16,7 +16,8 @@ from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import ProviderError
 from pi.ai.events import Delta
 from pi.ai.messages import AssistantMessage, Message, Tool, ToolCall, ToolResultMessage
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import ToolChoice
 from pi.base.clock import Clock
 from pi.base.errors import PiError

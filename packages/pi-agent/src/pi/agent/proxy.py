@@ -14,9 +14,9 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import EventStream, Flush
 from pi.ai.messages import Context
 from pi.ai.models.model import Model
-from pi.ai.provider import load_wire
 from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.transcript import conversation
+from pi.ai.wires import load_wire
 from pi.base.clock import Clock, SystemClock
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before any request is made

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
         Usage,
         UserMessage,
     )
-    from pi.ai.models.model import Model, ThinkingLevel
+    from pi.ai.models.model import Model
+    from pi.ai.models.thinking_levels import ThinkingLevel
     from pi.ai.provider import Provider
     from pi.ai.request import StreamOptions
     from pi.ai.wire.pi_messages.request import ProxyRequest
@@ -162,7 +163,8 @@ _HOMES = {
         "Usage",
         "UserMessage",
     ),
-    "pi.ai.models.model": ("Model", "ThinkingLevel"),
+    "pi.ai.models.model": ("Model",),
+    "pi.ai.models.thinking_levels": ("ThinkingLevel",),
     "pi.ai.provider": ("Provider",),
     "pi.ai.request": ("StreamOptions",),
     "pi.ai.wire.pi_messages.request": ("ProxyRequest",),

@@ -30,7 +30,8 @@ from pi.ai.events import (
     ToolCallStart,
 )
 from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
-from pi.ai.models.model import Model, priced
+from pi.ai.models.model import Model
+from pi.ai.models.prices import priced
 
 ABORTED = "Request was aborted"
 """The error of a message that the caller has cancelled."""
@@ -148,7 +149,7 @@ class ToolCallBlock(TextBlock):
     def _shown_arguments(self) -> Json:
         if self._parsed is not None:
             return self._parsed
-        from pi.ai.json_text import parse_partial  # lazy, as below
+        from pi.ai.tool_arguments import parse_partial  # lazy, as below
 
         # An open block is incomplete: repairing it as a whole takes 4.6 ms for 87 KB.
         arguments = parse_partial(self.text) if self.open and self._arguments is None else None
@@ -162,7 +163,7 @@ class ToolCallBlock(TextBlock):
 
     def _whole_arguments(self) -> Json | None:
         # Lazy: it loads a parser that ``import pi.ai`` does not need.
-        from pi.ai.json_text import parse_arguments
+        from pi.ai.tool_arguments import parse_arguments
 
         return self.arguments if self.arguments is not None else parse_arguments(self.text)
 
@@ -384,7 +385,7 @@ class MessageBuilder:
         """Record which calls have arguments that are not JSON: they must be refused, not run."""
         for block in self._calls():
             if block.broken:
-                from pi.ai.json_text import refusal_reason  # lazy, as above
+                from pi.ai.tool_arguments import refusal_reason  # lazy, as above
 
                 details = {"toolCallId": block.id, "text": block.text[:MAX_SHOWN]}
                 if reason := refusal_reason(block.text):

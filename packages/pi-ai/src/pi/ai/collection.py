@@ -15,10 +15,12 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.event_stream import Answer, EventStream, Flush
 from pi.ai.messages import AssistantMessage, Context, Message
-from pi.ai.models.model import Model, clamp_level
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import clamp_level
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.transcript import conversation, largest_answer
+from pi.ai.token_estimates import largest_answer
+from pi.ai.transcript import conversation
 from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.base.tasks import off_loop

@@ -16,13 +16,13 @@ from pi.ai.auth.resolve import Authentication
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
-from pi.ai.models.catalog import ModelsStore
 from pi.ai.models.custom import CustomModels, CustomProvider
+from pi.ai.models.store import ModelsStore
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
+from pi.ai.providers.demo import demo_provider
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.embedded import LocalProvider
-from pi.ai.providers.faux import demo_provider
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.providers.wire_provider import wire_providers
 from pi.base.clock import Clock, SystemClock
@@ -93,7 +93,8 @@ def create_images_models(
     Defaults are those of the process, as for ``create_models``.
     """
     # Lazy: few programs generate images.
-    from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
+    from pi.ai.images.catalog import IMAGE_MODELS
+    from pi.ai.images.collection import ImagesModels
 
     environ = os.environ if environ is None else environ
     clock, cwd = clock or SystemClock(), cwd or Path.cwd()

@@ -13,7 +13,8 @@ from msgspec import field
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record
 
 CacheRetention: TypeAlias = Literal["none", "short", "long"]

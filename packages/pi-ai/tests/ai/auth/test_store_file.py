@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.auth.credential_backends import CredentialFile, CredentialMemory
 from pi.ai.auth.errors import StoreDamaged
-from pi.ai.auth.storage import CredentialFile, CredentialMemory
 from pi.base.clock import SystemClock
 from pi.base.files import FileAccessError
 from pi.base.locks import DirectoryLock, FileLocked

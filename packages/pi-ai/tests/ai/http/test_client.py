@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import BadResponse, ConnectFailed, InvalidRequest, ProxyFailed
+from pi.ai.http.exchange import HttpResponse
 from pi.ai.http.request import HttpRequest
 from pi.ai.http.response_parser import Headers
 from pi.ai.http.tls import TlsSettings

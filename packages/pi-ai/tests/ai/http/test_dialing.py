@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pi.ai.http.connect import open_socket
+from pi.ai.http.tcp import open_socket
 
 
 def resolve_to(*ports: int) -> None:

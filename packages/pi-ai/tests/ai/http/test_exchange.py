@@ -7,8 +7,9 @@ import ssl
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import Connection, HttpExchange
+from pi.ai.http.connection import Connection
 from pi.ai.http.errors import ConnectionLost, TimedOut
+from pi.ai.http.exchange import HttpExchange
 from pi.ai.http.request import NO_TIMEOUTS, HttpRequest, Timeouts
 from tests.ai.http.raw_server import OK_EMPTY, Peer, answering, ok, raw_server
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.connect import Proxy, choose_proxy, encode_connect
 from pi.ai.http.errors import ProxyFailed
-from pi.ai.http.request import Origin, parse_url
+from pi.ai.http.proxy import Proxy, choose_proxy, encode_connect
+from pi.ai.http.url import Origin, parse_url
 
 
 def chosen(url: str, setting: str | None = None, **environ: str) -> str:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.http.errors import InvalidRequest
-from pi.ai.http.request import HttpRequest, encode_head, parse_url
+from pi.ai.http.request import HttpRequest, encode_head
+from pi.ai.http.url import parse_url
 
 
 def head_of(request: HttpRequest) -> bytes:

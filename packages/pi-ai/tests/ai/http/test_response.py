@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import BadResponse, BodyTooLarge, BodyTruncated
+from pi.ai.http.exchange import HttpResponse
 from pi.ai.http.request import HttpRequest
 from pi.ai.http.response_parser import Headers
 from tests.ai.http.raw_server import answering, chunked, ok, raw_server, splitting

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.http.errors import InvalidRequest
-from pi.ai.http.request import Origin, Url, basic_authorization, parse_url
+from pi.ai.http.url import Origin, Url, basic_authorization, parse_url
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
+from pi.ai.images.catalog import IMAGE_MODELS
+from pi.ai.images.collection import ImagesModels
 from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
 from pi.ai.messages import Cost, Image, Usage
 from pi.ai.models.model import ModelCost

@@ -1,4 +1,4 @@
-from pi.ai.images.collection import IMAGE_MODELS
+from pi.ai.images.catalog import IMAGE_MODELS
 from pi.ai.images.formats import SHAPES
 from pi.ai.providers.rows import BUILT_IN
 

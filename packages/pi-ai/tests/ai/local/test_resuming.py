@@ -7,7 +7,7 @@ import pytest
 
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import BodyTruncated, ConnectFailed
-from pi.ai.local.download import DownloadUnavailable, PartialFile, complete
+from pi.ai.local.partial_file import DownloadUnavailable, PartialFile, complete
 from tests.ai.http.raw_server import Peer, Script, ok, raw_server
 
 WHOLE = bytes(range(250))

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 from pi.ai.models.catalog import bundled_models, bundled_providers
-from pi.ai.provider import WIRES
 from pi.ai.providers.rows import BUILT_IN
+from pi.ai.wires import WIRES
 from scripts.workspace import ROOT
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pi.ai.models.catalog import ModelsStore, models_from
 from pi.ai.models.model import Model
+from pi.ai.models.store import ModelsStore, models_from
 
 MODEL = Model(
     id="balanced",

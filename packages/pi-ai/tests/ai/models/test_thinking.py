@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.models.model import (
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import (
     THINKING_LEVELS,
-    Model,
     ThinkingLevel,
     clamp_level,
     level_word,

@@ -11,16 +11,9 @@ from pathlib import Path
 import pytest
 
 from pi.ai.http.client import HttpClient
-from pi.ai.providers.chosen_servers import (
-    ChosenServers,
-    Owner,
-    ServerAddress,
-    ServerChoice,
-    ServerStatus,
-    address_here,
-    owner_of,
-)
+from pi.ai.providers.chosen_servers import ChosenServers, ServerChoice, ServerStatus, address_here
 from pi.ai.providers.discovered import local_providers
+from pi.ai.providers.socket_owner import Owner, ServerAddress, owner_of
 from pi.ai.request import Access
 from pi.ai.wire_support.exchange import Services
 from pi.base.testing import FakeClock

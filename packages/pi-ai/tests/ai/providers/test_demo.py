@@ -11,7 +11,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.providers.faux import DEMO_MODEL, FAREWELL, demo_provider
+from pi.ai.providers.demo import DEMO_MODEL, FAREWELL, demo_provider
 from pi.ai.wire_support.exchange import Services
 from pi.base.testing import FakeClock
 from tests.ai.test_models_collection import Doors

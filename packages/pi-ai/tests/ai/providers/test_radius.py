@@ -7,9 +7,9 @@ import pytest
 
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.models.catalog import ModelsStore
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
+from pi.ai.models.store import ModelsStore
 from pi.ai.provider import Provider
 from pi.ai.providers.wire_provider import GatewayProvider, openai_models
 from pi.ai.request import Access

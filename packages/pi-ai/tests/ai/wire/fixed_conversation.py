@@ -23,9 +23,10 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel, clamp_level
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.transcript import largest_answer
+from pi.ai.token_estimates import largest_answer
 
 KEY = Access(api_key="<KEY>", kind="api_key")
 GOLDEN = Path(__file__).parent / "golden" / "payloads-by-provider.jsonl"

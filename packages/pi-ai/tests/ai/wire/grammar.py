@@ -21,8 +21,8 @@ from pi.ai.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from pi.ai.json_text import parse_arguments
 from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall
+from pi.ai.tool_arguments import parse_arguments
 
 Kind: TypeAlias = type[Text] | type[Thinking] | type[ToolCall]
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from pi.ai.models.model import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.cli.arguments import OPENS_STORED, Arguments, ExtensionOption

@@ -85,10 +85,11 @@ from pi.ai.messages import (
     UserMessage,
     add_usage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.transcript import message_tokens
+from pi.ai.token_estimates import message_tokens
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.foreign_text import hides_text, neutralise
@@ -250,8 +251,8 @@ from pi.coding.trust import ProjectTrustEvent, TrustAnswer
 if TYPE_CHECKING:
     from pi.agent import events as agent_events
     from pi.ai.http.addresses import AddressPolicy, AddressRefused, address_kind
-    from pi.ai.http.connection import HttpResponse, ResponseStream
     from pi.ai.http.errors import BodyTooLarge, HttpError, TimedOut
+    from pi.ai.http.exchange import HttpResponse, ResponseStream
     from pi.ai.http.request import Timeouts
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
     from pi.ai.plan_limits import PlanLimit, plan_limits
@@ -350,7 +351,7 @@ else:
             "pi.ai.http.addresses": ("AddressPolicy", "AddressRefused", "address_kind"),
             "pi.ai.http.errors": ("BodyTooLarge", "HttpError", "TimedOut"),
             "pi.ai.http.request": ("Timeouts",),
-            "pi.ai.http.connection": ("HttpResponse", "ResponseStream"),
+            "pi.ai.http.exchange": ("HttpResponse", "ResponseStream"),
             "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
             "pi.ai.wire_support.served": (
                 "EventEncoder",

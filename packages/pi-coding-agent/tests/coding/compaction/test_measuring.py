@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pi.ai.messages import AssistantMessage, SystemMessage, Text, Usage, UserMessage
-from pi.ai.transcript import message_tokens
+from pi.ai.token_estimates import message_tokens
 from pi.coding.compaction.measuring import (
     latest_answer,
     measure_sizes,

@@ -16,7 +16,7 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.transcript import (
+from pi.ai.token_estimates import (
     CHARACTERS_PER_TOKEN,
     counted_tokens,
     estimated_tokens,

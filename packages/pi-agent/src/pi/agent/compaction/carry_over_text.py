@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
 from pi.agent.compaction.text import FileLists, file_blocks, shortened, wrap_in_tag
-from pi.ai.transcript import CHARACTERS_PER_TOKEN
+from pi.ai.token_estimates import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 
 PART_OF_KEPT = 0.15

@@ -19,7 +19,7 @@ from pi.agent.compaction.text import (
 from pi.ai.failures.overflow import is_overflow
 from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, add_usage
 from pi.ai.models.model import Model
-from pi.ai.transcript import ROOM_FOR_ERROR, SMALLEST_ANSWER
+from pi.ai.token_estimates import ROOM_FOR_ERROR, SMALLEST_ANSWER
 from pi.base.records import Record
 from pi.base.tasks import off_loop
 

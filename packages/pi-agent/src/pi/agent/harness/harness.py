@@ -40,7 +40,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import replace

@@ -14,7 +14,8 @@ from pi.agent.conversation import AgentMessage, Conversation
 from pi.agent.env import SessionError, SessionErrorCode, SessionFailed
 from pi.agent.policy import Draft
 from pi.ai.messages import Json, SystemMessage, Text, Usage, UserMessage
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record
 
 SUMMARY = """\

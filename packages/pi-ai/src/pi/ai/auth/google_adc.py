@@ -23,8 +23,8 @@ import msgspec
 from pi.ai.auth.ambient import PROJECT_VARIABLES, credential_file, google_auth_is_missing
 from pi.ai.errors import AuthenticationFailed, ProviderUnavailable
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import HttpError
+from pi.ai.http.exchange import HttpResponse
 from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.messages import Json
 from pi.base.files import read_regular

@@ -20,7 +20,16 @@ from pi.ai.errors import (
     RateLimited,
 )
 from pi.ai.failures import details
+from pi.ai.failures.message_text import (
+    described_error,
+    message_of,
+    parse_document,
+    readable_body,
+    summarise,
+    truncate,
+)
 from pi.ai.failures.overflow import is_overflow, is_rate_wording
+from pi.ai.failures.retry_delay import requested_delay, retry_after
 from pi.ai.http.errors import (
     BadResponse,
     BodyTooLarge,
@@ -30,13 +39,9 @@ from pi.ai.http.errors import (
     TlsFailed,
 )
 from pi.ai.http.response_parser import Headers
-from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.base.clock import Clock
 from pi.base.errors import PiError
-
-MAX_SHOWN = 2000
-"""Characters of a provider's error that a message keeps."""
 
 _PASSING = frozenset({408, 409, 425})
 """Statuses below 500 after which a retry may succeed."""
@@ -56,8 +61,6 @@ _SHORT_WINDOW = (
 _BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool call)"
 """Local servers that cannot parse their own model's tool call."""
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
-_HTML = r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b"
-_TITLE = r"<(title|h1)\b[^>]*>(.*?)</\1"
 WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
 """A message that ends with a status and the JSON of a refusal."""
 _WITH_TEXT = r"(\d{3}): (.*)"
@@ -85,11 +88,11 @@ _HTTP_HINTS: dict[type[HttpError], str] = {
 
 def from_status(status: int, headers: Headers, body: bytes, clock: Clock) -> ProviderError:
     """Return the error for a response with a status other than 2xx."""
-    document = _json(body)
-    error = _described(document) if document else {"message": _readable(body)}
+    document = parse_document(body)
+    error = described_error(document) if document else {"message": readable_body(body)}
     if amazon := headers.get("x-amzn-errortype"):
         error = {"__type": amazon.partition(":")[0], **error}
-    summary = _summarise(document) if document else error["message"]
+    summary = summarise(document) if document else error["message"]
     message = f"{status}: {summary or 'the server gave no reason'}"
     return _typed(message, error, status, headers, clock.now_ms())
 
@@ -100,10 +103,10 @@ def from_error_object(
     """Return the error for an error object inside a stream, in any provider's form."""
     if isinstance(error, str):
         error = {"message": error}
-    inner = _described(error)
+    inner = described_error(error)
     status = status or details.status_in(inner)
     now_ms = None if clock is None else clock.now_ms()
-    return _typed(_message(inner, status), inner, status, Headers(), now_ms)
+    return _typed(message_of(inner, status), inner, status, Headers(), now_ms)
 
 
 def from_http(error: HttpError) -> ProviderError:
@@ -127,15 +130,15 @@ def from_http(error: HttpError) -> ProviderError:
 def from_body(first_bytes: bytes) -> ProviderError | None:
     """Return the error for a 200 response that was not an event stream; ``None`` if it was
     empty."""
-    document = _json(first_bytes)
+    document = parse_document(first_bytes)
     if document and details.is_error_object(document):
         return from_error_object(document)
-    text = _readable(first_bytes)
+    text = readable_body(first_bytes)
     if not text:
         return None
     hint = "Check the provider's base URL."
     if document:
-        return BadAnswer(f"The server answered without a stream: {_cut(text, 200)}", hint=hint)
+        return BadAnswer(f"The server answered without a stream: {truncate(text, 200)}", hint=hint)
     message = f"The server answered with text instead of a stream: {text}"
     return _typed(message, {"message": text}, None, Headers(), None, hint=hint)
 
@@ -148,12 +151,9 @@ def hint_for(message: str) -> str:
     match = re.search(WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
     if match is None:
         return ""
-    document = _json(match[2].encode("utf-8", "replace"))
-    error = _described(document) if document else {"message": match[2]}
+    document = parse_document(match[2].encode("utf-8", "replace"))
+    error = described_error(document) if document else {"message": match[2]}
     return _typed(message, error, int(match[1]), Headers(), None).hint
-
-
-# Classification -------------------------------------------------------------------------------
 
 
 def _typed(
@@ -176,7 +176,7 @@ def _typed(
     if not issubclass(kind, RateLimited):
         return kind(message, hint=hint, status=status, code=code)
     # Many responses carry the state of the rate limits: it matters for a rate limit only.
-    hint_of = details.requested_delay if kind is ProviderUnavailable else details.retry_after
+    hint_of = requested_delay if kind is ProviderUnavailable else retry_after
     wait = hint_of(headers, error, now_ms)
     return kind(message, hint=hint, status=status, code=code, retry_after=wait)
 
@@ -229,83 +229,3 @@ def _mentions_quota(text: str) -> bool:
 
 def _matches(pattern: str, text: str) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None
-
-
-# Message text ---------------------------------------------------------------------------------
-
-
-def _json(body: bytes) -> Json:
-    """Return the JSON object of ``body``, also from a list or a truncated one; else None."""
-    import jiter  # lazy: every first request would pay for it
-
-    text = body.decode("utf-8", "replace")
-    try:
-        value = jiter.from_json(text.encode(), partial_mode="trailing-strings")
-    except ValueError:
-        return {}
-    if isinstance(value, list) and value:  # Google without ``alt=sse``
-        value = value[0]
-    return value if isinstance(value, dict) else {}
-
-
-def _described(error: Json) -> Json:
-    """Return the inner error object; a plain string counts as its message."""
-    inner = details.inner_error(error)
-    if isinstance(text := inner.get("error"), str) and not inner.get("message"):
-        return {**inner, "message": text}
-    return inner
-
-
-def _summarise(document: Json) -> str:
-    inner = document.get("error")
-    return _cut(json_text(_presentable(inner if isinstance(inner, dict) and inner else document)))
-
-
-def _message(error: Json, status: int | None) -> str:
-    """Return one line: the message with the status, or with the code."""
-    if status is not None:
-        return f"{status}: {_summarise(error)}"
-    sentence = _readable(details.message_in(error).encode("utf-8", "replace"))
-    if not sentence:
-        return _summarise(error)
-    names = [name for name in details.codes(error) if not name.isdigit() and name != "error"]
-    return f"{names[0]}: {sentence}" if names else sentence
-
-
-def _presentable(value: object, depth: int = 20) -> object:
-    """Return a JSON value with HTML pages replaced by their titles and limited nesting."""
-    match value:
-        case str():
-            return _page_title(value) if _is_page(value) else value
-        case dict() | list() if not depth:
-            return "…"
-        case dict():
-            return {key: _presentable(item, depth - 1) for key, item in value.items()}
-        case list():
-            return [_presentable(item, depth - 1) for item in value]
-        case _:
-            return value
-
-
-def _readable(body: bytes) -> str:
-    """Return ``body`` as bounded text on one line; of an HTML page only its title."""
-    text = body.decode("utf-8", "replace")
-    if _is_page(text):
-        return _page_title(text)
-    return _cut(" ".join(text.split()))
-
-
-def _is_page(text: str) -> bool:
-    return re.match(_HTML, text, re.IGNORECASE | re.DOTALL) is not None
-
-
-def _page_title(page: str) -> str:
-    from html import unescape  # lazy: its table of entities takes 2 ms to load
-
-    match = re.search(_TITLE, page[:8192], re.IGNORECASE | re.DOTALL)
-    title = " ".join(unescape(re.sub(r"<[^<>]*>", " ", match[2])).split()) if match else ""
-    return f"a web page titled {_cut(title, 200)!r}" if title else "a web page without a title"
-
-
-def _cut(text: str, most: int = MAX_SHOWN) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"

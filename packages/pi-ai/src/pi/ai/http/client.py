@@ -7,18 +7,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 
-from pi.ai.http.connect import Proxy, Route, choose_proxy, connect, proxy_refusal
-from pi.ai.http.connection import (
-    MAX_BODY_BYTES,
-    Connection,
-    HttpExchange,
-    HttpResponse,
-    ResponseStream,
-)
+from pi.ai.http.connect import Route, connect
+from pi.ai.http.connection import Connection
 from pi.ai.http.errors import BadResponse, ConnectionLost, InvalidRequest
-from pi.ai.http.request import HttpRequest, Timeouts, encode_head, parse_url
+from pi.ai.http.exchange import MAX_BODY_BYTES, HttpExchange, HttpResponse, ResponseStream
+from pi.ai.http.proxy import Proxy, choose_proxy, proxy_refusal
+from pi.ai.http.request import HttpRequest, Timeouts, encode_head
 from pi.ai.http.response_parser import Headers, ResponseHead
 from pi.ai.http.tls import TlsContext, TlsSettings
+from pi.ai.http.url import parse_url
 from pi.base.records import replace
 
 MAX_RESTING_PER_ROUTE = 8

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.images.formats import SHAPES, ImageHttpResponse, ImageModel, ImageRequest, ImageResult
-from pi.ai.models.model import Model, ModelCost, priced
+from pi.ai.models.model import Model
+from pi.ai.models.prices import priced
 from pi.ai.provider import Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
@@ -123,37 +124,3 @@ class ImagesModels:
             return shape.decode(body)
         except HttpError as error:
             raise from_http(error) from error
-
-
-# Bundled image models -----------------------------------------------------------------------------
-
-
-IMAGE_MODELS: tuple[ImageModel, ...] = (
-    ImageModel(
-        id="gpt-image-1",
-        name="GPT Image 1",
-        api="openai-images",
-        provider="openai",
-        base_url="https://api.openai.com/v1",
-        input=("text", "image"),
-        cost=ModelCost(input=5, output=40),
-    ),
-    ImageModel(
-        id="gemini-2.5-flash-image",
-        name="Gemini 2.5 Flash Image",
-        api="google-images",
-        provider="google",
-        base_url="https://generativelanguage.googleapis.com/v1beta",
-        input=("text", "image"),
-        cost=ModelCost(input=0.3, output=30),
-    ),
-    ImageModel(
-        id="google/gemini-2.5-flash-image",
-        name="Gemini 2.5 Flash Image (OpenRouter)",
-        api="openrouter-images",
-        provider="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        input=("text", "image"),
-        cost=ModelCost(input=0.3, output=30),
-    ),
-)

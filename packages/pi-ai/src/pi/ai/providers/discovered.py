@@ -19,11 +19,11 @@ from pi.ai.models.model import Model
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import (
     ChosenServers,
-    ServerAddress,
     ServerNotChosen,
     ServerStatus,
     address_here,
 )
+from pi.ai.providers.socket_owner import ServerAddress
 from pi.ai.providers.wire_provider import LOCAL_COMPAT, WireProvider, ask_json, bearer
 from pi.ai.request import Access, Call
 from pi.base.records import Record, replace

@@ -13,9 +13,10 @@ from pi.ai.errors import ProviderError
 from pi.ai.event_stream import Flush
 from pi.ai.messages import SystemMessage
 from pi.ai.models.model import Model
-from pi.ai.provider import Provider, load_wire
+from pi.ai.provider import Provider
 from pi.ai.request import Access, Call
 from pi.ai.transcript import fold
+from pi.ai.wires import load_wire
 from pi.base.files import FileAccessError, expand_home
 from pi.base.installation import extra_command
 from pi.base.records import replace

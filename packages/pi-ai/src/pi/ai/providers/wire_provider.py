@@ -14,11 +14,13 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderUnavailable
 from pi.ai.event_stream import Flush
 from pi.ai.messages import Image, Json, Message, ToolResultMessage, UserMessage
-from pi.ai.models.catalog import ModelsStore, bundled_models, models_from
+from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
-from pi.ai.provider import Provider, load_wire
+from pi.ai.models.store import ModelsStore, models_from
+from pi.ai.provider import Provider
 from pi.ai.request import Access, Call
+from pi.ai.wires import load_wire
 from pi.base.records import replace
 
 if TYPE_CHECKING:

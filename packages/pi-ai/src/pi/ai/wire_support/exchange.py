@@ -19,8 +19,8 @@ from pi.ai.errors import (
 )
 from pi.ai.event_stream import Flush
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import ResponseStream
 from pi.ai.http.errors import HttpError
+from pi.ai.http.exchange import ResponseStream
 from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json

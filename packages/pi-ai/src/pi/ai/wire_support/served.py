@@ -19,7 +19,8 @@ from pi.ai.event_stream import EventStream
 from pi.ai.events import StreamEvent, TextEnd, ThinkingEnd
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Thinking, Tool, ToolCall
-from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import THINKING_LEVELS, ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.base.records import UNREADABLE, Record, replace
 

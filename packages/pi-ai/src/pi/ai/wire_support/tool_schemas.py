@@ -1,4 +1,4 @@
-"""Tool schemas: strict ones, objects, and grammars. Pure.
+"""Strict schemas of tools. Pure.
 
 With a strict schema the model can only write arguments that fit it. Servers accept such schemas in
 a subset of JSON Schema, in which every object is closed, and never beside tools that are not
@@ -9,7 +9,7 @@ anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from pi.ai.errors import BadRequest
@@ -143,67 +143,3 @@ def _checked(value: Any, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise _NotStrict
     return value
-
-
-# Schemas for servers that accept only an object at the top ----------------------------------------
-
-
-_COMBINATORS = ("anyOf", "oneOf", "allOf")
-
-
-def object_schema(parameters: Json) -> Json:
-    """Return ``parameters`` as an object schema.
-
-    One tool with another schema must not make every request fail: alternatives become one object
-    with the properties of all.
-    """
-    if parameters.get("type") == "object" and not any(key in parameters for key in _COMBINATORS):
-        return parameters
-    properties: Json = {}
-    for branch in _branches(parameters):
-        if isinstance(own := branch.get("properties"), dict):
-            properties = {**own, **properties}
-    keywords = {key: value for key, value in parameters.items() if key not in _COMBINATORS}
-    return {**keywords, "type": "object", "properties": properties}
-
-
-def _branches(schema: Json) -> Iterator[Json]:
-    yield schema
-    for key in _COMBINATORS:
-        branches = schema.get(key)
-        if isinstance(branches, list):
-            for branch in branches:
-                if isinstance(branch, dict):
-                    yield from _branches(branch)
-
-
-# Tools that are called with one text, constrained by a grammar, instead of arguments --------------
-
-
-_SYNTAXES = (("openai_lark", "lark"), ("openai_regex", "regex"))
-"""Our names for grammars, and the servers' names for their syntax; the first match is used."""
-
-
-def grammar_of(tool: Tool) -> Json | None:
-    """Return the ``syntax`` and the ``definition`` of a tool's grammar."""
-    match tool.constrained_sampling:
-        case {"type": "grammar", "variants": dict(variants)}:
-            for name, syntax in _SYNTAXES:
-                if isinstance(definition := variants.get(name), str) and definition:
-                    return {"syntax": syntax, "definition": definition}
-    return None
-
-
-def text_arguments(tools: Iterable[Tool]) -> dict[str, str]:
-    """Return, by tool name, the argument that the text of a text call becomes."""
-    pairs = ((tool.name, _only_string(tool)) for tool in tools if grammar_of(tool))
-    return {name: argument for name, argument in pairs if argument}
-
-
-def _only_string(tool: Tool) -> str | None:
-    """Return the argument of a tool that has exactly one, a string."""
-    match tool.parameters.get("properties"):
-        case dict(properties) if len(properties) == 1:
-            name, schema = next(iter(properties.items()))
-            return name if isinstance(schema, dict) and schema.get("type") == "string" else None
-    return None

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from pi.ai.auth.errors import LoginCancelled, LoginFailed
 from pi.ai.auth.login import AuthUrl, LoginPrompt
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.oauth.browser import (
-    LOGIN_SECONDS,
-    CallbackListener,
-    ExpectedIssuer,
-    browser_login,
-    page_url,
-    read_pasted,
-)
+from pi.ai.auth.oauth.browser import LOGIN_SECONDS, browser_login, page_url, read_pasted
+from pi.ai.auth.oauth.loopback import CallbackListener, ExpectedIssuer
 from pi.ai.http.client import HttpClient
 from pi.ai.http.request import HttpRequest
 from pi.base.clock import SystemClock

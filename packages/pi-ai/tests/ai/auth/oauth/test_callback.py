@@ -7,9 +7,9 @@ from contextlib import suppress
 import pytest
 
 from pi.ai.auth.errors import LoginFailed
-from pi.ai.auth.oauth.browser import MOST_IDLE, CallbackListener
+from pi.ai.auth.oauth.loopback import MOST_IDLE, CallbackListener
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import HttpResponse
+from pi.ai.http.exchange import HttpResponse
 from pi.ai.http.request import HttpRequest
 
 

@@ -21,7 +21,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import Access
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
 from pi.ai.wire_support.exchange import final_headers

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json, Thinking
 from pi.ai.request import Access
 from pi.ai.wire.anthropic_messages.request import encode, headers, url

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.wire.bedrock_converse.request import encode, rest_request
 from pi.ai.wire.bedrock_converse.signing import AwsIdentity, scope_at, sign

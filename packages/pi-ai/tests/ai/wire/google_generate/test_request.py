@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json, SystemMessage, Tool, UserMessage
 from pi.ai.request import Access, Call, StreamOptions, ToolChoice

@@ -4,7 +4,8 @@ import pytest
 from msgspec import UNSET
 
 from pi.ai.messages import Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire.google_generate.request import compat_of, thinking_config
 

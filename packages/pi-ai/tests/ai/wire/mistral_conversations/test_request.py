@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pi.ai.errors import BadRequest
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json, SystemMessage, UserMessage
 from pi.ai.wire.mistral_conversations.request import encode, headers, rest_body, url
 from pi.base.records import replace

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.json_text import parse_arguments
 from pi.ai.messages import Json, Text
+from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire.openai_completions import response
 from tests.ai.wire.openai_completions.chats import DONE, Answer, arguments_of, calls, decoded, says
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
@@ -24,7 +24,8 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import Access, Call
 from pi.ai.transcript import conversation
 from pi.ai.wire.openai_completions.request import encode, headers, url

@@ -4,7 +4,8 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.wire.openai_completions.compat import FORMATS, compat_of, thinking_fields
 from tests.ai.wire.openai_completions.chats import call_with, model_with

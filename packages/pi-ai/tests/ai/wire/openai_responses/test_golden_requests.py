@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import (
     AssistantMessage,
@@ -22,7 +22,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import Access, Call
 from pi.ai.wire.openai_responses import azure, codex, request
 from pi.ai.wire_support.exchange import final_headers

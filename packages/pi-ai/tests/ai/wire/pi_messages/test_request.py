@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import AssistantMessage, Interruption, Text, Thinking, UserMessage
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire_support.exchange import final_headers

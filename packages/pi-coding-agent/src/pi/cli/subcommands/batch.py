@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from pi.ai.models.model import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.files import replace_file
 from pi.base.terminal_text import one_line, sanitise
 from pi.cli.arguments import Arguments, UsageError, parse_arguments

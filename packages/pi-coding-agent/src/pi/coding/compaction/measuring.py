@@ -25,7 +25,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.transcript import checkpoint, counted_tokens, estimated_tokens
+from pi.ai.token_estimates import counted_tokens, estimated_tokens
+from pi.ai.transcript import checkpoint
 from pi.base.records import Record, replace
 from pi.base.tasks import LARGE, off_loop
 from pi.coding.session.context import (

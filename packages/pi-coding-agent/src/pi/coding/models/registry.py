@@ -10,7 +10,8 @@ from typing import TypeAlias, get_args
 
 from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.discovered import DiscoveredProvider

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from msgspec import field
 
-from pi.ai.models.model import Model, ThinkingLevel, clamp_level
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
 from pi.base.records import Record
 from pi.coding.models.registry import LEVELS, ResolvedModel, writes_texts
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import field
 
-from pi.ai.models.model import Model, ThinkingLevel, clamp_level
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
 from pi.base.errors import PiError
 from pi.base.records import Record

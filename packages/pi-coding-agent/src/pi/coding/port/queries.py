@@ -13,7 +13,8 @@ from pi.agent.tools.effects import CallEffects
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolResult, Update
 from pi.ai.event_stream import EventStream
 from pi.ai.messages import Context, Json, ToolCall
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.plan_limits import PlanLimit
 from pi.ai.request import StreamOptions
 from pi.coding.blobs.store import BlobStore

@@ -11,7 +11,8 @@ from msgspec import UNSET, UnsetType, field
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool
 from pi.ai.messages import Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.base.records import Record

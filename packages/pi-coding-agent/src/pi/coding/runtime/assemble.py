@@ -12,7 +12,8 @@ from pi.agent.events import AgentSettled
 from pi.agent.policy import Policy
 from pi.agent.tools.tool import AgentTool, ToolContext
 from pi.ai.messages import Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record, replace
 from pi.coding.compaction.automatic import CompactionPolicy, Compactor, IdleCompaction
 from pi.coding.compaction.measuring import latest_answer

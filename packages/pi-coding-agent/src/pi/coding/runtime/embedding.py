@@ -17,7 +17,8 @@ from pi.agent.tools.define import tool
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Image, Json
-from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import THINKING_LEVELS, ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import expand_home

@@ -12,7 +12,8 @@ from pi.agent.policy import Policy
 from pi.agent.tools.names import tool_matches
 from pi.agent.tools.tool import AgentTool
 from pi.ai.auth.storage import AuthStorage
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.bus import EventBus

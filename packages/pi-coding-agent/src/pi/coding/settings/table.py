@@ -7,7 +7,7 @@ a session.
 
 from __future__ import annotations
 
-from pi.ai.models.model import THINKING_LEVELS
+from pi.ai.models.thinking_levels import THINKING_LEVELS
 from pi.coding.settings.setting import (
     Setting,
     applied,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, field
 
 from pi.ai.messages import Json
-from pi.ai.models.model import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record
 
 GLOBAL_ONLY = frozenset(

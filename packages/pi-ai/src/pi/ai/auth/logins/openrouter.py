@@ -8,7 +8,8 @@ from pi.ai.auth.credentials import NEVER, OAuthCredential
 from pi.ai.auth.errors import GrantRefused
 from pi.ai.auth.login import LoginProgress, LoginUI
 from pi.ai.auth.login_settings import LoginSettings
-from pi.ai.auth.oauth.browser import CallbackListener, browser_code, new_pkce, page_url
+from pi.ai.auth.oauth.browser import browser_code, new_pkce, page_url
+from pi.ai.auth.oauth.loopback import CallbackListener
 from pi.ai.auth.oauth.tokens import post_form, refusal
 from pi.ai.errors import BadAnswer
 from pi.ai.http.client import HttpClient

@@ -15,10 +15,11 @@ from pi.ai.errors import BadAnswer, ProviderError, ProviderUnavailable, RateLimi
 from pi.ai.failures import details
 from pi.ai.failures.classify import from_http, from_status
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connection import HttpResponse
 from pi.ai.http.errors import BadResponse, HttpError
-from pi.ai.http.request import HttpRequest, Timeouts, user_agent
+from pi.ai.http.exchange import HttpResponse
+from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.http.response_parser import Headers
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Access
 from pi.base.clock import Clock

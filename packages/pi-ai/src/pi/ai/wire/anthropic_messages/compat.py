@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pi.ai.messages import AssistantMessage, Json, Message
-from pi.ai.models.model import ROOM_TO_ANSWER, Model, ThinkingLevel, level_word, thinking_budget
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ROOM_TO_ANSWER, ThinkingLevel, level_word, thinking_budget
 from pi.ai.request import Call, host_of, is_within, read_flags
-from pi.ai.transcript import largest_answer
+from pi.ai.token_estimates import largest_answer
 from pi.ai.wire_support.handoff import is_own
 from pi.base.records import Record, replace
 

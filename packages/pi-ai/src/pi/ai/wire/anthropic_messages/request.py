@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pi.ai.errors import BadRequest
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import (
     AssistantMessage,
     Image,

@@ -36,7 +36,7 @@ from pi.ai.messages import (
     Usage,
     UserMessage,
 )
-from pi.ai.models.model import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import CacheRetention, StreamOptions, ToolChoice
 from pi.ai.wire.anthropic_messages.tools import PLACEHOLDER
 from pi.ai.wire_support.served import (

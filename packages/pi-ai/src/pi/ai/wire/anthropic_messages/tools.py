@@ -13,7 +13,8 @@ from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.request import ToolChoice, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
 from pi.ai.wire.anthropic_messages.compat import Compat
-from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
+from pi.ai.wire_support.object_schemas import object_schema
+from pi.ai.wire_support.tool_schemas import CLAUDE, strict_schemas
 from pi.base.records import Record
 
 PLACEHOLDER: Json = {

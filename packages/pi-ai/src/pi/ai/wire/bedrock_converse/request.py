@@ -16,7 +16,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from pi.ai.errors import BadRequest
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import (
     AssistantMessage,
@@ -31,11 +31,13 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.ai.models.model import ROOM_TO_ANSWER, Model, level_word, thinking_budget
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ROOM_TO_ANSWER, level_word, thinking_budget
 from pi.ai.request import Call, ToolChoice, read_flags, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire.bedrock_converse.signing import DEFAULT_REGION, AwsIdentity, scope_at, sign
 from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
+from pi.ai.wire_support.object_schemas import object_schema
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
@@ -43,7 +45,7 @@ from pi.ai.wire_support.repairs import (
     refuses_strict,
     without_refused_thoughts,
 )
-from pi.ai.wire_support.tool_schemas import CLAUDE, object_schema, strict_schemas
+from pi.ai.wire_support.tool_schemas import CLAUDE, strict_schemas
 from pi.base.records import Record
 
 _CLAUDE = r"claude(?:-[a-z]+)*?-(\d{1,2})(?:-(\d{1,2}))?(?!\d)"

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pi.ai.errors import AuthenticationFailed
-from pi.ai.http.request import parse_url
+from pi.ai.http.url import parse_url
 from pi.ai.request import Call
 from pi.base.installation import extra_command
 from pi.base.records import Record

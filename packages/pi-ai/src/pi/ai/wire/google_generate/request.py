@@ -24,7 +24,13 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
-from pi.ai.models.model import Model, ThinkingLevel, level_word, supported_levels, thinking_budget
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import (
+    ThinkingLevel,
+    level_word,
+    supported_levels,
+    thinking_budget,
+)
 from pi.ai.request import Call, ToolChoice, valid_tool_choice
 from pi.ai.transcript import fold
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW, is_own, plain_id, prepare

@@ -16,8 +16,9 @@ from msgspec import UNSET
 from pi.ai.builder import CompleteReason, MessageBuilder, TextBlock
 from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest, ProviderError
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import DONE, json_text, parse_arguments, read_json
+from pi.ai.json_text import DONE, json_text, read_json
 from pi.ai.messages import Json, Tool, Usage
+from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 

@@ -14,7 +14,7 @@ from pi.ai.auth.ambient import LOCATION_VARIABLES, PROJECT_VARIABLES
 from pi.ai.auth.google_adc import GoogleCredentials
 from pi.ai.errors import BadRequest
 from pi.ai.http.client import HttpClient
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Access, Call
 from pi.ai.wire_support.exchange import Services

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_text
 from pi.ai.messages import (
     AssistantMessage,
@@ -25,7 +25,8 @@ from pi.ai.messages import (
     ToolResultMessage,
     UserMessage,
 )
-from pi.ai.models.model import Model, level_word
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import level_word
 from pi.ai.request import Call, ToolChoice, read_flags, valid_tool_choice
 from pi.ai.transcript import fold, render_update
 from pi.ai.wire_support.handoff import NO_OUTPUT, is_own, prepare

@@ -13,7 +13,7 @@ from msgspec import field
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.models.model import level_word, thinking_budget
+from pi.ai.models.thinking_levels import level_word, thinking_budget
 from pi.ai.request import Call, host_of, is_within, read_flags
 from pi.base.records import Record
 

@@ -33,7 +33,8 @@ from pi.ai.wire_support.handoff import (
     plain_id,
     prepare,
 )
-from pi.ai.wire_support.tool_schemas import OPENAI, grammar_of, strict_schemas, text_arguments
+from pi.ai.wire_support.text_calls import grammar_of, text_arguments
+from pi.ai.wire_support.tool_schemas import OPENAI, strict_schemas
 from pi.base.records import UNREADABLE, Record
 
 # Tool declarations: functions, or free text constrained by a grammar ------------------------------

@@ -12,7 +12,7 @@ from functools import partial
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
 from pi.ai.event_stream import Flush
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
 from pi.ai.request import Call, host_of, user_id
 from pi.ai.transcript import final_tools, fold

@@ -15,11 +15,12 @@ from pi.ai.errors import (
 )
 from pi.ai.failures.classify import from_error_object
 from pi.ai.failures.overflow import FULL
-from pi.ai.json_text import DONE, json_text, parse_arguments
+from pi.ai.json_text import DONE, json_text
 from pi.ai.messages import Json, Usage
-from pi.ai.models.model import TIER_FACTORS
+from pi.ai.models.prices import TIER_FACTORS
 from pi.ai.request import Call, host_of
-from pi.ai.transcript import conversation_tokens
+from pi.ai.token_estimates import conversation_tokens
+from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire.openai_completions.chunks import (
     Chunk,
     ChunkChoice,

@@ -22,7 +22,7 @@ from pi.ai.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from pi.ai.json_text import json_text, parse_arguments, parse_partial
+from pi.ai.json_text import json_text
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -38,6 +38,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.request import StreamOptions, ToolChoice
+from pi.ai.tool_arguments import parse_arguments, parse_partial
 from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_FIELDS
 from pi.ai.wire_support.served import (
     ContentBlock,

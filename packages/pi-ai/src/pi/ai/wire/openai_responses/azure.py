@@ -8,7 +8,7 @@ from functools import partial
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
 from pi.ai.event_stream import Flush
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.wire.openai_responses.request import ResponsesCall, encode_body

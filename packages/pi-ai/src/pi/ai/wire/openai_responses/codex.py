@@ -16,7 +16,8 @@ import msgspec
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.event_stream import Flush
-from pi.ai.http.request import Timeouts, user_agent
+from pi.ai.http.request import Timeouts
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.wire.openai_responses.codex_websocket import (

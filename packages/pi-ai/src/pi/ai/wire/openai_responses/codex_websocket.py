@@ -22,9 +22,9 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.errors import ProviderError, ProviderUnavailable
 from pi.ai.event_stream import Flush
 from pi.ai.http.client import HttpClient
-from pi.ai.http.connect import Proxy
 from pi.ai.http.errors import HttpError
-from pi.ai.http.request import parse_url
+from pi.ai.http.proxy import Proxy
+from pi.ai.http.url import parse_url
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.request import Transport

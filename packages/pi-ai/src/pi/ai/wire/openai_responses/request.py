@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest
 from pi.ai.event_stream import Flush
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import AssistantMessage, Json
-from pi.ai.models.model import level_word
+from pi.ai.models.thinking_levels import level_word
 from pi.ai.request import Call, user_id
 from pi.ai.transcript import fold
 from pi.ai.wire.openai_responses.input_items import CallIds, input_items, short_key

@@ -16,9 +16,10 @@ from msgspec import UNSET
 from pi.ai.builder import MessageBuilder, TextBlock, ToolCallBlock
 from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
-from pi.ai.json_text import json_text, parse_arguments, read_lenient
+from pi.ai.json_text import json_text, read_lenient
 from pi.ai.messages import Json, Usage
-from pi.ai.models.model import TIER_FACTORS
+from pi.ai.models.prices import TIER_FACTORS
+from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 

@@ -26,7 +26,7 @@ from pi.ai.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from pi.ai.json_text import json_text, parse_arguments, parse_partial
+from pi.ai.json_text import json_text
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -42,6 +42,7 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.request import StreamOptions, ToolChoice
+from pi.ai.tool_arguments import parse_arguments, parse_partial
 from pi.ai.wire_support.served import (
     ContentBlock,
     ServedRequest,

@@ -11,7 +11,7 @@ from pi.ai.messages import Json, Message, Tool
 from pi.ai.models.model import Model
 from pi.ai.request import ToolChoice, read_flags, valid_tool_choice
 from pi.ai.transcript import final_tools, leading
-from pi.ai.wire_support import tool_schemas
+from pi.ai.wire_support import text_calls
 from pi.ai.wire_support.tool_schemas import OPENAI, strict_schemas
 from pi.base.records import Record
 
@@ -95,7 +95,7 @@ def pack_tools(
 
 def text_arguments(tools: Iterable[Tool], compat: Compat) -> dict[str, str]:
     """Return, by name, the tools that are sent as text with a grammar, and their only argument."""
-    return tool_schemas.text_arguments(tools) if compat.supports_grammar_tools else {}
+    return text_calls.text_arguments(tools) if compat.supports_grammar_tools else {}
 
 
 def tool_choice(choice: ToolChoice | None, toolbox: ResponsesTools) -> str | Json | None:
@@ -156,5 +156,5 @@ def _declare_text(tool: Tool) -> Json:
         "type": "custom",
         "name": tool.name,
         "description": tool.description,
-        "format": {"type": "grammar", **(tool_schemas.grammar_of(tool) or {})},
+        "format": {"type": "grammar", **(text_calls.grammar_of(tool) or {})},
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from pi.ai.http.request import user_agent
+from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json, Message
-from pi.ai.models.model import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import CacheRetention, Call, ToolChoice
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import Record

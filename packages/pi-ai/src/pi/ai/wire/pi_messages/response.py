@@ -12,8 +12,9 @@ from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import BadAnswer, ProviderError
 from pi.ai.failures.classify import from_error_object, from_status
 from pi.ai.http.response_parser import Headers
-from pi.ai.json_text import parse_arguments, read_lenient
+from pi.ai.json_text import read_lenient
 from pi.ai.messages import ToolCall, Usage
+from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.clock import Clock
 from pi.base.records import UNREADABLE

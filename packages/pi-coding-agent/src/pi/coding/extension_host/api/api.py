@@ -20,7 +20,8 @@ from pi.agent.tools.define import ToolOptions
 from pi.agent.tools.tool import AgentTool, ToolResult, Update
 from pi.ai.collection import ModelProvider
 from pi.ai.messages import Json
-from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import THINKING_LEVELS, ThinkingLevel
 from pi.base.processes import Child
 from pi.base.terminal_text import one_line
 from pi.coding.bus import At

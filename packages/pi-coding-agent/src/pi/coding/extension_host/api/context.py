@@ -14,7 +14,8 @@ from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.effects import CallEffects
 from pi.agent.tools.tool import FilePreview
 from pi.ai.messages import Json, ToolCall
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.tasks import maybe_await
 from pi.coding.blobs.store import BlobStore
 from pi.coding.extension_host.api.consent import ExtensionConsent

@@ -12,7 +12,8 @@ import msgspec
 from pi.agent.policy import Request
 from pi.ai.event_stream import EventStream
 from pi.ai.messages import AssistantMessage, Context, Message, Usage, UserMessage, blocks
-from pi.ai.models.model import THINKING_LEVELS, Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import THINKING_LEVELS, ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.records import replace
@@ -30,7 +31,7 @@ from pi.coding.settings.reading import ignored
 if TYPE_CHECKING:
     from pi.ai.http.addresses import AddressPolicy
     from pi.ai.http.client import HttpClient
-    from pi.ai.http.connection import HttpResponse, ResponseStream
+    from pi.ai.http.exchange import HttpResponse, ResponseStream
     from pi.ai.http.request import HttpRequest, Timeouts
     from pi.ai.images.collection import ImagesModels
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
@@ -311,7 +312,7 @@ class ExtensionHttp:
 
     async def request(self, url: str, **options: Unpack[HttpOptions]) -> HttpResponse:
         """Send a request and read the whole response, by default up to 64 MiB."""
-        from pi.ai.http.connection import MAX_BODY_BYTES  # deferred, as below
+        from pi.ai.http.exchange import MAX_BODY_BYTES  # deferred, as below
 
         limit = options.get("limit", MAX_BODY_BYTES)
         return await self._client().request(_request(url, options), limit=limit)
@@ -331,7 +332,7 @@ class ExtensionHttp:
         seconds: float = 30.0,
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Open a TCP connection for another protocol, never through the proxy of pi."""
-        from pi.ai.http.connect import open_stream  # deferred, as below
+        from pi.ai.http.tcp import open_stream  # deferred, as below
 
         return await open_stream(host, port, policy=allow_address, seconds=seconds)
 
@@ -394,7 +395,8 @@ class ExtensionImages:
     def _models(self) -> ImagesModels:
         if self._image_models is None:
             # Deferred: few sessions generate images.
-            from pi.ai.images.collection import IMAGE_MODELS, ImagesModels
+            from pi.ai.images.catalog import IMAGE_MODELS
+            from pi.ai.images.collection import ImagesModels
             from pi.ai.providers.rows import BUILT_IN
 
             self._image_models = ImagesModels(

@@ -11,7 +11,7 @@ import msgspec
 
 from pi.agent.events import EntryAppended, MessageEnd, TurnEnd
 from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, add_usage
-from pi.ai.models.model import THINKING_LEVELS
+from pi.ai.models.thinking_levels import THINKING_LEVELS
 from pi.base.records import replace
 from pi.coding.compaction.events import CompactionEnd, CompactionResult
 from pi.coding.extension_host.contributions.tools import guard_policy

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Literal, Self
 from msgspec import UNSET, UnsetType
 
 from pi.ai.messages import Image
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.records import Record, replace
 from pi.coding.bus import Event, Query
 from pi.coding.port.results import Streaming

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
-from pi.ai.transcript import CHARACTERS_PER_TOKEN
+from pi.ai.token_estimates import CHARACTERS_PER_TOKEN
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.coding.runtime.extensions.hosting import ExtensionHosting

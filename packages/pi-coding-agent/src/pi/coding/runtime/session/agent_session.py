@@ -11,7 +11,8 @@ from weakref import WeakSet
 from pi.agent.events import Kinds, Listener
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Image, UserMessage
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.coding.blobs.artifacts import Artifacts
 from pi.coding.compaction.automatic import IdleCompaction
 from pi.coding.extension_host.events.session import (

@@ -17,7 +17,8 @@ from msgspec import UNSET
 from pi.agent.events import AgentSettled, MessageEnd, TurnStart
 from pi.ai.events import Start
 from pi.ai.messages import AssistantMessage, Context
-from pi.ai.models.model import MILLION, Model, PromptCache, rates_for
+from pi.ai.models.model import Model, PromptCache
+from pi.ai.models.prices import MILLION, rates_for
 from pi.ai.request import StreamOptions
 from pi.coding.extension_host.events.session import SessionShutdownEvent
 from pi.coding.runtime.live import LiveSession

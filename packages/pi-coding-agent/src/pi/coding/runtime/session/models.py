@@ -16,7 +16,8 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.event_stream import EventStream
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Context
-from pi.ai.models.model import Model, ThinkingLevel, clamp_level, supported_levels
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level, supported_levels
 from pi.ai.provider import Provider
 from pi.ai.request import StreamOptions
 from pi.base.errors import PiError

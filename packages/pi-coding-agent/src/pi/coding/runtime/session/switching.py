@@ -15,7 +15,8 @@ from msgspec import UNSET, UnsetType
 
 from pi.agent.events import AgentEnd, MessageEnd, MessageStart
 from pi.ai.messages import AssistantMessage, Json
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.json_lines import encode_line
 from pi.base.records import replace

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import SystemMessage, ToolResultMessage
-from pi.ai.transcript import CHARACTERS_PER_TOKEN, checkpoint, estimated_tokens
+from pi.ai.token_estimates import CHARACTERS_PER_TOKEN, estimated_tokens
+from pi.ai.transcript import checkpoint
 from pi.base.records import Record
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import BashExecution, SessionMessage

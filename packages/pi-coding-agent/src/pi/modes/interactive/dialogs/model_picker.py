@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import field
 
-from pi.ai.models.model import Model, ThinkingLevel
+from pi.ai.models.model import Model
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.rows import BUILT_IN as PROVIDERS
 from pi.base.fuzzy import rank

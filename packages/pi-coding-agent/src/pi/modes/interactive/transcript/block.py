@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UnsetType
 
-from pi.ai.json_text import parse_partial
 from pi.ai.messages import Image, Json, Text
+from pi.ai.tool_arguments import parse_partial
 from pi.base.terminal_text import sanitise, sanitise_keeping_style
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.theme import Theme

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.providers.chosen_servers import Owner, ServerAddress, ServerChoice, ServerStatus
+from pi.ai.providers.chosen_servers import ServerChoice, ServerStatus
+from pi.ai.providers.socket_owner import Owner, ServerAddress
 from pi.coding.port.results import ModelNotes
 from pi.modes.interactive.dialogs.model_picker import (
     ModelChoice,
