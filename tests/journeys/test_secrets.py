@@ -83,7 +83,7 @@ def test_a_user_allows_a_file_in_the_terminal(journey: Journey) -> None:
     with journey.terminal() as user:
         user.submits("go")
         user.shows("Let the model read")
-        user.types("\r")
+        user.types("y")
         user.sees("I have read it.")
 
     assert VALUE in journey.model.results_of()[0]

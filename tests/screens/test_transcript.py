@@ -43,8 +43,8 @@ async def test_searches_and_other_tools_match_their_snapshots(tmp_path: Path) ->
 
 async def test_user_commands_and_notices_match_their_snapshot(tmp_path: Path) -> None:
     cut = Reply(blocks=(Text(text="It begins with"),), stop_reason="length")
-    async with AppFixture(tmp_path, cut, rows=40).running() as app_fixture:
-        app_fixture.send("!seq 1 15; exit 2")
+    async with AppFixture(tmp_path, cut, rows=50).running() as app_fixture:
+        app_fixture.send("!seq 1 25; exit 2")
         await app_fixture.sees("   exit 2")
         app_fixture.send("!!echo between us")
         await app_fixture.sees("   between us")

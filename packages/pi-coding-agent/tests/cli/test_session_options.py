@@ -5,11 +5,13 @@ import pytest
 from pi.cli.arguments import parse_arguments
 from pi.cli.session_setup import session_options, warnings
 from pi.coding.resources.discovery import ResourceOptions
-from pi.coding.runtime.options import SessionOptions, ToolFilter
+from pi.coding.runtime.options import ExtensionOptions, SessionOptions, ToolFilter
 
 
 def test_without_arguments_the_session_options_are_the_defaults() -> None:
-    assert session_options(parse_arguments([])) == SessionOptions()
+    assert session_options(parse_arguments([])) == SessionOptions(
+        extensions=ExtensionOptions(keeps_guards=True)
+    )
 
 
 def test_all_arguments_are_passed_as_session_options() -> None:
@@ -35,6 +37,7 @@ def test_all_arguments_are_passed_as_session_options() -> None:
             system_prompt="x",
             append_system_prompt=("y", "z"),
         ),
+        extensions=ExtensionOptions(keeps_guards=True),
         name="n",
         offline=True,
     )

@@ -172,7 +172,6 @@ def test_a_program_of_the_project_is_not_the_one_of_the_table(places: BaseFolder
         "rm src/*.py",
         "rm ~/x",
         "rm -- -x ../y",
-        "rmdir src",
         "mkdir ../x",
         "mkdir -m 777 x",
         "touch ~/.bashrc",
