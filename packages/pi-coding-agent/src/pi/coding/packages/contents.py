@@ -139,12 +139,12 @@ def read_toml(path: Path) -> Json | None:
 
 
 def _is_list_of_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _texts(value: object) -> tuple[str, ...]:
     """Return the strings in a list; empty if the value is not a list."""
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 Offered: TypeAlias = Mapping[Kind, tuple[str, ...]]
@@ -170,17 +170,17 @@ def offered_by(root: Path, folder: Path, warn: Warn) -> Offered:
     declared = read_package_manifest(folder, warn)
     offered: dict[Kind, tuple[str, ...]] = {}
     for kind in KINDS:
-        collect = partial(_collected, kind, warn=warn)
+        collect = partial(_collect_files, kind, warn=warn)
         if declared is None and kind == "extensions":
-            # Not _collected: a folder with an __init__.py may hold several extensions.
-            found = extension_files(folder / kind, warn)
+            # Not _collect_files: a folder with an __init__.py may hold several extensions.
+            files = extension_files(folder / kind, warn)
         elif declared is None and kind == "tools":
-            found = filter(_mentions_tools, extension_files(folder / kind, warn))
+            files = filter(_mentions_tools, extension_files(folder / kind, warn))
         elif declared is None:
-            found = collect(folder / kind)
+            files = collect(folder / kind)
         else:
-            found = _declared(kind, folder, declared.get(kind, ()), collect, warn)
-        if paths := _relative(found, root, warn):
+            files = _declared_files(kind, folder, declared.get(kind, ()), collect, warn)
+        if paths := _relative_paths(files, root, warn):
             offered[kind] = paths
     return offered
 
@@ -220,17 +220,19 @@ def extension_files(folder: Path, warn: Warn) -> Iterator[Path]:
 def _folder_extension(folder: Path, warn: Warn) -> Iterator[Path]:
     manifest = read_package_manifest(folder, warn)
     if manifest is not None and "extensions" in manifest:
-        yield from _declared("extensions", folder, manifest["extensions"], _file_or_index, warn)
+        yield from _declared_files(
+            "extensions", folder, manifest["extensions"], _file_or_index, warn
+        )
     else:
         yield from _file_or_index(folder)
 
 
 def _file_or_index(path: Path) -> list[Path]:
     indexes = (path / name for name in _INDEXES)
-    return [found for found in (path, *indexes) if found.is_file()][:1]
+    return [candidate for candidate in (path, *indexes) if candidate.is_file()][:1]
 
 
-def _declared(
+def _declared_files(
     kind: Kind,
     folder: Path,
     entries: Sequence[str],
@@ -241,22 +243,22 @@ def _declared(
     usable = []
     for entry in entries:
         if why := unusable_reason(entry.removeprefix("!")):
-            shown = one_line(entry)[:_SHOWN]
-            warn(f'{folder}: "{shown}" of {kind} {why} and is not used')
+            excerpt = one_line(entry)[:_SHOWN]
+            warn(f'{folder}: "{excerpt}" of {kind} {why} and is not used')
         else:
             usable.append(entry)
     included = [entry for entry in usable if not entry.startswith("!")]
     excluded = [entry[1:] for entry in usable if entry.startswith("!")]
     for entry in included:
-        for found in (
-            each for path in _matching(folder, plain_path(entry)) for each in collect(path)
+        for file in (
+            file for path in _matching_files(folder, plain_path(entry)) for file in collect(path)
         ):
-            name = found.relative_to(folder).as_posix()
+            name = file.relative_to(folder).as_posix()
             if not any(matches(pattern, name) for pattern in excluded):
-                yield found
+                yield file
 
 
-def _matching(folder: Path, entry: str) -> Iterator[Path]:
+def _matching_files(folder: Path, entry: str) -> Iterator[Path]:
     """Yield the files that a path or pattern matches, sorted by name."""
     if (folder / entry).exists() or not _PATTERN & set(entry):
         yield folder / entry
@@ -268,12 +270,12 @@ def _matching(folder: Path, entry: str) -> Iterator[Path]:
     own = walk_below(
         folder.joinpath(*literal), enters=lambda path: path.name not in SKIPPED_FOLDERS
     )
-    for found in own:
-        if pattern.fullmatch(found.relative_to(folder).as_posix()):
-            yield found
+    for path in own:
+        if pattern.fullmatch(path.relative_to(folder).as_posix()):
+            yield path
 
 
-def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
+def _collect_files(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
     match kind:
         case "skills":
             yield from skill_files(path)
@@ -285,10 +287,10 @@ def _collected(kind: Kind, path: Path, warn: Warn) -> Iterator[Path]:
             yield from _file_or_index(path) or extension_files(path, warn)
 
 
-def _relative(found: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
+def _relative_paths(paths: Iterable[Path], root: Path, warn: Warn) -> tuple[str, ...]:
     """Return paths relative to ``root``; files that are linked several times count once."""
     by_real_path: dict[str, str] = {}
-    for path in found:
+    for path in paths:
         if is_inside(root, path):
             by_real_path.setdefault(os.path.realpath(path), path.relative_to(root).as_posix())
         else:
@@ -315,8 +317,8 @@ class Distribution(Record):
 def installed_distribution(folder: Path, name: str) -> Distribution | None:
     """Return the distribution ``name`` in ``folder``, if it is installed."""
     for metadata in sorted(folder.glob("*.dist-info")):
-        found, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
-        if normal_name(found) == name:
+        distribution_name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+        if normal_name(distribution_name) == name:
             return Distribution(
                 name=name,
                 version=version,
@@ -343,7 +345,7 @@ def is_entry_point(text: str) -> bool:
     return (
         all(name.isidentifier() and len(name.encode()) <= _MAX_MODULE_BYTES for name in names)
         and len(module) <= MAX_PATH_BYTES
-        and (not attributes or all(each.isidentifier() for each in attributes.split(".")))
+        and (not attributes or all(attribute.isidentifier() for attribute in attributes.split(".")))
     )
 
 
@@ -354,7 +356,14 @@ def module_file(folder: Path, entry_point: str) -> Path | None:
     module = entry_point.partition(":")[0].strip()
     path = folder.joinpath(*module.split("."))
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
-    return next((each for each in candidates if is_file(each) and is_inside(folder, each)), None)
+    return next(
+        (
+            candidate
+            for candidate in candidates
+            if is_file(candidate) and is_inside(folder, candidate)
+        ),
+        None,
+    )
 
 
 def _folders(metadata: Path) -> Iterator[str]:

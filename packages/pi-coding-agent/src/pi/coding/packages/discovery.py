@@ -110,14 +110,14 @@ class Package(Record):
     def functions(self) -> dict[Path, str]:
         """The functions of extensions that are entry points, by the path of their modules."""
         root, source = self.configured.root, self.configured.source
-        found = (
+        distribution = (
             installed_distribution(root, source.name) if isinstance(source, PypiSource) else None
         )
         functions = {}
-        for point in () if found is None else found.entry_points:
+        for point in () if distribution is None else distribution.entry_points:
             if (file := module_file(root, point)) is not None:
-                place = file.parent if file.name == "__init__.py" else file
-                functions[place] = point.partition(":")[2].strip()
+                path = file.parent if file.name == "__init__.py" else file
+                functions[path] = point.partition(":")[2].strip()
         return functions
 
     @property
@@ -162,7 +162,7 @@ def find_packages(layers: Iterable[Layer]) -> FoundPackages:
         if configured.installed:
             problems: list[str] = []
             packages.append(open_package(configured, problems.append))
-            warnings += _combined(problems)
+            warnings += _combine_problems(problems)
         else:
             missing.append(configured)
             warnings.append(_missing_warning(configured))
@@ -171,20 +171,22 @@ def find_packages(layers: Iterable[Layer]) -> FoundPackages:
 
 def configured_packages(layers: Iterable[Layer], warn: Warn) -> list[Configured]:
     """Merge the layers: a project's entry replaces the user's, or changes its filters."""
-    found: dict[str, Configured] = {}
+    by_identity: dict[str, Configured] = {}
     for layer in layers:
         for configured in _of_layer(layer, warn):
-            known = found.get(configured.source.identity)
-            if known is None:
-                found[configured.source.identity] = configured
+            existing = by_identity.get(configured.source.identity)
+            if existing is None:
+                by_identity[configured.source.identity] = configured
             elif (
-                known.scope == "project" and configured.scope == "user" and not known.entry.autoload
+                existing.scope == "project"
+                and configured.scope == "user"
+                and not existing.entry.autoload
             ):
                 # Deleted first, so that it moves to its position among the user's packages.
-                del found[configured.source.identity]
-                changed = replace(configured, delta=known.entry)
-                found[configured.source.identity] = changed
-    return list(found.values())
+                del by_identity[configured.source.identity]
+                changed = replace(configured, delta=existing.entry)
+                by_identity[configured.source.identity] = changed
+    return list(by_identity.values())
 
 
 def open_package(configured: Configured, warn: Warn) -> Package:
@@ -193,7 +195,7 @@ def open_package(configured: Configured, warn: Warn) -> Package:
     A package that cannot be read has no resources: it must not prevent pi from starting.
     """
     try:
-        offered = _offered(configured, warn)
+        offered = _offered_resources(configured, warn)
     except (OSError, ValueError, RecursionError) as error:
         warn(f"Package {configured.entry.source} is not used: {error}")
         offered = {}
@@ -217,9 +219,9 @@ def require_usable(source: Source, root: Path) -> None:
         raise unusable(source, root, problems[0])
 
 
-def unusable(source: Source, root: Path, problem: str) -> InstallFailed:
+def unusable(source: Source, root: Path, reason: str) -> InstallFailed:
     """Return the error for a package in ``root`` with a problem."""
-    inner = problem.rstrip(".").replace(f"{root}/", "").replace(str(root), "its manifest")
+    inner = reason.rstrip(".").replace(f"{root}/", "").replace(str(root), "its manifest")
     return InstallFailed(
         f"{source.identity} is not a usable package: {inner}.",
         hint="Nothing was installed. Report it to its author, or correct it and try again.",
@@ -258,28 +260,28 @@ def _of_layer(layer: Layer, warn: Warn) -> Iterator[Configured]:
             warn(f"{root} is a link that leads out of {location.base} and is not used")
 
 
-def _offered(configured: Configured, warn: Warn) -> Offered:
+def _offered_resources(configured: Configured, warn: Warn) -> Offered:
     root, source = configured.root, configured.source
     if not isinstance(source, PypiSource):
         return contents_of(root, warn)
-    found = installed_distribution(root, source.name)
-    if found is None:
+    distribution = installed_distribution(root, source.name)
+    if distribution is None:
         warn(f"{root} does not hold {source.name}; install it again")
         return {}
     offered: dict[Kind, tuple[str, ...]] = {}
-    for folder in found.folders:
+    for folder in distribution.folders:
         for kind, names in offered_by(root, root / folder, warn).items():
             offered[kind] = offered.get(kind, ()) + names
-    for point in found.entry_points:
+    for point in distribution.entry_points:
         if not is_entry_point(point):
             warn(f'{root}: the entry point "{one_line(point)[:_SHOWN]}" is not module:function')
-    files = [module_file(root, point) for point in found.entry_points]
+    files = [module_file(root, point) for point in distribution.entry_points]
     if named := tuple(path.relative_to(root).as_posix() for path in files if path is not None):
         offered["extensions"] = tuple(dict.fromkeys(offered.get("extensions", ()) + named))
     return offered
 
 
-def _combined(problems: Sequence[str]) -> list[str]:
+def _combine_problems(problems: Sequence[str]) -> list[str]:
     """Combine the warnings about a package into one."""
     more = len(problems) - 1
     if more < 1:

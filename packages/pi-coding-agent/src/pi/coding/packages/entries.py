@@ -47,8 +47,8 @@ def plain_path(text: str) -> str:
 
 def matches(pattern: str, path: str) -> bool:
     """Whether a pattern matches ``path`` or one of its folders."""
-    found = compile_glob(plain_path(pattern)).fullmatch
-    return any(found(name) for name in _with_folders(path))
+    fullmatch = compile_glob(plain_path(pattern)).fullmatch
+    return any(fullmatch(name) for name in _with_folders(path))
 
 
 def _any_matches(patterns: Sequence[str], path: str) -> bool:
@@ -109,7 +109,7 @@ def read_entry(raw: object) -> PackageEntry | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("source"), str):
         return None
     lists = {kind: raw[kind] for kind in KINDS if isinstance(raw.get(kind), list)}
-    filters = {kind: tuple(x for x in each if isinstance(x, str)) for kind, each in lists.items()}
+    filters = {kind: tuple(x for x in rules if isinstance(x, str)) for kind, rules in lists.items()}
     return PackageEntry(
         source=raw["source"], autoload=raw.get("autoload") is not False, filters=filters
     )
@@ -117,25 +117,29 @@ def read_entry(raw: object) -> PackageEntry | None:
 
 def read_entries(raw: object) -> list[PackageEntry]:
     """Parse the list in the file; invalid entries are skipped."""
-    found = map(read_entry, raw if isinstance(raw, list) else ())
-    return [entry for entry in found if entry is not None]
+    entries = map(read_entry, raw if isinstance(raw, list) else ())
+    return [entry for entry in entries if entry is not None]
 
 
 def find_entries(raw: Sequence[object], source: Source, text: str, base: Path) -> list[int]:
     """Return the indexes of entries for the package ``source``, or written exactly as ``text``."""
-    return [at for at, each in enumerate(raw) if _has_source(read_entry(each), source, text, base)]
+    return [
+        index
+        for index, raw_entry in enumerate(raw)
+        if _has_source(read_entry(raw_entry), source, text, base)
+    ]
 
 
-def with_entry(raw: Sequence[object], entry: PackageEntry, places: Iterable[int]) -> list[object]:
-    """Return the list with ``entry`` at the first of ``places``, or at the end.
+def with_entry(raw: Sequence[object], entry: PackageEntry, indexes: Iterable[int]) -> list[object]:
+    """Return the list with ``entry`` at the first of ``indexes``, or at the end.
 
-    The other ``places`` are removed.
+    The other ``indexes`` are removed.
     """
-    first, *others = [*places] or [len(raw)]
+    first, *others = [*indexes] or [len(raw)]
     new = list(raw)
     before = new[first] if first < len(raw) else None
     new[first : first + 1] = [entry.written(before if isinstance(before, dict) else None)]
-    return [each for at, each in enumerate(new) if at not in others]
+    return [raw_entry for index, raw_entry in enumerate(new) if index not in others]
 
 
 def toggled(
@@ -152,14 +156,16 @@ def toggled(
     ``base`` is the selection that the entry modifies, as for ``select``.
     """
     before = entry.filters.get(kind)
-    kept = [rule for rule in before or () if rule[:1] not in ("+", "-") or _names(rule) != path]
-    unchanged = len(kept) == len(before or ())
-    filters = tuple(kept) if kept or (before is not None and unchanged) else None
+    other_rules = [
+        rule for rule in before or () if rule[:1] not in ("+", "-") or _names(rule) != path
+    ]
+    unchanged = len(other_rules) == len(before or ())
+    filters = tuple(other_rules) if other_rules or (before is not None and unchanged) else None
     if (path in select(offered, filters, base=base)) is not on:
         # An empty list selects nothing, but "+" alone would select everything else too.
         none = ("!**",) if filters == () else filters or ()
         filters = (*none, f"{'+' if on else '-'}{path}")
-    others = {name: each for name, each in entry.filters.items() if name != kind}
+    others = {name: rules for name, rules in entry.filters.items() if name != kind}
     return replace(entry, filters=others if filters is None else others | {kind: filters})
 
 

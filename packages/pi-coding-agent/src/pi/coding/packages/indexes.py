@@ -79,8 +79,8 @@ async def install_pypi(
 ) -> Outcome:
     """Install the given or the latest version; with ``update``, only if it is not pinned."""
     target = location.target(source)
-    found = installed_distribution(target, source.name)
-    installed = found.version if found is not None else ""
+    distribution = installed_distribution(target, source.name)
+    installed = distribution.version if distribution is not None else ""
     if installed and source.pinned and installed == source.version and not force:
         return Outcome(change="pinned" if update else "current", before=installed, after=installed)
     wheels = await resolve([source.requirement], programs, work, package=source.identity)
@@ -117,18 +117,20 @@ async def resolve(
     folder = work / "resolving"  # empty: a requirement cannot mean a file in it
     folder.mkdir()
     report = work / "report.json"
-    words = ["--dry-run", "--report", str(report), "--", *requirements]
+    arguments = ["--dry-run", "--report", str(report), "--", *requirements]
     present = work / "present"
     # A checkout is one distribution; pip would look for all others on the index.
     for name, metadata in bundled_metadata().items():
         info = present / f"{name.replace('-', '_')}-{version.__version__}.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(metadata, encoding="utf-8")
-    await programs.pip("install", *words, cwd=folder, package=package, present=present)
+    await programs.pip("install", *arguments, cwd=folder, package=package, present=present)
     items = read_report(report.read_bytes())
     for item in items:
         if not item.from_index:
-            raise not_from_an_index(_described(item, items), _required_by(item, items) or package)
+            raise not_from_an_index(
+                _describe_source(item, items), _required_by(item, items) or package
+            )
         if not item.sha256:
             raise InstallFailed(f"The index has no hash for {item.name}=={item.version}.")
     return [
@@ -141,7 +143,7 @@ def arrivals(wheels: Sequence[Wheel], target: Path) -> list[Arrival]:
     """Return the wheels for approval, with the versions that ``target`` holds now."""
     recorded = read_object(target / RECORD).get("wheels")
     before = (
-        dict(each.split("==", 1) for each in recorded if "==" in each)
+        dict(requirement.split("==", 1) for requirement in recorded if "==" in requirement)
         if _is_table(recorded)
         else {}
     )
@@ -179,14 +181,14 @@ def require_unchanged(wheels: Sequence[Wheel], target: Path) -> None:
 
 def _required_by(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
     """Return the distribution that requires ``item``; empty if the package itself does."""
-    for each in items:
-        if _requirement_for(item, each):
-            return f"{each.name} {each.version}"
+    for wheel in items:
+        if _requirement_for(item, wheel):
+            return f"{wheel.name} {wheel.version}"
     return ""
 
 
-def _described(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
-    requirements = (text for each in items if (text := _requirement_for(item, each)))
+def _describe_source(item: ReportedWheel, items: Sequence[ReportedWheel]) -> str:
+    requirements = (text for wheel in items if (text := _requirement_for(item, wheel)))
     return next(requirements, f"{item.name} from {item.url}")
 
 
@@ -259,14 +261,16 @@ async def install_npm(
     if skipped is not None:
         return skipped
     copy = await asyncio.to_thread(_copy, location, work / "npm")
-    before = _locked(copy)
-    words = ("--prefix", str(copy), "--", source.spec)
-    await programs.npm("install", *words, cwd=copy, package=source.name)
+    before = _read_lock_entries(copy)
+    arguments = ("--prefix", str(copy), "--", source.spec)
+    await programs.npm("install", *arguments, cwd=copy, package=source.name)
     new = copy / target.relative_to(location.npm)
     version = _version(new)
     if not version or not is_inside(copy, new):
         raise InstallFailed(f"npm did not install the package {source.name}.")
-    fresh = {key: entry for key, entry in _locked(copy).items() if before.get(key) != entry}
+    fresh = {
+        key: entry for key, entry in _read_lock_entries(copy).items() if before.get(key) != entry
+    }
     _must_be_of_a_registry(fresh)
     require_usable(source, new)
     own_arrival = Arrival(name=source.name, version=version, before=installed)
@@ -282,27 +286,27 @@ async def uninstall_npm(
     require_inside(location.base, location.target(source))
     if location.target(source).exists():
         copy = await asyncio.to_thread(_copy, location, work / "npm")
-        words = ("--prefix", str(copy), "--", source.name)
-        await programs.npm("uninstall", *words, cwd=copy, package=source.name)
+        arguments = ("--prefix", str(copy), "--", source.name)
+        await programs.npm("uninstall", *arguments, cwd=copy, package=source.name)
         exchange(copy, location.npm, base=location.base, work=work)
 
 
 async def _latest(source: NpmSource, programs: Programs, cwd: Path) -> str:
     """Return the version that npm would install; the last one, if several match."""
     # --prefix: without it npm would use the .npmrc of a project above.
-    words = ("--prefix", str(cwd), "--json", "--", source.spec, "version")
-    output = await programs.npm("view", *words, cwd=cwd, package=source.name)
+    arguments = ("--prefix", str(cwd), "--json", "--", source.spec, "version")
+    output = await programs.npm("view", *arguments, cwd=cwd, package=source.name)
     try:
         versions = json.loads(output)
     except ValueError:
         versions = None
-    found = versions[-1] if isinstance(versions, list) and versions else versions
-    if not isinstance(found, str):
+    version = versions[-1] if isinstance(versions, list) and versions else versions
+    if not isinstance(version, str):
         raise InstallFailed(
             f"npm has no version {source.spec}.",
             hint=f"`npm view {source.name} versions` lists the available versions.",
         )
-    return found
+    return version
 
 
 def _version(folder: Path) -> str:
@@ -329,28 +333,28 @@ def _copy(location: PackageLocation, copy: Path) -> Path:
     return copy
 
 
-def _locked(folder: Path) -> dict[str, Json]:
+def _read_lock_entries(folder: Path) -> dict[str, Json]:
     """Return npm's lock entries of installed packages by path; empty if there are none."""
     try:
         packages = read_object(folder / "node_modules" / ".package-lock.json").get("packages")
     except PiError:
         return {}
     entries = packages.items() if isinstance(packages, dict) else ()
-    return {place: entry for place, entry in entries if isinstance(entry, dict)}
+    return {path: entry for path, entry in entries if isinstance(entry, dict)}
 
 
 def _must_be_of_a_registry(packages: dict[str, Json]) -> None:
     """Raise ``InstallFailed`` for packages from a path, a URL or a repository."""
     # Folders outside come last: the error names the package that requires them.
-    for place, entry in sorted(packages.items(), key=lambda each: each[0].startswith(".")):
-        name = _name(place)
+    for path, entry in sorted(packages.items(), key=lambda package: package[0].startswith(".")):
+        name = _package_name(path)
         for kind in ("dependencies", "optionalDependencies"):
             needs = entry.get(kind)
             for need, spec in needs.items() if isinstance(needs, dict) else ():
                 if not _is_of_a_registry(str(spec)):
                     raise not_from_an_index(f"{need}@{spec}", name)
-    for place, entry in packages.items():
-        name = _name(place)
+    for path, entry in packages.items():
+        name = _package_name(path)
         if entry.get("link") or not str(entry.get("resolved", "https:")).startswith("http"):
             raise not_from_an_index(str(entry.get("resolved", name)), name)
 
@@ -365,14 +369,14 @@ def _arrivals(
 ) -> list[Arrival]:
     return [
         Arrival(
-            name=_name(place),
+            name=_package_name(path),
             version=str(entry.get("version", "")),
-            before=str(before.get(place, {}).get("version", "")),
+            before=str(before.get(path, {}).get("version", "")),
         )
-        for place, entry in packages.items()
-        if place != excluded
+        for path, entry in packages.items()
+        if path != excluded
     ]
 
 
-def _name(place: str) -> str:
-    return place.rpartition("node_modules/")[2]
+def _package_name(path: str) -> str:
+    return path.rpartition("node_modules/")[2]

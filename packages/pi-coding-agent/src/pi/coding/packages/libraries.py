@@ -132,16 +132,16 @@ async def install_planned(plan: LibraryPlan, environ: Mapping[str, str], report:
     Raises ``LibrariesNotInstalled``. Reload the session afterwards, so that batteries are found.
     """
     installation = plan.installation
-    words = [*installation.pip_words, *plan.requirements]
+    arguments = [*installation.pip_words, *plan.requirements]
     progress = _Progress(plan, report)
     try:
         if installation.keeps_libraries:
-            await run_pip(words, environ, progress.count, progress.read)
+            await run_pip(arguments, environ, progress.count, progress.read)
         else:
             installation.libraries.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Two sessions must not replace files of the same folder at the same time.
             async with FileLock(installation.libraries.with_name(".lock")):
-                await run_pip(words, environ, progress.count, progress.read)
+                await run_pip(arguments, environ, progress.count, progress.read)
     except (PiError, OSError) as error:
         raise _failure(installation, plan.requirements, error) from error
     use_library_folder(environ)
@@ -189,8 +189,8 @@ async def _find_libraries(
     """Return what pip would install, with the sizes that the index states."""
     with tempfile.TemporaryDirectory(prefix="pi-libraries-") as folder:
         path = Path(folder, "report.json")
-        words = [*installation.pip_words, "--dry-run", "--quiet", "--report", str(path)]
-        await run_pip([*words, *requirements], {**environ, "TMPDIR": folder}, lambda *_: None)
+        arguments = [*installation.pip_words, "--dry-run", "--quiet", "--report", str(path)]
+        await run_pip([*arguments, *requirements], {**environ, "TMPDIR": folder}, lambda *_: None)
         try:
             wheels = read_report(path.read_bytes())
         except UNREADABLE as error:

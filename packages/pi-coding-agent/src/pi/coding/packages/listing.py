@@ -23,17 +23,19 @@ def list_lines(configured: Sequence[Configured]) -> Iterator[str]:
     if not configured:
         yield "No packages installed."
     for scope, title in TITLES.items():
-        here = [each for each in configured if each.scope == scope]
-        if here:
+        packages = [package for package in configured if package.scope == scope]
+        if packages:
             yield title
-        for each in here:
-            changed = each.delta is not None or each.entry.filters or not each.entry.autoload
-            missing = "" if each.installed else " (not installed)"
-            if isinstance(each.source, LocalSource):
-                yield f"  {source_name(each)}" + (" (filtered)" if changed else "") + missing
+        for package in packages:
+            changed = (
+                package.delta is not None or package.entry.filters or not package.entry.autoload
+            )
+            missing = "" if package.installed else " (not installed)"
+            if isinstance(package.source, LocalSource):
+                yield f"  {source_name(package)}" + (" (filtered)" if changed else "") + missing
             else:
-                yield f"  {source_name(each)}" + (" (filtered)" if changed else "")
-                yield f"    {one_line(str(each.root))}{missing}"
+                yield f"  {source_name(package)}" + (" (filtered)" if changed else "")
+                yield f"    {one_line(str(package.root))}{missing}"
 
 
 def config_lines(packages: Iterable[Package]) -> Iterator[str]:
@@ -73,13 +75,13 @@ def update_line(configured: Configured, outcome: Outcome) -> str:
 
 def arrival_lines(arrivals: Iterable[Arrival]) -> Iterator[str]:
     """Yield the distributions that an installation adds or changes."""
-    for each in arrivals:
-        before, after = _version(each.before), _version(each.version)
+    for arrival in arrivals:
+        before, after = _version(arrival.before), _version(arrival.version)
         if before != after:
             yield (
-                f"{one_line(each.name)} {before} → {after}"
+                f"{one_line(arrival.name)} {before} → {after}"
                 if before
-                else (f"{one_line(each.name)} {after}")
+                else (f"{one_line(arrival.name)} {after}")
             )
 
 

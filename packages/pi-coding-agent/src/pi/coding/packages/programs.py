@@ -47,8 +47,8 @@ def require_index_name(requirement: object, package: str) -> str:
 
 def requirement_name(requirement: str) -> str:
     """Return the name at the beginning of a requirement; empty if there is none."""
-    found = re.match(rf"(?a)\s*({_NAME})", requirement)
-    return found[1] if found else ""
+    match = re.match(rf"(?a)\s*({_NAME})", requirement)
+    return match[1] if match else ""
 
 
 def not_from_an_index(requirement: str, package: str) -> InstallFailed:
@@ -96,36 +96,38 @@ class Programs(Record):
     npm_command: tuple[str, ...] = ("npm",)
     offline: bool = False
 
-    async def git(self, *words: str, cwd: Path) -> str:
+    async def git(self, *arguments: str, cwd: Path) -> str:
         """Run git and return its output. Raises ``InstallFailed`` with its error output."""
-        return _output("git", words[0], await self._git(words, cwd))
+        return _output("git", arguments[0], await self._git(arguments, cwd))
 
-    async def git_agrees(self, *words: str, cwd: Path, objects: Path | None = None) -> bool:
+    async def git_agrees(self, *arguments: str, cwd: Path, objects: Path | None = None) -> bool:
         """Whether git exits with code 0. ``objects`` is the object folder of another repository.
 
         Raises ``InstallFailed`` if git crashed or timed out.
         """
-        finished = await self._git(words, cwd, objects)
+        finished = await self._git(arguments, cwd, objects)
         if finished.flooded or finished.stalled or finished.timed_out or finished.signal:
-            _output("git", words[0], finished)
+            _output("git", arguments[0], finished)
         return finished.ok
 
-    async def npm(self, *words: str, cwd: Path, package: str) -> str:
+    async def npm(self, *arguments: str, cwd: Path, package: str) -> str:
         """Run npm without package scripts and return its output.
 
         ``package`` is named in the error if it requires a repository.
         """
-        own = self._own(r"NPM_CONFIG_.*") | {"NODE_OPTIONS": f"--require {_quoted(_NPM_GUARD)}"}
+        own = self._own(r"NPM_CONFIG_.*") | {"NODE_OPTIONS": f"--require {_quote(_NPM_GUARD)}"}
         offline = ["--offline"] if self.offline else []
         finished = await self._run(
-            [*self.npm_command, words[0], *_NPM_SAFE, *offline, *words[1:]], cwd, own
+            [*self.npm_command, arguments[0], *_NPM_SAFE, *offline, *arguments[1:]], cwd, own
         )
         refused = None if finished.ok else _NPM_REFUSED.search(_texts(finished)[1])
         if refused is not None:
             raise not_from_an_index(refused[1], package)
-        return _output("npm", words[0], finished)
+        return _output("npm", arguments[0], finished)
 
-    async def pip(self, *words: str, cwd: Path, package: str, present: Path | None = None) -> str:
+    async def pip(
+        self, *arguments: str, cwd: Path, package: str, present: Path | None = None
+    ) -> str:
         """Run pip with wheels only and return its output: anything else would have to be built.
 
         ``package`` is named in the error if it requires something else. The distributions in the
@@ -144,11 +146,11 @@ class Programs(Record):
             folders = [str(present), *filter(None, [env.get("PYTHONPATH")])]
             env["PYTHONPATH"] = os.pathsep.join(folders)
         offline = ["--no-index"] if self.offline else []
-        finished = await self._run(pip_command([words[0], *offline, *words[1:]]), cwd, env)
+        finished = await self._run(pip_command([arguments[0], *offline, *arguments[1:]]), cwd, env)
         refusal = None if finished.ok else refusal_in(*_texts(finished))
         if refusal is not None:
             raise not_from_an_index(refusal.requirement, refusal.required_by or package)
-        return _output("pip", words[0], finished)
+        return _output("pip", arguments[0], finished)
 
     def needs_network(self, what: str) -> None:
         """Raise ``InstallFailed`` if pi is offline."""
@@ -158,16 +160,18 @@ class Programs(Record):
                 hint="Leave out --offline and PI_OFFLINE, or install it from a folder.",
             )
 
-    async def _git(self, words: Sequence[str], cwd: Path, objects: Path | None = None) -> Finished:
+    async def _git(
+        self, arguments: Sequence[str], cwd: Path, objects: Path | None = None
+    ) -> Finished:
         more = UNATTENDED | {"GIT_SSH_COMMAND": _SSH} | self._own(r"SSH_AUTH_SOCK")
         # The configuration of an untrusted repository above could name programs
         # (credential.helper, core.gitProxy); so could a remote that lazily serves objects. Not
         # GIT_CEILING_DIRECTORIES: it has no effect if a folder has a colon in its name.
         more |= {"GIT_DIR": str(cwd / ".git"), "GIT_NO_LAZY_FETCH": "1"}
         if objects is not None:
-            more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quoted(objects)
-        timeout = READ_SECONDS if words[0] in _READS else TIMEOUT_SECONDS
-        return await self._run(git_command(words, options=_GIT_SAFE), cwd, more, timeout)
+            more["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = _quote(objects)
+        timeout = READ_SECONDS if arguments[0] in _READS else TIMEOUT_SECONDS
+        return await self._run(git_command(arguments, options=_GIT_SAFE), cwd, more, timeout)
 
     def _own(self, names: str) -> dict[str, str]:
         """Return the variables whose names match."""
@@ -198,7 +202,7 @@ class Programs(Record):
             raise InstallFailed(error.message, hint=error.hint) from error
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     """Quote a path for NODE_OPTIONS, which splits at spaces, and git, which splits at colons."""
     return '"{}"'.format(str(path).replace("\\", "\\\\").replace('"', '\\"'))
 
@@ -260,21 +264,21 @@ _SHORT = {"alpha": "a", "beta": "b", "c": "rc", "pre": "rc", "preview": "rc", "r
 
 def is_newer(candidate: str, installed: str) -> bool:
     """Whether the npm or Python version ``candidate`` is newer; False if not comparable."""
-    new, old = _key(candidate), _key(installed)
+    new, old = _version_key(candidate), _version_key(installed)
     return new is not None and old is not None and new > old
 
 
-def _key(version: str) -> Key | None:
-    found = _VERSION.fullmatch(version.strip())
-    if found is None:
+def _version_key(version: str) -> Key | None:
+    match = _VERSION.fullmatch(version.strip())
+    if match is None:
         return None
-    numbers = [int(part) for part in found["release"].split(".")]
+    numbers = [int(part) for part in match["release"].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    parts = [_SHORT.get(part, part) for part in _PART.findall(found["rest"].lower())]
+    parts = [_SHORT.get(part, part) for part in _PART.findall(match["rest"].lower())]
     # dev < other words < no word < post; within them dev < the end < numbers < words.
     rank = 2 if not parts else {"dev": 0, "post": 3}.get(parts[0], 1)
-    return int(found["epoch"] or 0), numbers, rank, [*map(_weight, parts), (1, 0, "")]
+    return int(match["epoch"] or 0), numbers, rank, [*map(_weight, parts), (1, 0, "")]
 
 
 def _weight(part: str) -> tuple[int, int, str]:

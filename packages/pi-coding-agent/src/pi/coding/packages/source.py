@@ -180,22 +180,22 @@ def without_password(text: str) -> str:
 
 
 def _npm(text: str, rest: str) -> NpmSource:
-    found = re.fullmatch(_NPM, rest)
-    if found is None:
+    match = re.fullmatch(_NPM, rest)
+    if match is None:
         raise _bad_source(
             text, "npm packages are npm:name or npm:@owner/name, with or without @version"
         )
-    return NpmSource(name=found["name"], version=(found["version"] or "").strip())
+    return NpmSource(name=match["name"], version=(match["version"] or "").strip())
 
 
 def _pypi(text: str, rest: str) -> PypiSource:
-    found = re.fullmatch(_PYPI, rest.replace(" ", ""))
-    if found is None:
+    match = re.fullmatch(_PYPI, rest.replace(" ", ""))
+    if match is None:
         raise _bad_source(text, "packages of the Python index are pypi:name or pypi:name==version")
     return PypiSource(
-        name=normal_name(found["name"]),
-        extras=found["extras"] or "",
-        version=found["version"] or "",
+        name=normal_name(match["name"]),
+        extras=match["extras"] or "",
+        version=match["version"] or "",
     )
 
 
@@ -245,8 +245,8 @@ def _is_repository(path: str, instead_of: str) -> bool:
 
 def _split_ref(path: str) -> tuple[str, str]:
     """Split at the last ``@``; the ref may contain slashes."""
-    found = re.fullmatch(_WITH_REF, path)
-    return (found["path"], found["ref"]) if found else (path, "")
+    match = re.fullmatch(_WITH_REF, path)
+    return (match["path"], match["ref"]) if match else (path, "")
 
 
 def _bad_source(text: str, why: str) -> BadSource:

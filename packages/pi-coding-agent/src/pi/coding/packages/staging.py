@@ -110,9 +110,9 @@ def _roll_back(work: Path, base: Path) -> None:
 def _make_writable(remove: Callable[[str], Any], path: str, _: object) -> None:
     """Retry after making a path writable: git's objects are read-only."""
     try:
-        for place in (Path(path).parent, Path(path)):
-            if not place.is_symlink():
-                place.chmod(place.stat().st_mode | stat.S_IRWXU)
+        for target in (Path(path).parent, Path(path)):
+            if not target.is_symlink():
+                target.chmod(target.stat().st_mode | stat.S_IRWXU)
         remove(path)
     except OSError as error:
         log.info("%s", error)

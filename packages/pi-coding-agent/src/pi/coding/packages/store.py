@@ -106,7 +106,7 @@ class PackageStore:
 
     def entries(self) -> tuple[PackageEntry, ...]:
         """Return the entries of the settings."""
-        return tuple(read_entries(self._listed()))
+        return tuple(read_entries(self._read_list()))
 
     async def install(self, text: str, cwd: Path, approve: Approve = approve_all) -> Outcome:
         """Install a package, then add it to the settings; existing filters are kept."""
@@ -114,28 +114,35 @@ class PackageStore:
         stored = stored_form(source, text, self.location.base)
 
         def add_to_settings() -> None:
-            listed = self._listed()  # read again: the settings may have changed meanwhile
-            places = find_entries(listed, source, text, self.location.base)
-            known = read_entry(listed[places[0]]) if places else None
-            entry = PackageEntry(source=stored) if known is None else replace(known, source=stored)
-            self._write(listed, with_entry(listed, entry, places))
+            listed = self._read_list()  # read again: the settings may have changed meanwhile
+            indexes = find_entries(listed, source, text, self.location.base)
+            existing = read_entry(listed[indexes[0]]) if indexes else None
+            entry = (
+                PackageEntry(source=stored)
+                if existing is None
+                else replace(existing, source=stored)
+            )
+            self._write(listed, with_entry(listed, entry, indexes))
 
         async with self._locked():
-            self._listed()  # raises for invalid settings before anything is fetched
+            self._read_list()  # raises for invalid settings before anything is fetched
             return await self._fetch(source, update=False, approve=approve, then=add_to_settings)
 
     async def remove(self, text: str, cwd: Path, warn: Warn) -> None:
         """Remove a package from the settings, then from disk; a local folder is kept."""
         source = parse_source(text, cwd)
         async with self._locked():
-            listed = self._listed()
-            places = find_entries(listed, source, text, self.location.base)
-            if not places:
+            listed = self._read_list()
+            indexes = find_entries(listed, source, text, self.location.base)
+            if not indexes:
                 raise NoMatchingPackage(without_password(text))
-            entry = read_entry(listed[places[0]])
+            entry = read_entry(listed[indexes[0]])
             if entry is not None:
                 source = entry.parsed(self.location.base)
-            self._write(listed, [each for at, each in enumerate(listed) if at not in places])
+            self._write(
+                listed,
+                [raw_entry for index, raw_entry in enumerate(listed) if index not in indexes],
+            )
             try:
                 await self._drop(source)
             except PiError as error:
@@ -158,17 +165,17 @@ class PackageStore:
         """Switch one resource of a package on or off in the settings of this location."""
         configured = package.configured
         async with self._locked():
-            listed = self._listed()
+            listed = self._read_list()
             source = configured.source
-            places = find_entries(listed, source, configured.entry.source, self.location.base)
-            entry = read_entry(listed[places[0]]) if places else None
+            indexes = find_entries(listed, source, configured.entry.source, self.location.base)
+            entry = read_entry(listed[indexes[0]]) if indexes else None
             if entry is None:  # a package of the user that the project changes
                 stored = stored_form(source, configured.entry.source, self.location.base)
                 entry = PackageEntry(source=stored, autoload=False)
             offered = package.offered.get(kind, ())
             base = None if entry.autoload else _chosen_before(package, self.location, kind)
             changed = toggled(entry, kind, path, offered, on=on, base=base)
-            self._write(listed, with_entry(listed, changed, places))
+            self._write(listed, with_entry(listed, changed, indexes))
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
@@ -178,7 +185,7 @@ class PackageStore:
             clean_up_interrupted(private_directory(self.location.base))
             yield
 
-    def _listed(self) -> list[object]:
+    def _read_list(self) -> list[object]:
         listed = self._file.read().get("packages", [])
         if not isinstance(listed, list):
             raise PackageProblem(f'"packages" in {self._file.path} is not a list.')
@@ -225,9 +232,9 @@ class PackageStore:
     def _require_loadable(self, source: Source) -> None:
         root = self.location.target(source)
         entry = PackageEntry(source=source.identity)
-        found = Configured(entry=entry, source=source, scope=self.location.scope, root=root)
-        if problem := self._check(open_package(found, lambda warning: None)):
-            raise unusable(source, root, problem)
+        configured = Configured(entry=entry, source=source, scope=self.location.scope, root=root)
+        if reason := self._check(open_package(configured, lambda warning: None)):
+            raise unusable(source, root, reason)
 
     async def _drop(self, source: Source) -> None:
         if isinstance(source, LocalSource):
@@ -372,11 +379,11 @@ async def _resolve_ref(source: GitSource, programs: Programs, cwd: Path) -> _Res
             return _Resolved(commit=commits[name], moves=name in ("HEAD", branch))
     if _COMMIT.fullmatch(source.ref):
         return _Resolved(commit=source.ref.lower(), moves=False)
-    where = without_password(source.url)
+    url = without_password(source.url)
     if not source.ref:
-        raise InstallFailed(f"{where} is an empty repository.")
+        raise InstallFailed(f"{url} is an empty repository.")
     raise InstallFailed(
-        f'{where} has no branch, tag or commit "{source.ref}".',
+        f'{url} has no branch, tag or commit "{source.ref}".',
         hint="Write another one after the @, or none for the default branch.",
     )
 
