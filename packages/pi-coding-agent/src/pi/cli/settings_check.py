@@ -266,7 +266,7 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
     for place, kind in SECTIONS:
         value = value_at(raw, place) if place else raw
         if value is not None:
-            read_record(kind, value, warn=found.append, where=".".join(place))
+            read_record(kind, value, warn=found.append, section=".".join(place))
     texts = [text.removeprefix("Ignored setting ") for text in found]
     reported = {text.split('"')[1] for text in texts}
     texts += [

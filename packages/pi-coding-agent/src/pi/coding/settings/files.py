@@ -157,7 +157,7 @@ def _json_object(path: Path, data: bytes) -> Json:
     try:
         raw = msgspec.json.decode(data)
     except UNREADABLE:
-        raw = _parsed(path, data, is_json=True)
+        raw = _parse(path, data, is_json=True)
     if not isinstance(raw, dict):
         raise BadSettings(path, "line 1, column 1: expected an object, {…}")
     if repeated := repeated_in_json(data):
@@ -174,7 +174,7 @@ def _repeated_setting(path: Path, data: bytes, name: str, position: int) -> BadS
 
 def _config_values(path: Path, data: bytes) -> Json:
     data, is_json = data.removeprefix(_BOM), path.suffix in (".json", ".jsonc")
-    raw = _parsed(path, data, is_json=is_json)
+    raw = _parse(path, data, is_json=is_json)
     if raw is None:  # only comments
         return {}
     if not isinstance(raw, dict) or not all(isinstance(name, str) for name in raw):
@@ -188,7 +188,7 @@ def _config_values(path: Path, data: bytes) -> Json:
     return raw
 
 
-def _parsed(path: Path, data: bytes, *, is_json: bool) -> Any:
+def _parse(path: Path, data: bytes, *, is_json: bool) -> Any:
     # lazy: for errors, comments and YAML only
     from pi.base.formats import BadFormat, parse_jsonc, parse_yaml, position_in, with_position
 

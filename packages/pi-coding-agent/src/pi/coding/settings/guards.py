@@ -200,8 +200,8 @@ def restrictions(project: Json) -> Json:
     """Return the settings of guards by which a trusted project restricts itself further."""
     rows = (row for row in GUARDS if row.name in RESTRICTING)
     lists = {row.path[1]: _value(project, row) for row in rows}
-    found = {name: texts for name, texts in lists.items() if texts}
-    return {"permissions": found} if found else {}
+    permissions = {name: texts for name, texts in lists.items() if texts}
+    return {"permissions": permissions} if permissions else {}
 
 
 def _value(values: Json, row: GuardSetting) -> object:
@@ -229,13 +229,13 @@ def _misspelt(raw: Json, source: str, warn: Callable[[str], None]) -> list[Guard
             continue
         setting = misspelling.setting
         section = setting.partition(".")[0]
-        meant: list[GuardSetting] = []
+        applied: list[GuardSetting] = []
         if misspelling.is_certain:
             below = [row for row in GUARDS if row.path[0] == setting and row.choices]
-            meant = [row for row in GUARDS if row.name == setting] or below
+            applied = [row for row in GUARDS if row.name == setting] or below
         hint = f'"{section}": {{…}} with its settings inside' if section in SECTIONS else section
-        warn(_unknown(name, source, f"Write {hint}.", meant))
-        rows += meant
+        warn(_unknown(name, source, f"Write {hint}.", applied))
+        rows += applied
     return rows
 
 
@@ -250,18 +250,18 @@ def _misspelt_in(
             continue
         from pi.coding.settings.misspelt import misspelt_setting  # lazy: for errors only
 
-        meant = misspelt_setting(name, names)
-        hint = f"Did you mean {meant}?" if meant else f"Known: {', '.join(names)}."
-        applied = [names[meant]] if meant else []
+        suggestion = misspelt_setting(name, names)
+        hint = f"Did you mean {suggestion}?" if suggestion else f"Known: {', '.join(names)}."
+        applied = [names[suggestion]] if suggestion else []
         warn(_unknown(f"{section}.{name}", source, hint, applied))
         rows += applied
     return rows
 
 
-def _unknown(name: str, source: str, hint: str, meant: Sequence[GuardSetting]) -> str:
-    if not meant:
+def _unknown(name: str, source: str, hint: str, applied: Sequence[GuardSetting]) -> str:
+    if not applied:
         return f'Unknown setting "{name}" in {source} has no effect. {hint}'
-    strictest = ", ".join(f"{row.name} {_as_json(row.strictest)}" for row in meant)
+    strictest = ", ".join(f"{row.name} {_as_json(row.strictest)}" for row in applied)
     return (
         f'Unknown setting "{name}" in {source}. {hint}'
         f" The strictest choice applies until you correct it: {strictest}"

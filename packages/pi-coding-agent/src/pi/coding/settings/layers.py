@@ -38,7 +38,7 @@ def migrated(raw: Json) -> Json:
 
 def merge_layers(below: Json, above: Json) -> Json:
     """Merge two layers: objects merge, lists of resources add up, other values are replaced."""
-    result = _merged_objects(below, above)
+    result = _merge_objects(below, above)
     for name in COMBINED:
         lower, upper = below.get(name), above.get(name)
         if isinstance(lower, list) and isinstance(upper, list):
@@ -69,21 +69,21 @@ def nested(values: Mapping[str, object]) -> Json:
 
 def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
     """Return the value at ``path``, or ``None``."""
-    found: Any = raw
+    value: Any = raw
     for name in path:
         # ``dict`` first: a check against an abstract class is slow, and every start makes many.
-        if not isinstance(found, (dict, Mapping)):
+        if not isinstance(value, (dict, Mapping)):
             return None
-        found = found.get(name)
-    return found
+        value = value.get(name)
+    return value
 
 
-def _merged_objects(below: Json, above: Json) -> Json:
+def _merge_objects(below: Json, above: Json) -> Json:
     result = dict(below)
     for name, value in above.items():
         lower = result.get(name)
         if isinstance(lower, dict) and isinstance(value, dict):
-            value = _merged_objects(lower, value)
+            value = _merge_objects(lower, value)
         result[name] = value
     return result
 

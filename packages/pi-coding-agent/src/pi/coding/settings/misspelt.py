@@ -50,10 +50,10 @@ def misspelt_setting(name: str, names: Iterable[str]) -> str | None:
 
     names = tuple(names)
     plain = _plain(name)
-    by_letters = {_plain(known): known for known in names}
+    by_letters = {_plain(candidate): candidate for candidate in names}
     if plain in by_letters:
         return by_letters[plain]
-    ends = (known for known in names if plain.endswith(_plain(known)))
+    ends = (candidate for candidate in names if plain.endswith(_plain(candidate)))
     return nearest(plain, names) or next(ends, None)
 
 

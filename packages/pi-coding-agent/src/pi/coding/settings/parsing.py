@@ -42,7 +42,7 @@ def check_value(setting: Setting, value: object) -> object:
         return None
     match setting.kind:
         case "choice" if not any(_is_same(value, choice) for choice in setting.choices):
-            raise InvalidValue(f"{setting.label} must be {_listed(setting.choices)}.")
+            raise InvalidValue(f"{setting.label} must be {_join_choices(setting.choices)}.")
         case "number" if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidValue(_range(setting))
         case "number":
@@ -67,10 +67,10 @@ def _choice(setting: Setting, text: str) -> Value:
     for choice in setting.choices:
         if text == choice:
             return choice
-    raise InvalidValue(f"{setting.label} must be {_listed(setting.choices)}.")
+    raise InvalidValue(f"{setting.label} must be {_join_choices(setting.choices)}.")
 
 
-def _listed(choices: tuple[Value, ...]) -> str:
+def _join_choices(choices: tuple[Value, ...]) -> str:
     texts = [{True: "on", False: "off"}[c] if isinstance(c, bool) else str(c) for c in choices]
     return " or ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
 

@@ -16,13 +16,13 @@ R = TypeVar("R", bound=Record)
 Warn: TypeAlias = Callable[[str], None]
 
 
-def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R:
+def read_record(kind: type[R], raw: object, *, warn: Warn, section: str = "") -> R:
     """Return a ``kind`` with every value of ``raw`` that has the right type.
 
     Other values are reported by name and keep their default; unknown names are ignored.
     """
     if not isinstance(raw, dict):
-        warn(f'Ignored setting "{where}": expected an object, got {_as_json(raw)}')
+        warn(f'Ignored setting "{section}": expected an object, got {_as_json(raw)}')
         raw = {}
     if raw.keys().isdisjoint(kind.__struct_encode_fields__):
         return kind()
@@ -30,7 +30,7 @@ def read_record(kind: type[R], raw: object, *, warn: Warn, where: str = "") -> R
     names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     for field, written in names:
         if written in raw:
-            name = f"{where}.{written}" if where else written
+            name = f"{section}.{written}" if section else written
             value, type_ = raw[written], _type_of(kind, field)
             try:
                 fields[field] = _value(type_, value, warn, name)
@@ -50,7 +50,7 @@ def _type_of(kind: type[Record], field: str) -> Any:
     ``msgspec.structs.fields`` evaluates the annotations of all fields. A settings file sets few of
     them, and evaluating the others took 1.5 % of every start.
     """
-    owner = next(each for each in kind.__mro__ if field in vars(each).get("__annotations__", ()))
+    owner = next(base for base in kind.__mro__ if field in vars(base).get("__annotations__", ()))
     annotation = owner.__annotations__[field]
     if not isinstance(annotation, str):
         return annotation
@@ -59,7 +59,7 @@ def _type_of(kind: type[Record], field: str) -> Any:
 
 def _value(kind: Any, value: object, warn: Warn, name: str) -> object:
     if isinstance(kind, type) and issubclass(kind, Record):
-        return read_record(kind, value, warn=warn, where=name)
+        return read_record(kind, value, warn=warn, section=name)
     return msgspec.convert(value, kind)
 
 

@@ -34,7 +34,7 @@ def repeated_in_json(data: bytes) -> tuple[str, int] | None:
 
 
 def _may_repeat(data: bytes) -> Iterator[bool]:
-    counts = {name: data.count(_quoted(name)) for name in _TOP}
+    counts = {name: data.count(_quote(name)) for name in _TOP}
     yield any(count > 1 for count in counts.values())
     if not any(counts[section] for section in SECTIONS):
         return
@@ -46,22 +46,22 @@ def _may_repeat(data: bytes) -> Iterator[bool]:
     for row in GUARDS:
         *above, name = row.path
         if above and above[0] in members:
-            yield bytes(members[above[0]]).count(_quoted(name)) > 1
+            yield bytes(members[above[0]]).count(_quote(name)) > 1
 
 
-def _quoted(name: str) -> bytes:
+def _quote(name: str) -> bytes:
     return f'"{name}"'.encode()
 
 
 def repeated_in_yaml(text: str) -> tuple[str, int] | None:
     """Return the name of a repeated setting and the position of the second one, in characters."""
     for name in _TOP:
-        found = [*re.finditer(rf"(?m)^([\"']?){name}\1[ \t]*:", text)]
-        if len(found) > 1:
-            return name, found[1].start()
-        if not found or name not in SECTIONS:
+        matches = [*re.finditer(rf"(?m)^([\"']?){name}\1[ \t]*:", text)]
+        if len(matches) > 1:
+            return name, matches[1].start()
+        if not matches or name not in SECTIONS:
             continue
-        start = found[0].end()
+        start = matches[0].end()
         end = re.search(r"(?m)^[^\s#]", text[start:])
         body = text[start : start + end.start()] if end else text[start:]
         for row in GUARDS:

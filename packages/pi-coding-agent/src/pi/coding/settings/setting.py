@@ -64,13 +64,13 @@ class Setting(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """Conditions, as sentences."""
-        found = []
+        sentences = []
         if self.needs:
-            found.append(f"Has no effect without {' and '.join(self.needs)}.")
+            sentences.append(f"Has no effect without {' and '.join(self.needs)}.")
         if self.applies != "at once":
             when = {"reload": "with /reload", "start": "at the next start"}[self.applies]
-            found.append(f"Takes effect {when}.")
-        return tuple(found)
+            sentences.append(f"Takes effect {when}.")
+        return tuple(sentences)
 
 
 # Row constructors ---------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Settings:
     @cached_property
     def _own_values(self) -> Json:
         """All layers but that of the project; cached, because guards ask for each tool call."""
-        return self._guarded(self._own())
+        return self._apply_guards(self._own())
 
     @property
     def overrides(self) -> Json:
@@ -177,7 +177,7 @@ class Settings:
         if not isinstance(record, kind):
             raw = value_at(self.raw, path) if path else self.raw
             record = read_record(
-                kind, {} if raw is None else raw, warn=self.warn, where=".".join(path)
+                kind, {} if raw is None else raw, warn=self.warn, section=".".join(path)
             )
             self._sections[key] = record
         return record
@@ -305,7 +305,7 @@ class Settings:
     def _checked_overrides(self) -> Json:
         return checked_guards(self._overrides, "the values of this run", self.warn)
 
-    def _guarded(self, values: Json) -> Json:
+    def _apply_guards(self, values: Json) -> Json:
         """Return the values with guards as strict as they have to be here."""
         if self._is_strictest:
             return tightened(values, strictest_guards())
@@ -327,7 +327,7 @@ class Settings:
             raw = merge_layers(self._recommended(), raw)
         if restricted := restrictions(self._project):
             raw = tightened(raw, restricted)
-        self.raw = self._guarded(raw)
+        self.raw = self._apply_guards(raw)
         self._sections.clear()
         for cached in ("values", "_own_values"):
             self.__dict__.pop(cached, None)
