@@ -92,7 +92,7 @@ class Compactor:
                 raise
             raise CompactionFailed("aborted", "Compaction cancelled") from None
         except CompactionFailed as error:
-            end = _failed(end, error)
+            end = _failed_end(end, error)
             raise
         else:
             handed_off = run.handed_off or UNSET
@@ -122,7 +122,7 @@ class Compactor:
             await self._session.bus.emit(failed)
 
 
-def _failed(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
+def _failed_end(end: CompactionEnd, error: CompactionFailed) -> CompactionEnd:
     if error.code == "aborted":
         return replace(end, aborted=True)
     reason = f"{error.message} {error.hint}".rstrip()
@@ -162,60 +162,66 @@ class CompactionPolicy(Policy):
         self._worthless = False
         """Whether the previous turn had results marked as useless."""
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Compact if it is due, unless another policy has claimed the boundary.
 
         A check that finds nothing to do emits no event.
         """
-        if at.kind == "prompt":
+        if boundary.kind == "prompt":
             self._recovered = self._room_made = False
             self._hidden = ""
-        if at.kind == "settle" and self._hidden and not at.next.claimed:
-            at = replace(at, next=self._restore_hidden(at))
-        is_checked = at.kind in ("prompt", "settle") or (at.kind == "turn" and at.results)
-        if not is_checked or at.next.claimed or at.outcome == "aborted":
-            return at.next
+        if boundary.kind == "settle" and self._hidden and not boundary.next.claimed:
+            boundary = replace(boundary, next=self._restore_hidden(boundary))
+        is_checked = boundary.kind in ("prompt", "settle") or (
+            boundary.kind == "turn" and boundary.results
+        )
+        if not is_checked or boundary.next.claimed or boundary.outcome == "aborted":
+            return boundary.next
         options = self._session.options().for_model(self._session.agent.model)
         if not is_automatic(options):
-            return at.next
-        match at.kind:
+            return boundary.next
+        match boundary.kind:
             case "prompt":
                 conversation = self._session.conversation()
-                known = len(conversation.log.tree.outlines)
-                is_cold = await off_loop(partial(self._measure, conversation), known)
-                decision = at.next
+                entry_count = len(conversation.log.tree.outlines)
+                is_cold = await off_loop(partial(self._measure, conversation), entry_count)
+                decision = boundary.next
                 if is_cold and options.drop_useless:
                     decision = await self._elide_stale(decision)
                 return await self._prune_or_compact(
                     decision, options, conversation, before_prompt=True
                 )
             case "turn":
-                return await self._prune_or_compact(await self._elide_useless(at, options), options)
+                return await self._prune_or_compact(
+                    await self._elide_useless(boundary, options), options
+                )
             case _:
-                return await self._settled(at, options)
+                return await self._decide_settled(boundary, options)
 
     async def _items(self) -> tuple[CompactionItem, ...]:
         """Return the branch, starting at the first entry that the previous compaction kept."""
         return (await measured_off_loop(self._session.conversation())).items
 
-    async def _settled(self, at: Boundary, options: CompactionOptions) -> Next:
-        answer = at.answer
+    async def _decide_settled(self, boundary: Boundary, options: CompactionOptions) -> Next:
+        answer = boundary.answer
         if answer is None or not self._is_from_current_model(answer):
-            return at.next
-        if isinstance(at.error, ContextOverflow):
+            return boundary.next
+        if isinstance(boundary.error, ContextOverflow):
             if self._recovered:
-                return await self._give_up(at.next)
-            return self._recover(self._leave_out(at.next), CompactionRequest(reason="overflow"))
+                return await self._give_up(boundary.next)
+            return self._recover(
+                self._leave_out(boundary.next), CompactionRequest(reason="overflow")
+            )
         if self._window_was_full(answer):
             return self._recover(
-                at.next, self._without_latest(CompactionRequest(reason="overflow"))
+                boundary.next, self._without_latest(CompactionRequest(reason="overflow"))
             )
         if self._was_cut_off(answer):
             return self._recover(
-                at.next, self._without_latest(CompactionRequest(reason="incomplete"))
+                boundary.next, self._without_latest(CompactionRequest(reason="incomplete"))
             )
         self._recovered = False
-        return await self._prune_or_compact(at.next, options, last=True)
+        return await self._prune_or_compact(boundary.next, options, last=True)
 
     def _is_from_current_model(self, answer: AssistantMessage) -> bool:
         """Whether ``answer`` is from the current model: other models have other windows."""
@@ -289,22 +295,22 @@ class CompactionPolicy(Policy):
         request = CompactionRequest(reason="threshold", before_prompt=before_prompt)
         return _prepare_first(decision, partial(self._compact, request))
 
-    async def _elide_useless(self, at: Boundary, options: CompactionOptions) -> Next:
+    async def _elide_useless(self, boundary: Boundary, options: CompactionOptions) -> Next:
         """Elide results marked as useless, one turn after the model has seen them."""
-        seen, self._worthless = self._worthless, any(result.useless for result in at.results)
+        seen, self._worthless = self._worthless, any(result.useless for result in boundary.results)
         if not (seen and options.drop_useless):
-            return at.next
+            return boundary.next
         items = await self._items()
         answers = (n for n, item in enumerate(items) if item.role == "assistant")
         older = items[: max(answers, default=0)]
-        found = await off_loop(partial(elide_worthless, older, cache_is_cold=False), len(older))
-        return replace(at.next, entries=(*at.next.entries, *found.edits))
+        pruning = await off_loop(partial(elide_worthless, older, cache_is_cold=False), len(older))
+        return replace(boundary.next, entries=(*boundary.next.entries, *pruning.edits))
 
     async def _elide_stale(self, decision: Next) -> Next:
         """Elide all useless results after a long pause: the provider's cache has expired anyway."""
         items = await self._items()
-        found = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
-        return replace(decision, entries=(*decision.entries, *found.edits))
+        pruning = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
+        return replace(decision, entries=(*decision.entries, *pruning.edits))
 
     def _measure(self, conversation: SessionConversation) -> bool:
         """Measure new entries; returns whether the provider's cache has probably expired."""
@@ -326,16 +332,16 @@ class CompactionPolicy(Policy):
         edit = ContextEdit(target_id=target, replacement=None)
         return replace(decision, entries=(*decision.entries, edit))
 
-    def _restore_hidden(self, at: Boundary) -> Next:
+    def _restore_hidden(self, boundary: Boundary) -> Next:
         """Show the truncated response to the model again if there is no other in its place."""
         hidden, self._hidden = self._hidden, ""
-        if at.outcome == "completed":
-            return at.next
+        if boundary.outcome == "completed":
+            return boundary.next
         answer = message_of(self._session.conversation().log.entry(hidden))
         if not isinstance(answer, AssistantMessage) or not answer.content:
-            return at.next
+            return boundary.next
         edit = ContextEdit(target_id=hidden, replacement={"content": to_builtins(answer.content)})
-        return replace(at.next, entries=(*at.next.entries, edit))
+        return replace(boundary.next, entries=(*boundary.next.entries, edit))
 
     async def _extensions_make_room(self, request: CompactionRequest) -> bool:
         """Let extensions make room, at most once per prompt; returns whether one has done so."""

@@ -77,7 +77,7 @@ class CompactionRun:
         leave_out = self._request.leave_out
         self._before = await measured_off_loop(self._conversation, without=leave_out)
         await self._session.load_strategy(self._request.strategy or self._options.strategy)
-        preparation, why_not = await off_loop(self._prepared, entries)
+        preparation, why_not = await off_loop(self._prepare, entries)
         extra = CompactingAnswer()
         if preparation is not None:
             ready = await self._supplied_by_extension(preparation)
@@ -88,8 +88,8 @@ class CompactionRun:
             preparation = replace(preparation, guidance=self._guidance(extra))
         match await self._first_outcome(preparation, why_not):
             case CompactionResult() as result:
-                known = result.preserve_data or {}
-                data = known | extra.preserve_data
+                preserved = result.preserve_data or {}
+                data = preserved | extra.preserve_data
                 return await self._store(replace(result, preserve_data=data or UNSET))
             case Edits() as edits:
                 return await self._edit(edits)
@@ -98,13 +98,13 @@ class CompactionRun:
                 go_on = go_on and not self._request.before_prompt
                 await self._session.hand_off(document, go_on=go_on, details=details)
                 self.handed_off = True
-                return self._unsummarised(document)
+                return self._unsummarised_result(document)
             case Declined(why=why, hint=hint, code=code):
                 raise CompactionFailed(code, why, hint=hint)
 
     # Preparation ----------------------------------------------------------------------------------
 
-    def _prepared(self) -> tuple[Preparation | None, str]:
+    def _prepare(self) -> tuple[Preparation | None, str]:
         """Return the plan of a summary; ``None`` and the reason if there is too little."""
         before = self._before
         try:
@@ -198,8 +198,8 @@ class CompactionRun:
         is_summary = (self._request.strategy or self._options.strategy) in (SUMMARY, "off")
         counted = declined[:1] if is_summary else declined[:2]
         return Declined(
-            why=" ".join(dict.fromkeys(each.why for each in counted)),
-            hint=next((each.hint for each in counted if each.hint), ""),
+            why=" ".join(dict.fromkeys(refusal.why for refusal in counted)),
+            hint=next((refusal.hint for refusal in counted if refusal.hint), ""),
             code=counted[0].code,
         )
 
@@ -231,10 +231,10 @@ class CompactionRun:
     def preview(self) -> CompactionPreview:
         """Return the preview: what this compaction would drop and keep."""
         self._before = measured(self._conversation, without=self._request.leave_out)
-        preparation, why_not = self._prepared()
+        preparation, why_not = self._prepare()
         chosen = next(iter(self._strategies()), None)
         keeps: Keeps = getattr(chosen, "keeps", "recent")
-        names = {id(each): name for name, each in self._session.strategies.items()}
+        names = {id(strategy): name for name, strategy in self._session.strategies.items()}
         window = self._session.agent.model.context_window
         plan = CompactionPreview(
             strategy=names.get(id(chosen), SUMMARY),
@@ -255,16 +255,16 @@ class CompactionRun:
         if preparation is None:
             return replace(plan, problem=why_not)
         dropped_items = (*preparation.history, *preparation.turn_prefix)
-        kept = [item for item in preparation.kept if item.message is not None and item.tokens]
+        kept_items = [item for item in preparation.kept if item.message is not None and item.tokens]
         return replace(
             plan,
             dropped_messages=sum(
                 1 for item in dropped_items if item.message is not None and item.tokens
             ),
             dropped_tokens=tokens_of(dropped_items),
-            kept_messages=len(kept),
-            kept_tokens=tokens_of(kept),
-            first_kept=_begin(kept[0]) if kept else "",
+            kept_messages=len(kept_items),
+            kept_tokens=tokens_of(kept_items),
+            first_kept=_begin(kept_items[0]) if kept_items else "",
             carried=kept_facts(preparation).text,
         )
 
@@ -313,15 +313,15 @@ class CompactionRun:
         await self._leave_out()
         for edit in edits.edits:
             await self._session.add(edit)
-        result = self._unsummarised(f"{len(edits.edits)} large tool results were left out.")
+        result = self._unsummarised_result(f"{len(edits.edits)} large tool results were left out.")
         # For the screen of a resumed session: context edits are not displayed.
         data = {"summary": result.summary, "tokensBefore": result.tokens_before}
         await self._session.add(Custom(custom_type=EDITED, data=data))
         return result
 
-    def _unsummarised(self, words: str) -> CompactionResult:
+    def _unsummarised_result(self, document: str) -> CompactionResult:
         return CompactionResult(
-            summary=words,
+            summary=document,
             first_kept_id="",
             tokens_before=self._before.tokens,
             estimated_tokens_after=tokens_in_use(self._conversation),
@@ -369,6 +369,6 @@ def dropped(log: SessionLog) -> Sequence[Entry]:
 
     All of them are still in the log and can be read back by id.
     """
-    shown = shown_ids(log)
+    visible_ids = shown_ids(log)
     entries = (entry for entry in log.branch() if message_of(entry) is not None)
-    return [entry for entry in entries if entry.id not in shown]
+    return [entry for entry in entries if entry.id not in visible_ids]

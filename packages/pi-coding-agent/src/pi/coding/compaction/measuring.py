@@ -90,23 +90,23 @@ def tokens_in_use(
     log = conversation.log
     since = 0
     edits: dict[str, Json | None] = {without: None} if without else {}
-    for place in log.tree.upwards(log.leaf):
-        outline = log.tree.outlines[place]
+    for index in log.tree.upwards(log.leaf):
+        outline = log.tree.outlines[index]
         if outline.type == "compaction":
-            omitted_tokens = _tokens(message_of(log.entry(without))) if without else 0
+            omitted_tokens = _estimate_tokens(message_of(log.entry(without))) if without else 0
             messages = conversation.messages() if messages is None else messages
             return estimated_tokens(convert_to_llm(messages)) - omitted_tokens
-        if outline.type == "context_edit" and isinstance(edit := log.at(place), ContextEdit):
+        if outline.type == "context_edit" and isinstance(edit := log.at(index), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
-            since += _tokens(message_as_edited(log.at(place), edits))
+            since += _estimate_tokens(message_as_edited(log.at(index), edits))
         else:
-            counted, estimated = _size(conversation, place)
+            counted, estimated = _size(conversation, index)
             if counted:
                 # The estimate of what was left out may exceed the provider's count.
-                return max(counted - _saved(log, place, edits), 0) + since
-            if not edits and place in conversation.totals:
-                since += conversation.totals[place]
+                return max(counted - _saved_tokens(log, index, edits), 0) + since
+            if not edits and index in conversation.totals:
+                since += conversation.totals[index]
                 break
             since += estimated
     if not edits and log.leaf is not None:
@@ -127,13 +127,13 @@ def measure_sizes(conversation: SessionConversation) -> None:
     Safe in a thread: it only adds what is not known yet, and the log only grows.
     """
     log, leaf, since = conversation.log, conversation.log.leaf, 0
-    for place in log.tree.upwards(leaf):
-        if log.tree.outlines[place].type in ("compaction", "context_edit"):
+    for index in log.tree.upwards(leaf):
+        if log.tree.outlines[index].type in ("compaction", "context_edit"):
             return
-        if place in conversation.totals:
-            since += conversation.totals[place]
+        if index in conversation.totals:
+            since += conversation.totals[index]
             break
-        counted, estimated = _size(conversation, place)
+        counted, estimated = _size(conversation, index)
         if counted:
             return
         since += estimated
@@ -141,21 +141,21 @@ def measure_sizes(conversation: SessionConversation) -> None:
         conversation.totals[leaf] = since
 
 
-def _size(conversation: SessionConversation, place: int) -> tuple[int, int]:
+def _size(conversation: SessionConversation, index: int) -> tuple[int, int]:
     """Return the provider's count at an entry, and the estimate for the entry alone.
 
     Cached: a long conversation without responses is measured at every boundary.
     """
-    size = conversation.sizes.get(place)
+    size = conversation.sizes.get(index)
     if size is None:
-        entry = conversation.log.at(place)
-        counted = _counted(entry)
-        size = (counted, 0 if counted else _tokens(message_of(entry)))
-        conversation.sizes[place] = size
+        entry = conversation.log.at(index)
+        counted = _counted_tokens(entry)
+        size = (counted, 0 if counted else _estimate_tokens(message_of(entry)))
+        conversation.sizes[index] = size
     return size
 
 
-def _counted(entry: Entry) -> int:
+def _counted_tokens(entry: Entry) -> int:
     """Return the provider's count for a response; 0 for other entries."""
     match entry:
         case MessageEntry(message=AssistantMessage() as answer):
@@ -164,16 +164,17 @@ def _counted(entry: Entry) -> int:
             return 0
 
 
-def _saved(log: SessionLog, place: int, edits: Edits) -> int:
-    """Return the tokens that ``edits`` made after the response at ``place`` take off its count."""
+def _saved_tokens(log: SessionLog, index: int, edits: Edits) -> int:
+    """Return the tokens that ``edits`` made after the response at ``index`` take off its count."""
     if not edits:
         return 0
-    path = log.tree.path(place)
+    path = log.tree.path(index)
     edits_then, outlines = edits_on(log, path), log.tree.outlines
-    shown = path[first_kept(log, path) :]
-    entries = [log.at(each) for each in shown if outlines[each].id in edits]
+    visible = path[first_kept(log, path) :]
+    entries = [log.at(entry_index) for entry_index in visible if outlines[entry_index].id in edits]
     return sum(
-        _tokens(message_as_edited(entry, edits_then)) - _tokens(message_as_edited(entry, edits))
+        _estimate_tokens(message_as_edited(entry, edits_then))
+        - _estimate_tokens(message_as_edited(entry, edits))
         for entry in entries
     )
 
@@ -204,7 +205,7 @@ def measured(
     start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
     tokens = tokens_in_use(conversation, without=without, messages=messages)
     estimated = estimated_tokens(convert_to_llm(messages))
-    archived_from, summary = _archived(log, path, previous)
+    archived_from, summary = _find_archive(log, path, previous)
     return Measured(
         items=tuple(items[start:]),
         covered=tuple(items[:start]),
@@ -217,7 +218,7 @@ def measured(
     )
 
 
-def _archived(
+def _find_archive(
     log: SessionLog, path: Sequence[int], latest: Compaction | None
 ) -> tuple[int | None, str]:
     """Return the index in ``path`` from which there is no text summary, and the summary before.
@@ -227,13 +228,13 @@ def _archived(
     if latest is None or not _has_pictures(latest):
         return None, ""
     outlines = log.tree.outlines
-    for at in range(len(path) - 1, -1, -1):
-        if outlines[path[at]].type != "compaction":
+    for index in range(len(path) - 1, -1, -1):
+        if outlines[path[index]].type != "compaction":
             continue
-        entry = log.at(path[at])
+        entry = log.at(path[index])
         if isinstance(entry, Compaction) and not _has_pictures(entry):
-            ids = (n for n in range(at) if outlines[path[n]].id == entry.first_kept_id)
-            return next(ids, at), entry.summary
+            ids = (n for n in range(index) if outlines[path[n]].id == entry.first_kept_id)
+            return next(ids, index), entry.summary
     return 0, ""
 
 
@@ -247,14 +248,14 @@ def branch_items(
 ) -> list[CompactionItem]:
     """Return every entry of ``path`` as the model would see it, except ``without``."""
     edits = {**edits_on(log, path), without: None}
-    return [_item(log.at(place), edits) for place in path]
+    return [_item(log.at(index), edits) for index in path]
 
 
 def _item(entry: Entry, edits: Edits) -> CompactionItem:
     original = message = message_of(entry)
     if message is not None and entry.id in edits:
         message = edited(message, edits[entry.id])
-    converted = _converted(message)
+    converted = _convert(message)
     item = CompactionItem(
         id=entry.id, role=_role(original), message=converted[0] if converted else None
     )
@@ -285,12 +286,12 @@ _ROLES: dict[type[SessionMessage], Role] = {
 }
 
 
-def _converted(message: SessionMessage | None) -> list[Message]:
+def _convert(message: SessionMessage | None) -> list[Message]:
     return [] if message is None else convert_to_llm([message])
 
 
-def _tokens(message: SessionMessage | None) -> int:
-    return estimated_tokens(_converted(message))
+def _estimate_tokens(message: SessionMessage | None) -> int:
+    return estimated_tokens(_convert(message))
 
 
 def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
@@ -299,8 +300,8 @@ def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
 
 def latest_answer(log: SessionLog) -> str | None:
     """Return the id of the newest response on the branch."""
-    for place in log.tree.upwards(log.leaf):
-        entry = log.at(place) if log.may_be_answer(place) else None
+    for index in log.tree.upwards(log.leaf):
+        entry = log.at(index) if log.may_be_answer(index) else None
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.id
     return None
@@ -310,7 +311,7 @@ def shown_ids(log: SessionLog) -> set[str]:
     """Return the ids of the entries that the model sees, edited ones included."""
     path = log.tree.path(log.leaf)
     edits = edits_on(log, path)
-    ids = [log.tree.outlines[place].id for place in path[first_kept(log, path) :]]
+    ids = [log.tree.outlines[index].id for index in path[first_kept(log, path) :]]
     return {id for id in ids if edits.get(id, "") is not None}
 
 
@@ -338,7 +339,7 @@ class Pruning(Record):
 
 def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
     """Prune old, useless and superseded output if the total saving is large enough."""
-    notices, protected_ids = dict(_worthless(items)), protected(items)
+    notices, protected_ids = dict(_worthless_results(items)), protected(items)
     newer_tokens = 0
     for item in reversed(items):
         if not isinstance(item.message, ToolResultMessage) or item.id in notices:
@@ -352,7 +353,7 @@ def prune_tool_outputs(items: Sequence[CompactionItem]) -> Pruning:
 
 def elide_worthless(items: Sequence[CompactionItem], *, cache_is_cold: bool) -> Pruning:
     """Elide useless and superseded results where that costs little or no provider cache."""
-    notices = dict(_worthless(items))
+    notices = dict(_worthless_results(items))
     if not cache_is_cold:
         suffix_tokens = 0
         for item in reversed(items):
@@ -387,7 +388,7 @@ def protected(items: Sequence[CompactionItem]) -> frozenset[str]:
     )
 
 
-def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
+def _worthless_results(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
     """Yield the ids of useless or superseded results with their notices."""
     newest_read: dict[str, int] = {}
     answered = [
@@ -397,13 +398,13 @@ def _worthless(items: Sequence[CompactionItem]) -> Iterator[tuple[str, str]]:
         and not _is_error(exchange)
         and not _is_skill(exchange.call)
     ]
-    for at, exchange in enumerate(answered):
-        newest_read[_read(exchange)] = at
-    for at, exchange in enumerate(answered):
+    for index, exchange in enumerate(answered):
+        newest_read[_read(exchange)] = index
+    for index, exchange in enumerate(answered):
         item = items[exchange.answered_at or 0]
         if item.useless:
             yield item.id, USELESS_NOTICE
-        elif (read := _read(exchange)) and newest_read[read] != at:
+        elif (read := _read(exchange)) and newest_read[read] != index:
             yield item.id, SUPERSEDED_NOTICE
 
 

@@ -98,12 +98,12 @@ def known_strategies(others: Iterable[str] = ()) -> list[str]:
 
 def unknown_strategy(options: CompactionOptions, others: Iterable[str] = ()) -> str:
     """Return the warning for an unknown strategy; empty if it is built in or among ``others``."""
-    known = known_strategies(others)
-    if options.strategy in known:
+    strategies = known_strategies(others)
+    if options.strategy in strategies:
         return ""
     return (
         f'Unknown compaction.strategy "{one_line(options.strategy)}":'
-        f" {DEFAULT_STRATEGY} is used. Known strategies: {', '.join(known)}"
+        f" {DEFAULT_STRATEGY} is used. Known strategies: {', '.join(strategies)}"
     )
 
 
@@ -113,19 +113,19 @@ def check_tokens(raw: object) -> None:
         try:
             msgspec.convert(value, Tokens)
         except msgspec.ValidationError:
-            shown = msgspec.json.encode(value).decode()
+            literal = msgspec.json.encode(value).decode()
             raise BadTokens(
-                f"Invalid {name} setting: {shown}. Expected a non-negative safe integer."
+                f"Invalid {name} setting: {literal}. Expected a non-negative safe integer."
             ) from None
 
 
-def _token_counts(raw: object, where: str) -> Iterator[tuple[str, Any]]:
+def _token_counts(raw: object, section: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(raw, Mapping):
         return
     for name in ("reserveTokens", "keepRecentTokens"):
         if name in raw:
-            yield f"{where}.{name}", raw[name]
+            yield f"{section}.{name}", raw[name]
     overrides = raw.get("modelOverrides")
     if isinstance(overrides, Mapping):
         for model, numbers in overrides.items():
-            yield from _token_counts(numbers, f"{where}.modelOverrides.{model}")
+            yield from _token_counts(numbers, f"{section}.modelOverrides.{model}")

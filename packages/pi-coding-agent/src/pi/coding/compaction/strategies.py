@@ -142,15 +142,15 @@ class ShakeStrategy:
 
 def _candidates(items: Sequence[CompactionItem], keep_recent_tokens: int) -> list[CompactionItem]:
     """Return tool results that are old, large enough and not protected."""
-    found: list[CompactionItem] = []
+    candidates: list[CompactionItem] = []
     protected_ids, newer_tokens = protected(items), 0
     for item in reversed(items):
         old = newer_tokens >= keep_recent_tokens
         newer_tokens += item.tokens
         saves_tokens = isinstance(item.message, ToolResultMessage) and saved(item, notice(item)) > 0
         if old and saves_tokens and item.id not in protected_ids:
-            found.append(item)
-    return found
+            candidates.append(item)
+    return candidates
 
 
 async def _native(work: Work) -> NativeCompaction | None:
