@@ -30,10 +30,12 @@ def make_drawable(make: Make, *arguments: object) -> Drawable:
     With ``*args`` it gets all.
     """
     parameters = signature(make).parameters.values()
-    if any(each.kind is Parameter.VAR_POSITIONAL for each in parameters):
+    if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in parameters):
         return make(*arguments)
     required = [
-        each for each in parameters if each.kind in _PLACES and each.default is Parameter.empty
+        parameter
+        for parameter in parameters
+        if parameter.kind in _PLACES and parameter.default is Parameter.empty
     ]
     return make(*arguments[: len(required)])
 
