@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pi.tui.gallery import Gallery, frame
+from examples.gallery import Gallery, frame
 
 FOLDER = Path(__file__).with_name("snapshots")
 

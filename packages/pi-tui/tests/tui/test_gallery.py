@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pi.tui.gallery import Gallery, frame, main, show
+from examples.gallery import Gallery, frame, main, show
 from pi.tui.terminal import Capabilities
 from pi.tui.testing import VirtualTerminal
 from pi.tui.text.width import visible_width

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from examples.gallery import PALETTES, Paints, Scheme, sample_picture, sample_select
 from pi.base.pictures import PixelSize
-from pi.tui.gallery import PALETTES, Paints, Scheme, sample_picture, sample_select
 from pi.tui.style import ColourDepth
 
 

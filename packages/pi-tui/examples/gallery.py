@@ -1,7 +1,8 @@
-"""All widgets on one screen: ``python -m pi.tui.gallery``.
+"""All widgets on one screen: ``python gallery.py``.
 
 Tab selects the next widget, Ctrl+T switches between light and dark, Escape leaves a field, and
-``q`` (outside of fields) or Ctrl+C quits. ``--print WIDTH`` prints the frame as plain text.
+``q`` (outside of fields) or Ctrl+C quits. ``--print WIDTH`` prints the frame as plain text, which
+also happens without a terminal.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Literal, TypeAlias
 
-from pi.base.records import Record
 from pi.tui.component import Component
 from pi.tui.containers import Container, Spacer
 from pi.tui.images.graphics import Graphics, Image, ImageData, picture
@@ -62,7 +63,7 @@ class Gallery:
             *self.fields,
             waiting,
         )
-        self._place = 0
+        self._index = 0
         markdown = Markdown(MARKDOWN, 1, 0, markdown_theme(paints), has_hyperlinks=has_hyperlinks)
         self._inside = Container(
             TruncatedText(paints.title(f"Gallery, {scheme}: Tab, Ctrl+T and q do something")),
@@ -92,15 +93,15 @@ class Gallery:
     @property
     def active(self) -> Component:
         """The widget that receives keys."""
-        return self._ring[self._place]
+        return self._ring[self._index]
 
     def next(self) -> None:
         """Activate the next widget that takes keys."""
-        self._place = (self._place + 1) % len(self._ring)
+        self._index = (self._index + 1) % len(self._ring)
 
     def leave(self) -> None:
         """Activate the first widget."""
-        self._place = 0
+        self._index = 0
 
 
 def frame(width: int, scheme: Scheme = "dark") -> list[str]:
@@ -122,12 +123,12 @@ async def show(terminal: Terminal, capabilities: Capabilities, env: dict[str, st
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m pi.tui.gallery", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--print", type=int, metavar="WIDTH", dest="width")
     parser.add_argument("--light", action="store_true", help="print the light one")
     options = parser.parse_args(arguments)
-    if options.width:
-        rows = frame(options.width, "light" if options.light else "dark")
+    if options.width or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        rows = frame(options.width or 80, "light" if options.light else "dark")
         sys.stdout.write("".join(f"{row}\n" for row in rows))
         return 0
     env = dict(os.environ)
@@ -218,7 +219,8 @@ def answer() -> int:
 """
 
 
-class Palette(Record):
+@dataclass(frozen=True)
+class Palette:
     """The colours of a gallery."""
 
     accent: str
