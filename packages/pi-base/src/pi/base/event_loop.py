@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pi
+from pi.base.signals import wake_on_signals
 from pi.base.tasks import UserInterrupt, program_loops, stop_tasks
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ def run_event_loop(work: Coroutine[Any, Any, T], *, grace: float = 5.0) -> T:
     """
     loop = asyncio.new_event_loop()
     program_loops.append(loop)
+    stop_waking = wake_on_signals(loop)
     try:
         asyncio.set_event_loop(loop)
         loop.set_exception_handler(_report_unhandled)
@@ -51,6 +53,7 @@ def run_event_loop(work: Coroutine[Any, Any, T], *, grace: float = 5.0) -> T:
     finally:
         program_loops.remove(loop)
         _reported.clear()
+        stop_waking()
         asyncio.set_event_loop(None)
         loop.close()
 

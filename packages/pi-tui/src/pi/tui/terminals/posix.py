@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from pi.base.errors import PiError
+from pi.base.signals import wake_on_signals
 from pi.tui.negotiation import ASK_DA1
 from pi.tui.terminal import Listener, Size
 from pi.tui.terminals.tty_output import OutputCapture, TtyOutput, is_ready, now
@@ -113,6 +114,7 @@ class ProcessTerminal:
         )
         if self._held.loop is not None:
             self._held.loop.add_reader(self._input_fd, self._read)
+            self._held.stop_waking = wake_on_signals(self._held.loop)
         atexit.register(self._release)
 
     def write(self, data: str) -> None:
@@ -153,6 +155,7 @@ class ProcessTerminal:
         if held is None:
             return
         atexit.unregister(self._release)
+        held.stop_waking()
         if held.loop is not None and not held.loop.is_closed():
             held.loop.remove_reader(self._input_fd)
         if not held.is_gone:
@@ -281,6 +284,8 @@ class _Held:
         self.typed_ahead = typed_ahead
         """Whether keys pressed before the start are still to be read."""
         self.is_gone = False
+        self.stop_waking: Callable[[], None] = lambda: None
+        """Ends that signals wake the loop."""
 
 
 def _raw_mode(fd: int) -> list[Any]:
