@@ -60,7 +60,7 @@ async def offer_agents(
         return False
     if ui is None or not ui.has_ui:
         if reports:
-            machine.report(_skipped(open_offers))
+            machine.report(_not_used_warning(open_offers))
         return False
     store, accepted = _store(machine), False
     for name, paths in open_offers.items():
@@ -76,7 +76,7 @@ async def offer_agents(
     return accepted
 
 
-def _skipped(offers: Iterable[str]) -> str:
+def _not_used_warning(offers: Iterable[str]) -> str:
     titles = ", ".join(AGENTS[name].title for name in offers)
     names = ", ".join(f"sources.{name}" for name in offers)
     return f"Not used: your own files of {titles}. Start pi to decide, or set {names}."

@@ -273,7 +273,7 @@ async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession
         settings=core.workspace.settings,
         tools=spec.custom_tools,
         policies=spec.policies,
-        whole_prompt=_joined(spec.system, spec.append_system) if spec.system is not None else None,
+        whole_prompt=_join(spec.system, spec.append_system) if spec.system is not None else None,
         open_log=partial(_nested_log, file, core.log.file),
         session_dir=None if file is None else file.parent,
         persistent=file is not None,
@@ -323,7 +323,7 @@ def _nested_resources(core: LiveSession, spec: SubSession) -> ResourceOptions:
     if not spec.append_system:
         return ResourceOptions()
     usual = core.workspace.resources.prompt_files.append
-    provided = ProvidedResources(append_prompt=_joined(usual, spec.append_system))
+    provided = ProvidedResources(append_prompt=_join(usual, spec.append_system))
     return ResourceOptions(provided=provided)
 
 
@@ -333,5 +333,5 @@ def _nested_log(file: Path | None, parent: Path | None, location: SessionLocatio
     return open_session(file, location, parent=parent)
 
 
-def _joined(*texts: str | None) -> str:
+def _join(*texts: str | None) -> str:
     return "\n\n".join(text for text in texts if text)

@@ -214,11 +214,11 @@ class Bootstrap:
 
         Call it when the session is shown: earlier reports are cleared with the old screen.
         """
-        here = self._current_workspace
+        workspace = self._current_workspace
         is_decided_here = self.overrides.trust is None  # not for the directory of a parent session
-        if is_decided_here and here.trust.source == "nothing to trust":
+        if is_decided_here and workspace.trust.source == "nothing to trust":
             return  # the trust decision has just looked for the same files
-        skipped = skipped_files(here, self.options)
+        skipped = skipped_files(workspace, self.options)
         new = [str(path) for path in skipped if path not in self._skipped]
         self._skipped = skipped
         if new and self.overrides.reports_skipped:
@@ -355,15 +355,15 @@ class Bootstrap:
 
     def _model_preferences(self) -> ModelPreferences:
         options, values = self.options, self.workspace.settings.values
-        known = chosen_model(self.log)
+        chosen = chosen_model(self.log)
         return ModelPreferences(
             model=self.overrides.model,
             pattern=options.model,
             provider=options.provider,
             thinking=options.thinking,
             scope=options.models if options.models is not None else values.enabled_models or (),
-            session=(known.provider, known.model_id) if known else None,
-            session_thinking=chosen_thinking_level(self.log) if known else None,  # type: ignore[arg-type]
+            session=(chosen.provider, chosen.model_id) if chosen else None,
+            session_thinking=chosen_thinking_level(self.log) if chosen else None,  # type: ignore[arg-type]
             default=(values.default_provider, values.default_model),
             default_role=self._default_role(),
             default_thinking=values.default_thinking_level,

@@ -58,7 +58,7 @@ def discover_context_files(
 ) -> tuple[ContextFile, ...]:
     """Return AGENTS.md and similar files, from the most general to the nearest."""
     options = ResourceOptions(skills=False, prompts=False)
-    return _found(options, cwd, agent_dir, None, trusted=trusted).context.files
+    return _discover(options, cwd, agent_dir, None, trusted=trusted).context.files
 
 
 def discover_skills(
@@ -70,8 +70,8 @@ def discover_skills(
 ) -> tuple[Skill, ...]:
     """Return the skills of the user, of packages and of a trusted project."""
     options = ResourceOptions(context_files=False, prompts=False)
-    found = _found(options, cwd, agent_dir, settings, trusted=trusted).skills
-    return tuple(each.skill for each in found)
+    found_skills = _discover(options, cwd, agent_dir, settings, trusted=trusted).skills
+    return tuple(found_skill.skill for found_skill in found_skills)
 
 
 def discover_prompt_templates(
@@ -83,7 +83,7 @@ def discover_prompt_templates(
 ) -> tuple[PromptTemplate, ...]:
     """Return the prompt templates of the user, of packages and of a trusted project."""
     options = ResourceOptions(context_files=False, skills=False)
-    return _found(options, cwd, agent_dir, settings, trusted=trusted).prompts
+    return _discover(options, cwd, agent_dir, settings, trusted=trusted).prompts
 
 
 def local_environment(
@@ -97,11 +97,11 @@ def local_environment(
     Commands run as in a session: in the shell of the settings, without credentials in their
     environment. The caller closes it.
     """
-    here, machine = working_directory(cwd), machine_for(agent_dir)
-    return local_env(here, machine, settings or settings_here(machine, here))
+    directory, machine = working_directory(cwd), machine_for(agent_dir)
+    return local_env(directory, machine, settings or settings_here(machine, directory))
 
 
-def _found(
+def _discover(
     options: ResourceOptions,
     cwd: Path | str | None,
     agent_dir: Path | str | None,
@@ -109,11 +109,11 @@ def _found(
     *,
     trusted: bool | None,
 ) -> Resources:
-    here, machine = working_directory(cwd), machine_for(agent_dir)
+    directory, machine = working_directory(cwd), machine_for(agent_dir)
     explicit = None if trusted is None else Trust(trusted=trusted, source="flag")
-    trust = explicit or stored_trust(machine, here)
-    settings = settings or settings_here(machine, here, trust)
+    trust = explicit or stored_trust(machine, directory)
+    settings = settings or settings_here(machine, directory, trust)
     session = SessionOptions(resources=options)
-    packages = packages_here(here, machine, settings, session)
-    _, resources = discover_resources(here, machine, session, trust, settings, packages)
+    packages = packages_here(directory, machine, settings, session)
+    _, resources = discover_resources(directory, machine, session, trust, settings, packages)
     return resources

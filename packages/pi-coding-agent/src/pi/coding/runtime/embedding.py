@@ -129,7 +129,10 @@ async def create_agent_session(
     cwd = _directory(options.get("cwd") or (manager.get_cwd() if manager else "."))
     machine = _machine(options)
     custom_tools = options.get("custom_tools") or ()
-    tools = tuple(each if isinstance(each, AgentTool) else tool(each) for each in custom_tools)
+    tools = tuple(
+        custom_tool if isinstance(custom_tool, AgentTool) else tool(custom_tool)
+        for custom_tool in custom_tools
+    )
     built = await assemble(
         cwd,
         machine,
@@ -159,7 +162,7 @@ def run(
     Raises ``RunFailed`` if there is none. For programs without an event loop; if one is running, as
     in a notebook, the session runs in another thread and this call blocks.
     """
-    answering = _answered(prompt, images, on_event, options)
+    answering = _prompt_new_session(prompt, images, on_event, options)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -195,11 +198,11 @@ def _check_options(options: AgentSessionOptions) -> None:
         raise ValueError(f"thinking_level must be one of {allowed}, not {level!r}")
 
 
-def _check_tools(names: Sequence[str], known: Collection[str]) -> None:
+def _check_tools(names: Sequence[str], tool_names: Collection[str]) -> None:
     """Raise ``ValueError`` for a name that no tool has; tools of MCP servers may follow later."""
     for name in names:
-        if name not in known and not name.startswith("mcp__"):
-            like = nearest(name, sorted(known))
+        if name not in tool_names and not name.startswith("mcp__"):
+            like = nearest(name, sorted(tool_names))
             suggestion = f"; did you mean {like!r}?" if like else ""
             raise ValueError(f"tools: there is no tool {name!r}{suggestion}")
 
@@ -258,8 +261,8 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
     """Return the resource options; lists that were passed replace discovery."""
     context, skills = options.get("context_files"), options.get("skills")
     templates = options.get("prompt_templates")
-    own_skills, skill_paths = _divided(Skill, skills)
-    own_templates, template_paths = _divided(PromptTemplate, templates)
+    own_skills, skill_paths = _split(Skill, skills)
+    own_templates, template_paths = _split(PromptTemplate, templates)
     return ResourceOptions(
         context_files=context is None,
         skills=skills is None,
@@ -275,13 +278,13 @@ def _resources(options: AgentSessionOptions, cwd: Path) -> ResourceOptions:
     )
 
 
-def _divided(
+def _split(
     kind: type[T], items: Sequence[T | Path] | None
 ) -> tuple[tuple[T, ...], tuple[str, ...]]:
     """Split into values and paths."""
     items = items or ()
-    values = tuple(each for each in items if isinstance(each, kind))
-    return values, tuple(str(each) for each in items if not isinstance(each, kind))
+    values = tuple(item for item in items if isinstance(item, kind))
+    return values, tuple(str(item) for item in items if not isinstance(item, kind))
 
 
 def _context_file(file: ContextFile | Path, cwd: Path) -> ContextFile:
@@ -317,7 +320,7 @@ def _overrides(
     )
 
 
-async def _answered(
+async def _prompt_new_session(
     prompt: str,
     images: Sequence[Image],
     on_event: Listener | None,

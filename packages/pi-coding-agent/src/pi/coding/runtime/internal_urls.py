@@ -58,7 +58,7 @@ def complete_internal_url(session: LiveSession, typed: str) -> list[str]:
         "artifact": artifacts.numbers,
         "agent": artifacts.outputs.list,
         "entry": lambda: readable_ids(session.log),
-        "skill": lambda: (skill.name for skill in _skills(session)),
+        "skill": lambda: (skill.name for skill in _usable_skills(session)),
     }
     return [f"{scheme}://{name}" for name in names[scheme]()] if scheme in names else []
 
@@ -93,57 +93,57 @@ class _Text:
         return [str(name) for name in self._names]
 
 
-def _handled(url: str, handler: _Text) -> Reference:
+def _as_reference(url: str, handler: _Text) -> Reference:
     return Reference(parse=scheme_form(url.partition("://")[0]), handler=handler)
 
 
 def _artifact(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
     artifacts = session.artifacts
     if is_listing and not rest:
-        return _handled(url, _Text(names=artifacts.numbers()))
+        return _as_reference(url, _Text(names=artifacts.numbers()))
     if rest.isascii() and rest.isdigit() and (path := artifacts.path(int(rest))) is not None:
         return path
-    return _resolved(url, artifacts)
+    return _read_artifact(url, artifacts)
 
 
 def _agent(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
     artifacts = session.artifacts
     if is_listing and not rest:
-        return _handled(url, _Text(names=artifacts.outputs.list()))
-    return _resolved(url, artifacts)
+        return _as_reference(url, _Text(names=artifacts.outputs.list()))
+    return _read_artifact(url, artifacts)
 
 
 def _entry(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
     if is_listing and not rest:
-        return _handled(url, _Text(names=readable_ids(session.log)))
+        return _as_reference(url, _Text(names=readable_ids(session.log)))
     content = read_entry(session.log, rest)
     texts = [part.text for part in content if isinstance(part, Text)]
     if len(texts) < len(content):
-        return _handled(url, _Text(content=content))
-    return _handled(url, _Text("\n".join(texts)))
+        return _as_reference(url, _Text(content=content))
+    return _as_reference(url, _Text("\n".join(texts)))
 
 
-def _resolved(url: str, artifacts: Artifacts) -> Reference:
+def _read_artifact(url: str, artifacts: Artifacts) -> Reference:
     try:
-        found = resolve_artifact(url, (artifacts.folder,))
+        artifact = resolve_artifact(url, (artifacts.folder,))
     except NoSuchResource as error:
         raise ToolFailed(f"{error.message} {error.hint}".strip()) from error
-    return _handled(url, _Text(found.text, is_whole=found.is_extract))
+    return _as_reference(url, _Text(artifact.text, is_whole=artifact.is_extract))
 
 
-def _skill(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
-    skills = {skill.name: skill for skill in _skills(session)}
+def _find_skill(session: LiveSession, rest: str, url: str, *, is_listing: bool) -> Target:
+    skills = {skill.name: skill for skill in _usable_skills(session)}
     if is_listing and not rest:
-        return _handled(url, _Text(names=sorted(skills)))
+        return _as_reference(url, _Text(names=sorted(skills)))
     name, _, inner = (unquote(part) for part in rest.partition("/"))
-    all_skills = (found.skill for found in session.workspace.resources.skills)
+    all_skills = (entry.skill for entry in session.workspace.resources.skills)
     skill = next((skill for skill in all_skills if skill.name == name), None)
     if skill is None:
-        known = ", ".join(sorted(skills)) or "none"
-        raise ToolFailed(f"Skill not found: {name}. Available: {known}")
+        available = ", ".join(sorted(skills)) or "none"
+        raise ToolFailed(f"Skill not found: {name}. Available: {available}")
     file = Path(skill.location)
     if not inner and not is_listing:
-        return file if file.is_file() else _handled(url, _Text(skill.content))
+        return file if file.is_file() else _as_reference(url, _Text(skill.content))
     return _inside(skill, file.parent, inner, url)
 
 
@@ -157,15 +157,15 @@ def _inside(skill: Skill, folder: Path, inner: str, url: str) -> Path:
     return path
 
 
-def _skills(session: LiveSession) -> list[Skill]:
+def _usable_skills(session: LiveSession) -> list[Skill]:
     """Return the skills that the model may use by itself."""
-    found = (each.skill for each in session.workspace.resources.skills)
-    return [skill for skill in found if not skill.disable_model_invocation]
+    skills = (entry.skill for entry in session.workspace.resources.skills)
+    return [skill for skill in skills if not skill.disable_model_invocation]
 
 
 _TARGETS: dict[str, Callable[..., Target]] = {
     "artifact": _artifact,
     "agent": _agent,
     "entry": _entry,
-    "skill": _skill,
+    "skill": _find_skill,
 }

@@ -171,9 +171,9 @@ class LiveSession:
         """Names of the user's templates and skills, which bundled commands must not use."""
         if self.remote is not None:
             return frozenset()
-        found = self.workspace.resources
-        skills = (f"skill:{each.skill.name}" for each in found.skills)
-        return frozenset((*(template.name for template in found.prompts), *skills))
+        resources = self.workspace.resources
+        skills = (f"skill:{entry.skill.name}" for entry in resources.skills)
+        return frozenset((*(template.name for template in resources.prompts), *skills))
 
     @property
     def busy(self) -> bool:

@@ -103,13 +103,15 @@ def parse_dotenv(text: str) -> dict[str, str]:
     Variables are not expanded. In double quotes a backslash escapes; quoted values may span lines.
     Other lines are skipped.
     """
-    found = {line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))}
+    variables = {
+        line["name"]: _value(line) for line in re.finditer(_LINE, text.replace("\r\n", "\n"))
+    }
     mirrored = {
         f"PI_{name.removeprefix('OMP_')}": value
-        for name, value in found.items()
+        for name, value in variables.items()
         if name.startswith("OMP_")
     }
-    return mirrored | found
+    return mirrored | variables
 
 
 def _value(line: re.Match[str]) -> str:
@@ -211,8 +213,8 @@ def stored_trust(machine: Machine, cwd: Path) -> Trust:
         unreadable="strictest",
     )
     own = settings.values
-    always, known = own.default_project_trust == "always", nearest(decisions, cwd)
-    trusted = always if known is None else known
+    always, decision = own.default_project_trust == "always", nearest(decisions, cwd)
+    trusted = always if decision is None else decision
     return Trust(
         trusted=trusted, source="stored", decisions=decisions, by_default=trusted and always
     )

@@ -84,8 +84,8 @@ def _read(machine: Machine, content: bytes | None) -> CustomModels:
     path = machine.agent_dir / "models.json"
     names = [row.id for row in BUILT_IN]
     custom = read_custom_models(content.decode("utf-8", "replace"), str(path), names)
-    for problem in custom.problems:
-        machine.report(f"Warning: errors loading models.json:\n{problem}")
+    for message in custom.problems:
+        machine.report(f"Warning: errors loading models.json:\n{message}")
     return custom
 
 
@@ -148,7 +148,7 @@ class ModelClient:
         """Request an answer, with the session's options and the model wraps of extensions."""
         settings = self._settings if self._core is None else self._core.workspace.settings
         options = self._request_options(model, options, settings)
-        context = _shown(context, settings)
+        context = _without_blocked_images(context, settings)
         host = self._extensions.host
         if host is None:
             return self.registry.models.stream_simple(model, context, options)
@@ -202,9 +202,9 @@ class ModelClient:
         return run_both
 
     async def _note_limits(self, status: int, headers: Mapping[str, str], model: Model) -> None:
-        found = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
-        if found and self._core is not None:
-            self._core.plan_limits[model.provider] = found
+        limits = plan_limits(headers, now=self._machine.clock.now_ms() / 1000)
+        if limits and self._core is not None:
+            self._core.plan_limits[model.provider] = limits
 
     async def close(self) -> None:
         """Close connections, if this object owns them."""
@@ -217,14 +217,14 @@ class ModelClient:
         return None
 
 
-def _shown(context: Context, settings: Settings) -> Context:
+def _without_blocked_images(context: Context, settings: Settings) -> Context:
     """Return the context without images, if the settings block them."""
     if not settings.values.images.block_images:
         return context
     from pi.ai.wire_support.handoff import without_images  # lazy: few users block images
 
-    shown = (without_images(message, BLOCKED) for message in context.messages)
-    return replace(context, messages=tuple(shown))
+    messages = (without_images(message, BLOCKED) for message in context.messages)
+    return replace(context, messages=tuple(messages))
 
 
 def discover_models(
@@ -274,16 +274,18 @@ async def migrate_credentials(machine: Machine, settings: Settings, storage: Aut
     if keys is None and not logins.is_file():
         return
     try:
-        found = _keys(keys) | _logins(logins)
-        known = await storage.list()
-        for provider, credential in found.items():
-            if provider not in known:
+        credentials = _keys(keys) | _logins(logins)
+        stored = await storage.list()
+        for provider, credential in credentials.items():
+            if provider not in stored:
                 await storage.set(provider, credential)
         _remove_old_credentials(logins, settings)
     except PiError as error:
         machine.report(f"Warning: older credentials were not migrated: {error.message}")
     else:
-        machine.report(f"Credentials for {', '.join(sorted(found))} are now in {storage.where}.")
+        machine.report(
+            f"Credentials for {', '.join(sorted(credentials))} are now in {storage.where}."
+        )
 
 
 def _keys(raw: object) -> dict[str, Credential]:

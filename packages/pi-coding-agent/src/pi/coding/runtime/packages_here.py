@@ -153,8 +153,10 @@ def why_not_loadable(package: Package) -> str:
 
     for kind in CODE:
         problems: list[str] = []
-        found = find_candidates(package.places(kind), "package", problems.append).candidates
-        problems += [each.problem for each in read_manifests(found) if each.problem]
+        candidates = find_candidates(package.places(kind), "package", problems.append).candidates
+        problems += [
+            declared.problem for declared in read_manifests(candidates) if declared.problem
+        ]
         if problems:
             return problems[0]
     return ""
@@ -178,7 +180,7 @@ class SessionPackages:
         """Install missing packages and report them."""
         await fetch_missing(self._layers, self._stores, self._report)
 
-    def found(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
+    def find(self) -> tuple[tuple[Package, ...], tuple[str, ...]]:
         """Return installed packages, and warnings about others. Runs no code of packages."""
-        found = find_packages(self._layers)
-        return found.packages, found.warnings
+        packages = find_packages(self._layers)
+        return packages.packages, packages.warnings

@@ -168,18 +168,18 @@ class RpcProcess:
         elif not answer.done():
             answer.set_result(record)
 
-    def _report_unreadable(self, problem: BadLine) -> None:
+    def _report_unreadable(self, bad_line: BadLine) -> None:
         """Fail the request that an unreadable line responds to, which would wait for ever."""
-        log.warning("the RPC server wrote an unreadable line: %s", problem)
-        if not problem.excerpt.startswith("{"):
+        log.warning("the RPC server wrote an unreadable line: %s", bad_line)
+        if not bad_line.excerpt.startswith("{"):
             return  # not JSON: output of a wrapper of the server, such as a login shell
-        found = _ID.search(problem.excerpt.encode())
-        id = found[1].decode() if found else None
+        match = _ID.search(bad_line.excerpt.encode())
+        id = match[1].decode() if match else None
         # Without an id it may be the response to any pending request.
         for name, answer in self._answers.items():
             if id in (None, name) and not answer.done():
                 answer.set_exception(
-                    RpcUnreadable(f"The RPC server sent an unreadable response. {problem.reason}.")
+                    RpcUnreadable(f"The RPC server sent an unreadable response. {bad_line.reason}.")
                 )
 
 
@@ -229,19 +229,19 @@ class RpcClient:
     @asynccontextmanager
     async def started(
         cls,
-        *words: str,
+        *arguments: str,
         command: Sequence[str] = PI,
         cwd: Path | str = ".",
         env: Mapping[str, str] | None = None,
     ) -> AsyncIterator[RpcClient]:
-        """Start ``pi --mode rpc`` with further arguments ``words``; it ends with the block.
+        """Start ``pi --mode rpc`` with further arguments ``arguments``; it ends with the block.
 
         ``env`` replaces the inherited environment. Raises ``RpcServerDied`` if the server cannot
         start.
         """
         client = cls()
         environ = dict(os.environ if env is None else env)
-        line = [*command, "--mode", "rpc", *words]
+        line = [*command, "--mode", "rpc", *arguments]
         async with rpc_process(
             line, cwd=Path(cwd), env=environ, on_record=client._on_record
         ) as process:
@@ -330,11 +330,11 @@ class RpcClient:
 
     async def state(self) -> SessionState:
         """Return the current state."""
-        return await self._typed(SessionState, "get_state")
+        return await self._request_record(SessionState, "get_state")
 
     async def stats(self) -> SessionStats:
         """Return token counts and cost."""
-        return await self._typed(SessionStats, "get_session_stats")
+        return await self._request_record(SessionStats, "get_session_stats")
 
     async def last_answer(self) -> str | None:
         """Return the text of the last answer, or ``None``."""
@@ -343,13 +343,13 @@ class RpcClient:
 
     async def set_model(self, provider: str, model_id: str) -> Model:
         """Select a model."""
-        return await self._typed(Model, "set_model", provider=provider, modelId=model_id)
+        return await self._request_record(Model, "set_model", provider=provider, modelId=model_id)
 
     async def bash(self, command: str) -> BashResult:
         """Run a shell command of the user."""
-        return await self._typed(BashResult, "bash", command=command)
+        return await self._request_record(BashResult, "bash", command=command)
 
-    async def _typed(self, kind: type[R], command: str, /, **fields: Any) -> R:
+    async def _request_record(self, kind: type[R], command: str, /, **fields: Any) -> R:
         return msgspec.convert(await self.request(command, **fields), kind)
 
     # Events ---------------------------------------------------------------------------------------

@@ -63,7 +63,11 @@ class KnownSecrets:
         from pi.coding.extension_host.discovery.entry_points import installed
 
         settings = SettingsFile(machine.agent_dir / "settings.json", clock=machine.clock)
-        manifests = [each.manifest for each in installed(machine.agent_dir) if each.manifest]
+        manifests = [
+            entry_point.manifest
+            for entry_point in installed(machine.agent_dir)
+            if entry_point.manifest
+        ]
         names = frozenset(name for manifest in manifests for name in manifest.secrets)
         return cls(
             machine,
@@ -80,10 +84,10 @@ class KnownSecrets:
     def names_and_values(self) -> tuple[frozenset[str], tuple[str, ...]]:
         """Return the names of variables that hold a secret, and the secret values."""
         with self._lock:
-            found = self._collect()
-            known = (*found.values(self._environ()), *used_secrets())
-            self._values |= dict.fromkeys(known)
-            return found.names, tuple(self._values)
+            collected = self._collect()
+            values = (*collected.values(self._environ()), *used_secrets())
+            self._values |= dict.fromkeys(values)
+            return collected.names, tuple(self._values)
 
     def values(self) -> tuple[str, ...]:
         """Return the secret values; no command is run for them.
@@ -96,7 +100,7 @@ class KnownSecrets:
         from pi.ai.auth import secrets
 
         self._read_files()
-        found = secrets.collected(
+        collected = secrets.collected(
             rows=self._rows(),
             clients=self._clients(),
             models=self._unparsed_models,
@@ -105,9 +109,10 @@ class KnownSecrets:
         )
         for unparsed in (self._unparsed_models, self._unparsed_logins, self._damaged_logins):
             unparsed.clear()
-        known = self._found or secrets.of_tables()
+        earlier = self._found or secrets.of_tables()
         self._found = secrets.Secrets(
-            names=known.names | found.names | self._variables(), texts=known.texts | found.texts
+            names=earlier.names | collected.names | self._variables(),
+            texts=earlier.texts | collected.texts,
         )
         return self._found
 

@@ -33,9 +33,11 @@ def session_location(
     ``session_dir`` overrides ``PI_CODING_AGENT_SESSION_DIR``, which overrides the settings. Project
     settings apply if the user has trusted the project.
     """
-    here, machine = working_directory(cwd), machine_for(agent_dir)
-    settings = settings or settings_here(machine, here)
-    return location_for(machine, here, settings, _custom(machine, here, session_dir, settings))
+    directory, machine = working_directory(cwd), machine_for(agent_dir)
+    settings = settings or settings_here(machine, directory)
+    return location_for(
+        machine, directory, settings, _custom(machine, directory, session_dir, settings)
+    )
 
 
 def session_catalog(
@@ -48,9 +50,9 @@ def session_catalog(
     """Return the catalogue of all sessions; ``cwd`` is the project whose settings apply."""
     from pi.coding.session.catalog import SessionCatalog
 
-    here, machine = working_directory(cwd), machine_for(agent_dir)
-    settings = settings or settings_here(machine, here)
-    custom = _custom(machine, here, session_dir, settings)
+    directory, machine = working_directory(cwd), machine_for(agent_dir)
+    settings = settings or settings_here(machine, directory)
+    custom = _custom(machine, directory, session_dir, settings)
     return SessionCatalog(machine.agent_dir, custom=custom)
 
 
@@ -90,8 +92,8 @@ def working_directory(cwd: Path | str | None) -> Path:
 
 def machine_for(agent_dir: Path | str | None) -> Machine:
     """Return the machine for an SDK argument; ``None`` is the user's own agent directory."""
-    place = None if agent_dir is None else expand_home(agent_dir).absolute()
-    return Machine.from_environ(dict(os.environ), agent_dir=place, report=log.warning)
+    folder = None if agent_dir is None else expand_home(agent_dir).absolute()
+    return Machine.from_environ(dict(os.environ), agent_dir=folder, report=log.warning)
 
 
 def _custom(

@@ -83,12 +83,12 @@ class Toolbox:
 
     def has_preview(self, name: str) -> bool:
         """Whether an active tool supports ``preview``."""
-        tool = self._running(name)
+        tool = self._running_tool(name)
         return tool is not None and tool.preview is not None
 
     def preview(self, call: ToolCall) -> FilePreview | None:
         """Return the text that a call adds to a file, even of incomplete arguments; or ``None``."""
-        tool = self._running(call.name)
+        tool = self._running_tool(call.name)
         if tool is None or tool.preview is None:
             return None
         prepared = tool.prepare_arguments(call.arguments) if tool.prepare_arguments else None
@@ -96,23 +96,23 @@ class Toolbox:
 
     def approval(self, call: ToolCall) -> ToolApproval:
         """Return the effects that the tool declares for a call; the default for an unknown tool."""
-        tool = self._judged(call.name)
+        tool = self._judged_tool(call.name)
         return ToolApproval() if tool is None else tool.approval_for(call.arguments)
 
     def effects(self, call: ToolCall) -> CallEffects:
         """Return what a call reads, writes and contacts; unknown for an unknown tool."""
-        tool = self._judged(call.name)
+        tool = self._judged_tool(call.name)
         return UNKNOWN_EFFECTS if tool is None else tool.effects_for(call.arguments)
 
-    def _judged(self, name: str) -> AgentTool | None:
+    def _judged_tool(self, name: str) -> AgentTool | None:
         """Return the tool that a guard decides about, which may be one of a nested session."""
-        judged: AgentTool | None = judged_tool(name) or self._running(name)
+        judged: AgentTool | None = judged_tool(name) or self._running_tool(name)
         if judged is not None:
             return judged
         contributed = self._extensions.tools()
         if name not in self._names(contributed):
             return None
-        (tool,) = self._ready([self._tool(name, contributed)])
+        (tool,) = self._ready([self._make_tool(name, contributed)])
         return tool
 
     async def call(
@@ -124,12 +124,12 @@ class Toolbox:
         ends the run. Cancelling cancels the tool.
         """
         contributed = self._extensions.tools()
-        known = self._names(contributed)
-        if name not in known:
-            raise unknown_tool(name, known)
+        names = self._names(contributed)
+        if name not in names:
+            raise unknown_tool(name, names)
         if not self._extensions.restrict_tools((name,), self._added):
             raise ToolFailed(f"Tool {name} is not allowed now.")
-        (tool,) = self._ready([self._tool(name, contributed)])
+        (tool,) = self._ready([self._make_tool(name, contributed)])
         return await call_tool(
             self._agent, tool, arguments, policies=self._guards(), caller=caller, update=update
         )
@@ -145,7 +145,7 @@ class Toolbox:
             for tool in self._wrap(tools)
         )
 
-    def _running(self, name: str) -> AgentTool | None:
+    def _running_tool(self, name: str) -> AgentTool | None:
         """Return the tool with that name in the current run, or ``None``."""
         return next((tool for tool in self._agent.tools if tool.name == name), None)
 
@@ -198,9 +198,9 @@ class Toolbox:
         return self._active_names(self._extensions.tools())
 
     def _active_names(self, contributed: ExtensionTools) -> tuple[str, ...]:
-        known = self._names(contributed)
-        selected = self._selected(known, contributed)
-        active = self._extensions.active_tools(selected, known, self._added)
+        names = self._names(contributed)
+        selected = self._selected_names(names, contributed)
+        active = self._extensions.active_tools(selected, names, self._added)
         if not (resolvers := _resolvers(contributed)) or self._any_deferrable(active, contributed):
             return active
         return tuple(name for name in active if name not in resolvers)
@@ -208,55 +208,55 @@ class Toolbox:
     def _any_deferrable(self, names: Iterable[str], contributed: ExtensionTools) -> bool:
         """Whether one of the tools may leave pending actions; built-in tools never do."""
         return any(
-            self._tool(name, contributed).deferrable
+            self._make_tool(name, contributed).deferrable
             for name in names
             if name in contributed or name in self._added
         )
 
-    def _selected(self, known: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
+    def _selected_names(self, names: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
         """Return the default tools, or the selected ones and those registered afterwards."""
         if self._chosen is None and self._filter.only is not None:
-            return known
+            return names
         exposed = {name: tool.exposure for name, tool in contributed.items()}
         always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
         if self._chosen is None:
             usual = {*self.selected, *offered, *always}
-            return (name for name in known if name in usual)
+            return (name for name in names if name in usual)
         # Tools that were unknown at the time of the selection stay active.
         later = {name for name in offered if name not in self._known_then} | always
-        return (*self._chosen, *(name for name in known if name in later))
+        return (*self._chosen, *(name for name in names if name in later))
 
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
         contributed = self._extensions.tools()
         names = self._active_names(contributed)
-        return self._ready([self._tool(name, contributed) for name in names])
+        return self._ready([self._make_tool(name, contributed) for name in names])
 
     def listed(self) -> tuple[AgentTool, ...]:
         """Return all tools except those of extensions that are not listed."""
         contributed = self._extensions.tools()
         hidden = {name for name, tool in contributed.items() if tool.exposure in NOT_LISTED}
         names = [name for name in self._names(contributed) if name not in hidden]
-        return self._ready([self._tool(name, contributed) for name in names])
+        return self._ready([self._make_tool(name, contributed) for name in names])
 
     def notes(self) -> tuple[ToolNote, ...]:
         """Return the prompt texts of the active tools."""
         contributed = self._extensions.tools()
-        return tuple(self._note(name, contributed) for name in self._active_names(contributed))
+        return tuple(self._tool_note(name, contributed) for name in self._active_names(contributed))
 
-    def _tool(self, name: str, contributed: ExtensionTools) -> AgentTool:
-        if (found := contributed.get(name)) is not None:
-            return found.tool
+    def _make_tool(self, name: str, contributed: ExtensionTools) -> AgentTool:
+        if (contributed_tool := contributed.get(name)) is not None:
+            return contributed_tool.tool
         if name in self._added:
             return self._added[name][0]
         if name not in self._built_in:
             self._built_in[name] = self._workspace.tools[name].make()
         return self._built_in[name]
 
-    def _note(self, name: str, contributed: ExtensionTools) -> ToolNote:
-        if (found := contributed.get(name)) is not None:
-            return found.note
+    def _tool_note(self, name: str, contributed: ExtensionTools) -> ToolNote:
+        if (contributed_tool := contributed.get(name)) is not None:
+            return contributed_tool.note
         if name in self._added:
             return self._added[name][1]
         built_in = self._workspace.tools[name]
@@ -282,11 +282,11 @@ MAX_DEPTH = 8
 _depth: ContextVar[int] = ContextVar("pi_extension_call_depth", default=0)
 
 
-def unknown_tool(name: str, known: Sequence[str]) -> ToolFailed:
+def unknown_tool(name: str, names: Sequence[str]) -> ToolFailed:
     """Return the error for an unknown tool, with a suggestion."""
     from pi.base.fuzzy import nearest  # lazy: as in `call_tool`
 
-    like = nearest(name, known)
+    like = nearest(name, names)
     return ToolFailed(f"Tool {name} not found." + (f" Did you mean {like}?" if like else ""))
 
 
@@ -319,11 +319,11 @@ async def call_tool(
 
     async def emit(event: AgentEvent) -> None:
         if update is not None and isinstance(event, ToolExecutionUpdate):
-            shown = event.partial_result
-            update(ToolResult(content=shown.content, details=shown.details))
+            partial = event.partial_result
+            update(ToolResult(content=partial.content, details=partial.details))
 
     batch = ToolBatch(
-        _answer(agent, call),
+        _calling_message(agent, call),
         tools={tool.name: tool},
         policies=policies,
         emit=emit,
@@ -341,7 +341,7 @@ async def call_tool(
     return batch.result(call)
 
 
-def _answer(agent: Agent, call: ToolCall) -> AssistantMessage:
+def _calling_message(agent: Agent, call: ToolCall) -> AssistantMessage:
     model = agent.model
     return AssistantMessage(
         content=(call,),

@@ -178,10 +178,12 @@ async def open_workspace(
         settings.trust_project(SettingsFile(cwd / ".pi" / "settings.json", clock=machine.clock))
     settings.on_warning(lambda text: machine.report(f"Warning: {text}"))
     check_tokens(settings.raw.get("compaction"))
-    here = packages_here(cwd, machine, settings, options)
-    if here is not None:
-        await here.fetch()
-    packages, resources = discover_resources(cwd, machine, options, trust, settings, here)
+    session_packages = packages_here(cwd, machine, settings, options)
+    if session_packages is not None:
+        await session_packages.fetch()
+    packages, resources = discover_resources(
+        cwd, machine, options, trust, settings, session_packages
+    )
     local = LocalTools(cwd, machine, settings, environment, session, resources.variables)
     jobs = TaskScope()
     return Workspace(
@@ -258,7 +260,7 @@ def discover_resources(
     options: SessionOptions,
     trust: Trust,
     settings: Settings,
-    here: SessionPackages | None,
+    session_packages: SessionPackages | None,
     *,
     skills: tuple[Place, ...] = (),
     prompts: tuple[Place, ...] = (),
@@ -267,14 +269,14 @@ def discover_resources(
 
     ``skills`` and ``prompts`` are searched after those of packages.
     """
-    packages, warnings = ((), ()) if here is None else here.found()
-    where = replace(
-        _where(cwd, machine, trust, settings),
-        extra=tuple(place for each in packages for place in each.places("skills")) + skills,
-        extra_prompts=tuple(x for each in packages for x in each.places("prompts")) + prompts,
+    packages, warnings = ((), ()) if session_packages is None else session_packages.find()
+    search = replace(
+        _resource_search(cwd, machine, trust, settings),
+        extra=tuple(place for package in packages for place in package.places("skills")) + skills,
+        extra_prompts=tuple(x for package in packages for x in package.places("prompts")) + prompts,
     )
-    found = discover(options.resources, where)
-    resources = replace(found, warnings=warnings + found.warnings)
+    discovered = discover(options.resources, search)
+    resources = replace(discovered, warnings=warnings + discovered.warnings)
     for warning in resources.warnings[:MAX_REPORTED]:
         machine.report(f"Warning: {warning}")
     if (more := len(resources.warnings) - MAX_REPORTED) > 0:
@@ -294,12 +296,14 @@ def packages_here(
     return SessionPackages(cwd, machine, settings, options)
 
 
-def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> ResourceSearch:
+def _resource_search(
+    cwd: Path, machine: Machine, trust: Trust, settings: Settings
+) -> ResourceSearch:
     def lists(scope: str, base: Path) -> ResourceLists:
-        found = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
+        settings_lists = {name: settings.layer(scope, (name,)) for name in ("skills", "prompts")}
         texts = {
             name: tuple(entry for entry in value if isinstance(entry, str))
-            for name, value in found.items()
+            for name, value in settings_lists.items()
             if isinstance(value, list)
         }
         return ResourceLists(base=base, **texts)
@@ -322,9 +326,9 @@ def _where(cwd: Path, machine: Machine, trust: Trust, settings: Settings) -> Res
 
 def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, ...]:
     """Return the files of a project that are not read because it is not trusted."""
-    trust, machine, here = workspace.trust, workspace.machine, workspace.cwd
+    trust, machine, cwd = workspace.trust, workspace.machine, workspace.cwd
     gated = gated_in(
-        here,
+        cwd,
         home=machine.home,
         gates=workspace.gates(workspace.settings),
         use=switched_off(workspace.settings),
@@ -332,8 +336,8 @@ def skipped_files(workspace: Workspace, options: SessionOptions) -> tuple[Path, 
 
     def is_closed(path: Path) -> bool:
         # Files of directories above the project have their own trust decisions.
-        owner = next(each for each in (here, *here.parents) if path.is_relative_to(each))
-        return not (trust.trusted if owner == here else trust.trusts(owner))
+        owner = next(folder for folder in (cwd, *cwd.parents) if path.is_relative_to(folder))
+        return not (trust.trusted if owner == cwd else trust.trusts(owner))
 
     context = [path for path in gated if path.name in CONTEXT_FILES]
     closed = [path for path in gated if path not in context and is_closed(path)]

@@ -79,8 +79,8 @@ class SessionExtensions:
         if host is None and not text.startswith("/"):
             return None
         commands = (self.hosting.dormant if host is None else host.registries).commands
-        found = commands.find(text, self._core.template_names())
-        return None if found is None else found[0].name
+        match = commands.find(text, self._core.template_names())
+        return None if match is None else match[0].name
 
     async def run(self, text: str) -> None:
         """Run a command to its end; a failure is reported."""
@@ -103,7 +103,7 @@ class SessionExtensions:
             manifest = hosting.manifests_by_path().get(declared.owner.path)
             await offer.run(partial(command.handler, arguments, command.context), manifest)
 
-        await self._guarded(work, f"command:{declared.name}", "command")
+        await self._run_contained(work, f"command:{declared.name}", "command")
 
     def _show_note(self, note: str, command: DeclaredCommand) -> None:
         """Show a note of pi itself about a command; on stderr where there is no screen."""
@@ -120,8 +120,8 @@ class SessionExtensions:
     def shortcuts(self) -> Mapping[str, str]:
         """Return shortcut keys of extensions, with their descriptions."""
         host = self._contributions.host
-        found = {} if host is None else host.registries.shortcuts.values
-        return {key: shortcut.description for key, shortcut in found.items()}
+        shortcuts = {} if host is None else host.registries.shortcuts.values
+        return {key: shortcut.description for key, shortcut in shortcuts.items()}
 
     async def press(self, key: str) -> bool:
         """Run the shortcut of a key. Returns False if no extension has registered the key."""
@@ -129,29 +129,29 @@ class SessionExtensions:
         if shortcut is None:
             return False
         work = partial(shortcut.handler, shortcut.context)
-        await self._guarded(work, f"shortcut:{key}", "shortcut")
+        await self._run_contained(work, f"shortcut:{key}", "shortcut")
         return True
 
     def input_mode(self, text: str) -> InputMode | None:
         """Return the input mode for the prefix of a text, or ``None``."""
-        found = self._mode_of(text)
-        return None if found is None else found.mode
+        registered = self._mode_of(text)
+        return None if registered is None else registered.mode
 
     async def handle_input(self, text: str) -> bool:
         """Pass a text to its input mode. Returns False if it has none."""
-        found = self._mode_of(text)
-        if found is None:
+        registered = self._mode_of(text)
+        if registered is None:
             return False
         from pi.coding.extension_host.events.queries import (  # deferred: rarely used
             UserCommandEndEvent,
             UserCommandStartEvent,
         )
 
-        prefix, code, bus = found.prefix, found.text_of(text), self._core.bus
-        work = partial(found.mode.run, code, found.context)
+        prefix, code, bus = registered.prefix, registered.text_of(text), self._core.bus
+        work = partial(registered.mode.run, code, registered.context)
         await bus.emit(UserCommandStartEvent(prefix=prefix, text=code))
         try:
-            await self._guarded(work, found.owner.path, f"input mode {prefix}")
+            await self._run_contained(work, registered.owner.path, f"input mode {prefix}")
         finally:
             await bus.emit(UserCommandEndEvent(prefix=prefix, text=code))
         return True
@@ -197,16 +197,16 @@ class SessionExtensions:
         host = self._contributions.host
         try:
             rows = () if host is None else host.registries.references.values
-            found = await complete_reference(rows, typed)
-            return found or complete_internal_url(self._core, typed)
+            completions = await complete_reference(rows, typed)
+            return completions or complete_internal_url(self._core, typed)
         except Exception:
             log.warning("completing reference %s failed", typed, exc_info=True)
             return ()
 
     def flags(self) -> Sequence[tuple[str, ExtensionFlag]]:
         """Return the command line options of extensions, with the names of their owners."""
-        found = self.hosting.host.registries.flags.winners().values()
-        return [(row.owner.name, row.value[1]) for row in found]
+        rows = self.hosting.host.registries.flags.winners().values()
+        return [(row.owner.name, row.value[1]) for row in rows]
 
     def clashes(self) -> Sequence[NameConflict]:
         """Return registrations that have no effect, because their names are taken."""
@@ -227,10 +227,10 @@ class SessionExtensions:
         results: list[CheckResult] = []
         for name, (check, context) in self.hosting.host.registries.doctor_checks.values.items():
             try:
-                found = await self.hosting.host.watched(partial(check, context))
-                for each in found or ():
-                    check_value("a level", each.level, get_args(CheckLevel))
-                    results.append(replace(each, topic=each.topic or name))
+                check_results = await self.hosting.host.watched(partial(check, context))
+                for result in check_results or ():
+                    check_value("a level", result.level, get_args(CheckLevel))
+                    results.append(replace(result, topic=result.topic or name))
             except Exception as error:
                 log.warning("doctor check %s failed", name, exc_info=error)
                 text = f"the check failed: {error_text(error)}"
@@ -258,7 +258,7 @@ class SessionExtensions:
 
         return mode_of(self._contributions.host.registries.input_modes, text)
 
-    async def _guarded(self, work: Callable[[], Any], path: str, event: str) -> None:
+    async def _run_contained(self, work: Callable[[], Any], path: str, event: str) -> None:
         try:
             await contained(work)
         except CommandExit as exit:

@@ -133,15 +133,15 @@ class ExtensionHosting:
         host.bind(session)
         host.forwarder.connect(self._core.agent)
 
-    def _add_resources(self, found: ResourcesAnswer) -> None:
+    def _add_resources(self, answer: ResourcesAnswer) -> None:
         """Add the resources that extensions provide; skills and templates after all others."""
         core, cwd = self._core, self._core.workspace.cwd
-        self.theme_paths = tuple(cwd / path for path in found.theme_paths)
-        if not found.skill_paths and not found.prompt_paths:
+        self.theme_paths = tuple(cwd / path for path in answer.theme_paths)
+        if not answer.skill_paths and not answer.prompt_paths:
             return
         skills, prompts = (
             tuple(Place(path=cwd / path, source="extension") for path in paths)
-            for paths in (found.skill_paths, found.prompt_paths)
+            for paths in (answer.skill_paths, answer.prompt_paths)
         )
         core.use_workspace(reread(core.workspace, self._options, skills=skills, prompts=prompts))
 
@@ -188,8 +188,8 @@ class ExtensionHosting:
 
     async def load_strategy(self, name: str) -> None:
         """Load the extension that declares a compaction strategy, if it is not loaded yet."""
-        known = self.contributions.declared_strategies()
-        if name in known and name not in self.contributions.strategies():
+        declared = self.contributions.declared_strategies()
+        if name in declared and name not in self.contributions.strategies():
             await self.host.loading.load_strategy(name)
 
     async def load_before_start(self) -> None:
@@ -255,9 +255,9 @@ class ExtensionHosting:
         await self.load_triggered(workspace, self._core.log)
 
     async def _load(self, candidates: Iterable[Candidate]) -> None:
-        found = read_manifests(candidates)
-        if self.contributions.host is not None or not self.dormant.defer_all(found):
-            await self.host.loading.load(found)
+        declared = read_manifests(candidates)
+        if self.contributions.host is not None or not self.dormant.defer_all(declared):
+            await self.host.loading.load(declared)
 
     def forget_modules(self) -> None:
         """Forget imported modules, so that a reload imports them again."""

@@ -31,7 +31,7 @@ class LibraryOffer:
             try:
                 await maybe_await(work())
             except PiError as error:
-                missing = _missing(error, manifest)
+                missing = _missing_requirements(error, manifest)
                 if self._ui is None or not missing or missing == offered:
                     raise
                 offered = missing
@@ -62,7 +62,7 @@ class LibraryOffer:
         return True
 
 
-def _missing(error: PiError, manifest: Manifest | None) -> tuple[str, ...]:
+def _missing_requirements(error: PiError, manifest: Manifest | None) -> tuple[str, ...]:
     """Return the requirements of pi whose absence an error is about."""
     cause = error.__cause__
     if not isinstance(cause, ModuleNotFoundError) or cause.name is None:

@@ -67,7 +67,7 @@ class ExtensionSources:
             yield from installed(self._machine.agent_dir, self._machine.import_path)
             folder = Place(path=self._machine.agent_dir / "extensions")
             raw = settings.layer("user", ("extensions",))
-            listed = Selection.of(_texts(raw), self._machine.agent_dir)
+            listed = Selection.of(_strings_in(raw), self._machine.agent_dir)
             yield from self._candidates(
                 finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
@@ -83,11 +83,11 @@ class ExtensionSources:
 
         Batteries with a missing extra are left out; ``missing_extra_notes`` lists them.
         """
-        found = dict(RECOMMENDED_IN_CORE)
+        settings = dict(RECOMMENDED_IN_CORE)
         for battery in self._batteries():
             if not battery.missing_requirements and battery.manifest is not None:
-                found |= battery.manifest.recommended
-        return nested(found)
+                settings |= battery.manifest.recommended
+        return nested(settings)
 
     def missing_extra_notes(self) -> list[str]:
         """Return a line for each recommended battery whose extra is missing."""
@@ -106,9 +106,17 @@ class ExtensionSources:
         """Return the bundled extensions, from the index; without a search only the guards."""
         if not (self._options.discover or self._options.keeps_guards):
             return []
-        found = installed(self._machine.agent_dir, self._machine.import_path)
-        bundled = (each for each in found if each.rank == "bundled" and not each.problem)
-        return [each for each in bundled if self._options.discover or each.name in finding.GUARDS]
+        candidates = installed(self._machine.agent_dir, self._machine.import_path)
+        bundled = (
+            candidate
+            for candidate in candidates
+            if candidate.rank == "bundled" and not candidate.problem
+        )
+        return [
+            candidate
+            for candidate in bundled
+            if self._options.discover or candidate.name in finding.GUARDS
+        ]
 
     def of_workspace(self, workspace: Workspace) -> Iterator[Candidate]:
         """Yield the extensions of packages and of a trusted project."""
@@ -126,8 +134,8 @@ class ExtensionSources:
             self._note_foreign(str(base / name) for name in package.foreign)
             functions = package.functions
             rank: Rank = "explicit" if explicit else "package"
-            found = finding.find_candidates(package.places("extensions"), rank, self._warn)
-            for candidate in self._candidates(found):
+            extensions = finding.find_candidates(package.places("extensions"), rank, self._warn)
+            for candidate in self._candidates(extensions):
                 function = functions.get(candidate.path) if candidate.path else None
                 yield replace(
                     candidate,
@@ -147,11 +155,11 @@ class ExtensionSources:
         base = workspace.cwd / ".pi"
         folder = Place(path=base / "extensions", scope="project")
         raw = workspace.settings.layer("project", ("extensions",))
-        listed = Selection.of(_texts(raw), base)
-        found = finding.find_candidates(
+        listed = Selection.of(_strings_in(raw), base)
+        extensions = finding.find_candidates(
             (folder, *listed.places("project")), "project", self._warn, listed
         )
-        yield from self._candidates(found)
+        yield from self._candidates(extensions)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
         yield from self._tools_of_agents(workspace)
 
@@ -185,12 +193,12 @@ class ExtensionSources:
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""
         tool_files: dict[str, Path] = {}
-        found = self._candidates(finding.find_candidates([folder], rank, self._warn))
-        yield from (_tool_file(each, tool_files) for each in found)
+        candidates = self._candidates(finding.find_candidates([folder], rank, self._warn))
+        yield from (_tool_file(candidate, tool_files) for candidate in candidates)
 
-    def _candidates(self, found: FoundExtensions) -> tuple[Candidate, ...]:
-        self._note_foreign(found.foreign)
-        return found.candidates
+    def _candidates(self, extensions: FoundExtensions) -> tuple[Candidate, ...]:
+        self._note_foreign(extensions.foreign)
+        return extensions.candidates
 
     def _note_foreign(self, paths: Iterable[str]) -> None:
         self.foreign += [path for path in paths if path not in self.foreign]
@@ -217,7 +225,9 @@ def gates_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]
 
 def strategies_in(machine: Machine, cwd: Path, settings: Settings) -> tuple[str, ...]:
     """Return the compaction strategies that extensions declare, for ``pi doctor``."""
-    return tuple(name for each in _manifests(machine, cwd, settings) for name in each.strategies)
+    return tuple(
+        name for manifest in _manifests(machine, cwd, settings) for name in manifest.strategies
+    )
 
 
 def _manifests(machine: Machine, cwd: Path, settings: Settings) -> list[Manifest]:
@@ -249,5 +259,5 @@ def _imports_pi(path: Path) -> bool:
         return False
 
 
-def _texts(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+def _strings_in(value: object) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -99,7 +99,7 @@ class ExtensionSwitches:
         row = find_row(self.rows(), row.name)
         if row.state == "failed":
             raise PiError(sentence(row))
-        return _joined(self._outcome(row, on=on), removed, note)
+        return _join(self._outcome(row, on=on), removed, note)
 
     async def change(self, changes: Mapping[str, object], *, keep: bool = True) -> str:
         """Store settings by dotted name, and load or unload the extensions that they switch.
@@ -125,7 +125,7 @@ class ExtensionSwitches:
                 counts_as_on(row) if value is None else is_on(setting, nested({row.setting: value}))
             )
             outcomes.append(self._outcome(row, on=on))
-        return _joined(*outcomes, note)
+        return _join(*outcomes, note)
 
     def _outcome(self, row: ExtensionRow, *, on: bool) -> str:
         from pi.coding.extension_host.switches import outcome
@@ -214,9 +214,9 @@ class ExtensionSwitches:
         """The switches of extensions that have got an option of the command line."""
         from pi.coding.extension_host.switches import switch_of
 
-        given = self._hosting.sources.flags.keys()
+        flags = self._hosting.sources.flags.keys()
         manifests = self._hosting.manifests_by_path().values()
-        switches = (switch_of(m) for m in manifests if not given.isdisjoint(m.flags))
+        switches = (switch_of(m) for m in manifests if not flags.isdisjoint(m.flags))
         return frozenset(setting.name for setting in switches if setting is not None)
 
     def _needs_trust_decision(self, manifest: Manifest) -> bool:
@@ -246,5 +246,5 @@ def _differs(manifest: Manifest, before: Json, after: Json) -> bool:
     return any(value_at(before, path) != value_at(after, path) for path in paths)
 
 
-def _joined(*sentences: str) -> str:
+def _join(*sentences: str) -> str:
     return " ".join(filter(None, sentences))

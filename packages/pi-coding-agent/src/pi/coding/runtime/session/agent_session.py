@@ -200,8 +200,8 @@ class AgentSession:
         ends = [self._core.bus.subscribe(kind, lambda _: listener()) for kind in MOVES]
 
         def end() -> None:
-            for each in ends:
-                each()
+            for unsubscribe in ends:
+                unsubscribe()
 
         return end
 
@@ -286,7 +286,7 @@ class AgentSession:
         selects the queue. Returns ``None`` if the text was queued or produced no answer.
         """
         ended = await self.prompts.prompt(text, images, streaming=streaming)
-        return None if ended is None else _answer(self.messages)
+        return None if ended is None else _last_answer(self.messages)
 
     def stream(
         self, text: str, images: Sequence[Image] = ()
@@ -312,7 +312,7 @@ class AgentSession:
         ended = await self.prompts.prompt(
             text, images, streaming=deliver_as, source="extension", expand=False
         )
-        return None if ended is None else _answer(self.messages)
+        return None if ended is None else _last_answer(self.messages)
 
     async def send_custom_message(
         self,
@@ -423,7 +423,7 @@ class AgentSession:
         await self.close()
 
 
-def _answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
+def _last_answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
     """Return the last answer after the last user message, or ``None``."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):

@@ -57,7 +57,7 @@ class CacheWarming:
             case AgentSettled():
                 if self._core.workspace.settings.values.cache_warming != "idle":
                     self._stop()
-                await self._note()
+                await self._log_spent()
 
     async def close(self) -> None:
         """Stop waiting."""
@@ -118,9 +118,9 @@ class CacheWarming:
             )
         )
         if not self._core.agent.is_running:
-            await self._note()
+            await self._log_spent()
 
-    async def _note(self) -> None:
+    async def _log_spent(self) -> None:
         spent, self._spent = self._spent, []
         for entry in spent:
             await self._core.add(entry)

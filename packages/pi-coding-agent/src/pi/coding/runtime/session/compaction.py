@@ -264,13 +264,13 @@ class StrategyCheck:
     def check(self, event: SessionStartEvent) -> None:
         """Check the current setting; extensions must be loaded."""
         options, extensions = compaction_options(self._core), self._core.extensions
-        problem = ""
+        warning = ""
         if options.strategy not in BUILT_IN_STRATEGIES:
-            known = (*extensions.declared_strategies(), *extensions.strategies())
-            problem = unknown_strategy(options, known)
-        if problem and problem != self._reported:
-            self._core.machine.report(f"Warning: {problem}")
-        self._reported = problem
+            strategies = (*extensions.declared_strategies(), *extensions.strategies())
+            warning = unknown_strategy(options, strategies)
+        if warning and warning != self._reported:
+            self._core.machine.report(f"Warning: {warning}")
+        self._reported = warning
 
 
 def compaction_options(core: LiveSession) -> CompactionOptions:
@@ -338,13 +338,13 @@ class CompactionControl:
         }
 
     def _require_known(self, strategy: str) -> None:
-        known = [name for name in self.strategies() if name != "off"]
-        if strategy and strategy not in known:
+        names = [name for name in self.strategies() if name != "off"]
+        if strategy and strategy not in names:
             from pi.base.fuzzy import did_you_mean  # deferred: for typing errors only
 
             raise PiError(
                 f'Unknown compaction strategy "{one_line(strategy)}".',
-                hint=did_you_mean(strategy, known) or f"Known: {', '.join(known)}.",
+                hint=did_you_mean(strategy, names) or f"Known: {', '.join(names)}.",
             )
 
     def set_automatic(self, *, enabled: bool) -> None:

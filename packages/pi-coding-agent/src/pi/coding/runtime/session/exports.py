@@ -102,8 +102,8 @@ class Exports:
 
     def targets(self) -> tuple[tuple[str, str], ...]:
         """Return the share targets of extensions with their descriptions."""
-        found = self._core.extensions.share_targets().items()
-        return tuple((name, target.description) for name, target in found)
+        targets = self._core.extensions.share_targets().items()
+        return tuple((name, target.description) for name, target in targets)
 
     async def share(self, target: str = "") -> Shared:
         """Upload the session as a page: to a target, with the user's own program, or as a gist.
@@ -135,8 +135,8 @@ class Exports:
             return None
         targets = self._core.extensions.share_targets()
         if name not in targets:
-            known = f"Known: {', '.join(targets)}." if targets else "No extension adds one."
-            raise ShareFailed(f"Unknown share target {name}.", hint=known)
+            hint = f"Known: {', '.join(targets)}." if targets else "No extension adds one."
+            raise ShareFailed(f"Unknown share target {name}.", hint=hint)
         return targets[name].share
 
     def _redactor(self, sink: Sink) -> Redactor:

@@ -58,8 +58,8 @@ class EntryCounts:
     def update(self) -> None:
         """Count the entries that were appended since the last call."""
         usages: list[Usage] = []
-        for place in range(self._seen, len(self.log.tree.outlines)):
-            entry = self.log.at(place)
+        for index in range(self._seen, len(self.log.tree.outlines)):
+            entry = self.log.at(index)
             if isinstance(entry, MessageEntry):
                 self.messages[type(entry.message)] += 1
                 if isinstance(entry.message, AssistantMessage):
@@ -141,22 +141,22 @@ def _totals(usages: list[Usage], before: TokenTotals) -> TokenTotals:
 
 
 def _compacted_since_answer(core: LiveSession) -> bool:
-    log, outlines, known = core.log, core.log.tree.outlines, core.conversation.compacted
-    found = False
-    for place in log.tree.upwards(log.leaf):
-        if place in known:
-            found = known[place]
+    log, outlines, cache = core.log, core.log.tree.outlines, core.conversation.compacted
+    is_compacted = False
+    for index in log.tree.upwards(log.leaf):
+        if index in cache:
+            is_compacted = cache[index]
             break
-        if outlines[place].type == "compaction" or log.may_be_answer(place):
-            match log.at(place):
+        if outlines[index].type == "compaction" or log.may_be_answer(index):
+            match log.at(index):
                 case Compaction():
-                    found = True
+                    is_compacted = True
                     break
                 case MessageEntry(message=AssistantMessage(usage=usage)) if usage.total_tokens:
                     break
     if log.leaf is not None:
-        known[log.leaf] = found
-    return found
+        cache[log.leaf] = is_compacted
+    return is_compacted
 
 
 def listed_commands(core: LiveSession) -> list[Command]:
@@ -187,12 +187,12 @@ def _commands(core: LiveSession) -> Iterator[Command]:
             source="prompt",
             source_info=template.source,
         )
-    for found in resources.skills:
+    for skill in resources.skills:
         yield Command(
-            name=f"skill:{found.skill.name}",
-            description=found.skill.description,
+            name=f"skill:{skill.skill.name}",
+            description=skill.skill.description,
             source="skill",
-            source_info=found.source,
+            source_info=skill.source,
         )
 
 
@@ -273,7 +273,7 @@ class SessionQueries:
             raise PiError(f"Entry not found: {since}")
         first = 0 if since is None else log.tree.place(since) + 1
         return [
-            msgspec.Raw(public_line(log, place)) for place in range(first, len(log.tree.outlines))
+            msgspec.Raw(public_line(log, index)) for index in range(first, len(log.tree.outlines))
         ]
 
     def tree(self) -> list[TreeNode]:
@@ -288,10 +288,10 @@ class SessionQueries:
         """Return the newest ``most`` user messages of all branches, or all, in file order."""
         log = self._core.log
         points: list[ForkPoint] = []
-        for place in reversed(range(len(log.tree))):
+        for index in reversed(range(len(log.tree))):
             if len(points) == most:
                 break
-            entry = log.at(place) if log.tree.outlines[place].type == "message" else None
+            entry = log.at(index) if log.tree.outlines[index].type == "message" else None
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
                 points.append(ForkPoint(entry_id=entry.id, text=input_text(entry) or ""))
         points.reverse()

@@ -152,7 +152,7 @@ class ModelSelection:
         if isinstance(model, Model):
             choice: ResolvedModel | None = ResolvedModel(model=model)
         else:
-            choice = self._resolved(model)
+            choice = self._resolve(model)
         if choice is None:
             raise PiError(
                 f"Model not found: {model}",
@@ -162,7 +162,7 @@ class ModelSelection:
         await self.use(choice.model, thinking=choice.thinking, source="set")
         return choice.model
 
-    def _resolved(self, pattern: str) -> ResolvedModel | None:
+    def _resolve(self, pattern: str) -> ResolvedModel | None:
         """Resolve a pattern, reading ``models.json`` again if necessary."""
         choice = self.registry.resolve(pattern)
         if choice is None:
@@ -185,8 +185,8 @@ class ModelSelection:
         core, previous = self._core, self.current
         core.require_local("change the model")
         core.agent.model, core.has_model = model, True
-        known = chosen_model(core.log)
-        if known is None or (known.provider, known.model_id) != (model.provider, model.id):
+        chosen = chosen_model(core.log)
+        if chosen is None or (chosen.provider, chosen.model_id) != (model.provider, model.id):
             await core.add(ModelChange(provider=model.provider, model_id=model.id))
         await core.bus.emit(ModelSelectEvent(model=model, previous_model=previous, source=source))
         if previous is None:
@@ -231,8 +231,8 @@ class ModelSelection:
         if len(choices) < 2:
             return None
         now = (core.agent.model.provider, core.agent.model.id)
-        at = (names.index(now) + step if now in names else 0) % len(choices)
-        await self.use(choices[at].model, thinking=choices[at].thinking, source="cycle")
+        index = (names.index(now) + step if now in names else 0) % len(choices)
+        await self.use(choices[index].model, thinking=choices[index].thinking, source="cycle")
         return CycledModel(
             model=core.agent.model,
             thinking_level=self.thinking_level,
@@ -261,12 +261,12 @@ class ModelSelection:
     @property
     def notes(self) -> ModelNotes:
         """All notes about models."""
-        found = [notes() for notes in self._notes]
+        all_notes = [notes() for notes in self._notes]
         badges: dict[str, tuple[str, ...]] = {}
-        for each in found:
-            for name, words in each.badges.items():
-                badges[name] = (*badges.get(name, ()), *words)
-        used = dict.fromkeys(name for each in found for name in each.used)
+        for notes in all_notes:
+            for name, texts in notes.badges.items():
+                badges[name] = (*badges.get(name, ()), *texts)
+        used = dict.fromkeys(name for notes in all_notes for name in notes.used)
         return ModelNotes(badges=badges, used=tuple(used))
 
     async def set_thinking_level(self, level: str) -> None:
@@ -287,18 +287,18 @@ class ModelSelection:
         levels = self.levels()
         if len(levels) < 2:
             return None
-        at = levels.index(self.thinking_level) if self.thinking_level in levels else -1
-        await self.set_thinking_level(levels[(at + 1) % len(levels)])
+        index = levels.index(self.thinking_level) if self.thinking_level in levels else -1
+        await self.set_thinking_level(levels[(index + 1) % len(levels)])
         return self.thinking_level
 
 
 class Accounts:
     """The user's credential store, for one session."""
 
-    def __init__(self, core: LiveSession, storage: AuthStorage, known: KnownSecrets) -> None:
+    def __init__(self, core: LiveSession, storage: AuthStorage, secrets: KnownSecrets) -> None:
         self._core = core
         self.storage = storage
-        self.secrets = known.values
+        self.secrets = secrets.values
         """Returns the secret values, for redaction."""
 
     async def all(self) -> tuple[Account, ...]:

@@ -54,18 +54,25 @@ class NestedInstructions(Policy):
             self._read[self._core.workspace.local.files.resolve(path)] = None
         return result
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Append the instructions that the context does not have."""
-        if at.kind != "turn" or not self._read:
-            return at.next
+        if boundary.kind != "turn" or not self._read:
+            return boundary.next
         paths, self._read = [*self._read], {}
-        found = await asyncio.to_thread(lambda: [*self._instruction_files(paths)][:MAX_FILES])
-        if not found:
-            return at.next
-        known = self._in_context()
-        files = [file for path in found if str(path) not in known for file in self._content(path)]
+        instruction_files = await asyncio.to_thread(
+            lambda: [*self._instruction_files(paths)][:MAX_FILES]
+        )
+        if not instruction_files:
+            return boundary.next
+        context_paths = self._paths_in_context()
+        files = [
+            file
+            for path in instruction_files
+            if str(path) not in context_paths
+            for file in self._content(path)
+        ]
         if not files:
-            return at.next
+            return boundary.next
         folders = ", ".join(str(Path(file.path).parent) for file in files)
         entry = CustomMessageEntry(
             custom_type=CUSTOM_TYPE,
@@ -73,7 +80,7 @@ class NestedInstructions(Policy):
             display=False,
             details={"files": [file.path for file in files]},
         )
-        return replace(at.next, entries=(*at.next.entries, entry))
+        return replace(boundary.next, entries=(*boundary.next.entries, entry))
 
     def _instruction_files(self, paths: Sequence[Path]) -> Iterator[Path]:
         """The instruction files between the working directory and the files, nearest last."""
@@ -85,14 +92,14 @@ class NestedInstructions(Policy):
                 folders.update(dict.fromkeys(reversed(below[:-1])))
         yield from context_files(folders).values()
 
-    def _in_context(self) -> set[str]:
+    def _paths_in_context(self) -> set[str]:
         """The files that the model has; a compaction may have removed some."""
-        known = {file.path for file in self._core.workspace.resources.context.files}
+        context_paths = {file.path for file in self._core.workspace.resources.context.files}
         for message in build_session_context(self._core.log).messages:
             match message:
                 case CustomMessage(custom_type="project-instructions", details={"files": [*paths]}):
-                    known.update(map(str, paths))
-        return known
+                    context_paths.update(map(str, paths))
+        return context_paths
 
     def _content(self, path: Path) -> list[ContextFile]:
         """The file, if it may be read; the user is told once if not."""

@@ -90,7 +90,7 @@ class Repetition(Policy):
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Refuse a call that was made too often in a row."""
         self._checked.add(call.id)
-        if self._count(call) > self._limits.calls:
+        if self._count_call(call) > self._limits.calls:
             raise ToolRefused(
                 f"This very call of {call.name} was made {self._limits.calls} times in a row and "
                 "gave the same each time, so it was not run again. Do something else, or say "
@@ -103,26 +103,26 @@ class Repetition(Policy):
         self._calls.record_result(call, result.content)
         return result
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Restart the count with each prompt; count calls that could not run after each turn.
 
         A call of an unknown tool, with invalid arguments or refused by another policy never reaches
         ``before_tool``, but a model may repeat it without end.
         """
-        if at.kind == "prompt":
+        if boundary.kind == "prompt":
             self._calls = _Calls()
             self._cuts = 0
-        elif at.kind == "turn":
+        elif boundary.kind == "turn":
             checked, self._checked = self._checked, set()
-            if at.answer is not None and at.outcome == "completed":
-                results = {result.tool_call_id: result for result in at.results}
-                for call in at.answer.tool_calls:
+            if boundary.answer is not None and boundary.outcome == "completed":
+                results = {result.tool_call_id: result for result in boundary.results}
+                for call in boundary.answer.tool_calls:
                     if call.id in results and call.id not in checked:
-                        self._count(call)
+                        self._count_call(call)
                         self._calls.record_result(call, results[call.id].content)
-        return at.next
+        return boundary.next
 
-    def _count(self, call: ToolCall) -> int:
+    def _count_call(self, call: ToolCall) -> int:
         """Count a call; returns how often it was made. Raises ``StopRun`` if that is too often."""
         times = self._calls.count(call)
         if times > self._limits.calls + self._limits.refusals:
@@ -142,10 +142,10 @@ class _Answer:
         self._unseen: list[str] = []
         self._until_check = _STEP
 
-    def is_repeating(self, words: str) -> bool:
+    def is_repeating(self, text: str) -> bool:
         """Whether the text repeats itself; checked every ``_STEP`` characters."""
-        self._unseen.append(words)
-        self._until_check -= len(words)
+        self._unseen.append(text)
+        self._until_check -= len(text)
         if self._until_check > 0:
             return False
         self._seen = "".join((self._seen, *self._unseen))[-self._room :]
@@ -246,7 +246,7 @@ class ImageFittingPolicy(Policy):
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """Return the result with resized images."""
-        content = await _fitted(self._core, result.content)
+        content = await _fit_images(self._core, result.content)
         return result if content == result.content else replace(result, content=content)
 
 
@@ -257,12 +257,12 @@ async def with_fitted_images(
 
     Data that is not a readable image is left unchanged: the provider may support it.
     """
-    parts = await _fitted(core, images, keep_unreadable=True)
+    parts = await _fit_images(core, images, keep_unreadable=True)
     notes = "".join(f"\n\n{part.text}" for part in parts if isinstance(part, Text))
     return text + notes, tuple(part for part in parts if isinstance(part, Image))
 
 
-async def _fitted(
+async def _fit_images(
     core: LiveSession, blocks: Sequence[Text | Image], *, keep_unreadable: bool = False
 ) -> tuple[Text | Image, ...]:
     if not any(isinstance(block, Image) for block in blocks):

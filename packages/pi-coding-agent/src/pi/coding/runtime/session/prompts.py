@@ -167,7 +167,7 @@ class PromptRunner:
         if event.handled:
             await _call(accepted)
             return None
-        text = await self._filled(event.text, fill) if expand else event.text
+        text = await self._fill(event.text, fill) if expand else event.text
         if check is not None and text == event.text:
             check(text)
         message = await self._message(text, event.images, meta)
@@ -181,8 +181,8 @@ class PromptRunner:
     @asynccontextmanager
     async def _model_of(self, text: str) -> AsyncIterator[None]:
         """Use the model that a command of Claude Code names during the block."""
-        found = find_template(text, self._core.workspace.resources.prompts)
-        if found is None or not (name := found[0].model):
+        match = find_template(text, self._core.workspace.resources.prompts)
+        if match is None or not (name := match[0].model):
             yield
             return
         models = self._models()
@@ -193,7 +193,7 @@ class PromptRunner:
         )
         if chosen is None or not self.has_credentials(chosen.model):
             self._core.machine.report(
-                f"/{found[0].name} names the model {name}, which is not available;"
+                f"/{match[0].name} names the model {name}, which is not available;"
                 " the current model answers."
             )
             yield
@@ -291,21 +291,21 @@ class PromptRunner:
         ``values`` are for template variables that the text does not set.
         """
         resources = self._core.workspace.resources
-        skills = [found.skill for found in resources.skills]
+        skills = [skill.skill for skill in resources.skills]
         expanded = expand_skill(text, skills)
         return expanded if expanded != text else expand_prompt(text, resources.prompts, values)
 
-    async def _filled(self, text: str, fill: Fill | None) -> str:
-        attached = await self._attached(text)
-        return attached + await self._expanded(text, fill)
+    async def _fill(self, text: str, fill: Fill | None) -> str:
+        attached = await self._attach_files(text)
+        return attached + await self._expand(text, fill)
 
-    async def _attached(self, text: str) -> str:
+    async def _attach_files(self, text: str) -> str:
         """Return the files that a command of Claude Code mentions as ``@path``, as blocks.
 
         A command of the project gets files of the project only, and none that a guard hides.
         """
-        found = find_template(text, self._core.workspace.resources.prompts)
-        if found is None or found[0].syntax != "claude" or "@" not in found[0].content + text:
+        match = find_template(text, self._core.workspace.resources.prompts)
+        if match is None or match[0].syntax != "claude" or "@" not in match[0].content + text:
             return ""
         from pi.coding.mentions import (  # lazy: few commands have files
             PUNCTUATION,
@@ -313,7 +313,7 @@ class PromptRunner:
             find_mentions,
         )
 
-        template, arguments = found
+        template, arguments = match
         core, files = self._core, self._core.workspace.local.files
         is_visible = files.visible_to_model()
 
@@ -339,7 +339,7 @@ class PromptRunner:
 
         return await asyncio.to_thread(read)
 
-    async def _expanded(self, text: str, fill: Fill | None) -> str:
+    async def _expand(self, text: str, fill: Fill | None) -> str:
         if (filled := await self._command_output.expanded(text)) is not None:
             return filled
         try:
@@ -366,7 +366,7 @@ class PromptRunner:
         )
         event = await self._core.bus.query(question)
         if not event.handled:
-            text = await self._filled(event.text, None)
+            text = await self._fill(event.text, None)
             await self._enqueue(await self._message(text, event.images), streaming)
 
     async def _run(
@@ -394,8 +394,8 @@ class PromptRunner:
         except AgentBusy:  # another run started during the preparation
             if streaming is None:
                 raise
-            for each in (message, *more):
-                await self._enqueue(each, streaming)
+            for queued in (message, *more):
+                await self._enqueue(queued, streaming)
             return None
         except PromptRefused:
             if self.handed_off is before:
@@ -470,7 +470,7 @@ class PromptRunner:
             tools=core.toolbox.notes(),
             files=resources.prompt_files,
             context=resources.context.files,
-            skills=tuple(found.skill for found in resources.skills),
+            skills=tuple(skill.skill for skill in resources.skills),
             extra=core.extensions.sections(),
         )
 
@@ -511,8 +511,8 @@ class PromptRunner:
         if not core.has_model:
             await self._models().select_fallback_model()
         if not core.has_model:
-            for problem in core.registry.unlisted.values():
-                raise NoModel(problem.message, hint=problem.hint)
+            for error in core.registry.unlisted.values():
+                raise NoModel(error.message, hint=error.hint)
             problems = core.registry.key_problems()
             raise NoModel(
                 NO_KEY,

@@ -155,17 +155,20 @@ class CommandOutput:
 
         ``None`` if it has no commands, or if they are not allowed.
         """
-        found = find_template(text, self._core.workspace.resources.prompts)
-        if found is None or found[0].syntax not in _INLINE:
+        match = find_template(text, self._core.workspace.resources.prompts)
+        if match is None or match[0].syntax not in _INLINE:
             return None
-        template, arguments = found
+        template, arguments = match
         commands = inline_commands(template)
-        if not commands or not await self._allowed(template, commands):
+        if not commands or not await self._is_allowed(template, commands):
             return None
-        outputs = [await self._output(_filled(each, arguments, template)) for each in commands]
+        outputs = [
+            await self._output(_fill_arguments(command, arguments, template))
+            for command in commands
+        ]
         return assembled(template, arguments, outputs)
 
-    async def _allowed(self, template: PromptTemplate, commands: list[str]) -> bool:
+    async def _is_allowed(self, template: PromptTemplate, commands: list[str]) -> bool:
         source = template.source
         if source.scope == "user" and source.source == "auto":
             return True  # a file of the user, written for pi
@@ -196,7 +199,7 @@ class CommandOutput:
 
 def inline_commands(template: PromptTemplate) -> list[str]:
     """Return the shell commands in a template, without arguments filled in."""
-    return [found.strip() for found in re.findall(_INLINE[template.syntax], template.content)]
+    return [command.strip() for command in re.findall(_INLINE[template.syntax], template.content)]
 
 
 def assembled(template: PromptTemplate, arguments: str, outputs: list[str]) -> str:
@@ -206,16 +209,16 @@ def assembled(template: PromptTemplate, arguments: str, outputs: list[str]) -> s
     """
     numbers = iter(range(len(outputs)))
     marked = re.sub(
-        _INLINE[template.syntax], lambda found: f"\0{next(numbers)}\0", template.content
+        _INLINE[template.syntax], lambda match: f"\0{next(numbers)}\0", template.content
     )
     if has_place(template.content, template.syntax) and not has_place(marked, template.syntax):
         text = marked  # the arguments are used in the commands only
     else:
         text = fill_command(marked, arguments, template.syntax)
-    return re.sub("\0(\\d+)\0", lambda found: outputs[int(found[1])], text)
+    return re.sub("\0(\\d+)\0", lambda match: outputs[int(match[1])], text)
 
 
-def _filled(command: str, arguments: str, template: PromptTemplate) -> str:
+def _fill_arguments(command: str, arguments: str, template: PromptTemplate) -> str:
     """Return a command with its arguments filled in, quoted for the shell."""
     if not has_place(command, template.syntax):
         return command

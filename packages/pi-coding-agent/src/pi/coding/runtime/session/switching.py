@@ -296,15 +296,15 @@ class SessionSwitcher:
 
     async def _restore_choices(self) -> None:
         """Apply model and thinking level of the log, if they are available."""
-        core, known = self._core, chosen_model(self._core.log)
-        if known is None:
+        core, chosen = self._core, chosen_model(self._core.log)
+        if chosen is None:
             return
         level, values = chosen_thinking_level(core.log), core.workspace.settings.values
         if level is None:
-            named = f"{known.provider}/{known.model_id}"
+            named = f"{chosen.provider}/{chosen.model_id}"
             level = values.model_thinking_levels.get(named, values.default_thinking_level)
         preferences = ModelPreferences(
-            session=(known.provider, known.model_id),
+            session=(chosen.provider, chosen.model_id),
             session_thinking=level,  # type: ignore[arg-type]
             default=(core.agent.model.provider, core.agent.model.id),
             default_thinking=core.agent.thinking_level,

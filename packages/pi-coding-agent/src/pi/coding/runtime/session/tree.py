@@ -96,7 +96,7 @@ class TreeMoves:
             notes = ready or await self._notes(move, enabled=summarize)
         except Aborted:
             return Navigated(cancelled=True, aborted=True)
-        return await self._moved(move, notes, from_hook=ready is not None)
+        return await self._move(move, notes, from_hook=ready is not None)
 
     async def _notes(self, move: TreeMove, *, enabled: bool) -> Notes | None:
         core = self._core
@@ -120,7 +120,7 @@ class TreeMoves:
         finally:
             self._abort = None
 
-    async def _moved(self, move: TreeMove, notes: Notes | None, *, from_hook: bool) -> Navigated:
+    async def _move(self, move: TreeMove, notes: Notes | None, *, from_hook: bool) -> Navigated:
         core = self._core
         destination = landing(core.log, move.target_id)
         core.log.move_to(destination.leaf_id)
@@ -151,13 +151,13 @@ def tree_move(log: SessionLog, target: str) -> TreeMove:
     """Return the move to ``target``, with the entries of the branch that it leaves."""
     old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
     shared = set(new)
-    abandoned = [place for place in old if place not in shared]
-    common = [place for place in old if place in shared]
+    abandoned = [index for index in old if index not in shared]
+    common = [index for index in old if index in shared]
     return TreeMove(
         target_id=target,
         old_leaf_id=log.leaf_id,
         common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
-        entries=tuple(log.at(place) for place in abandoned),
+        entries=tuple(log.at(index) for index in abandoned),
     )
 
 
