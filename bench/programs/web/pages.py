@@ -8,7 +8,7 @@ import asyncio
 import sys
 import time
 
-from pi.extension import ConversionOptions, convert_document
+from pi.documents.convert import ConversionOptions, convert_document
 
 ROUNDS = 10
 PART = (
@@ -31,7 +31,7 @@ def importing() -> float:
 
 def inside() -> float:
     """Conversion within this process."""
-    from pi.coding.files.documents.converter import convert_html
+    from pi.documents.converter import convert_html
 
     options = {"url": "https://site.example/", "characters": 500_000}
     convert_html(PAGE, options)

@@ -151,7 +151,6 @@ MECHANISMS = {
     "parse_command": "pi.coding.shell.command_line.resolve",
     "find_sandbox": "pi.base.processes.sandbox",
     "resolve_role": "pi.coding.models.roles",
-    "convert_document": "pi.coding.files.documents.convert",
     "AddressPolicy": "pi.ai.http.addresses",
     "make_working_copy": "pi.coding.files.working_copies",
     "chat_completions_server": "pi.ai.wire.openai_completions.server",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.files.documents.converter import convert_html
+from pi.documents.converter import convert_html
 from tests.batteries.web_pages.page_shapes import SHAPES
 
 FOLDER = Path(__file__).parent / "snapshots"

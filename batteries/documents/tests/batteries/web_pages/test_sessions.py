@@ -13,10 +13,10 @@ from PIL import Image as Pillow
 from pi.batteries.web_pages import contents
 from pi.batteries.web_pages.adapter import ABOUT, GitHubHosts, extension, parse_github
 from pi.batteries.web_pages.contents import MAX_BYTES, Fetched, media_type
-from pi.coding.files.documents.convert import ConversionLimits
+from pi.documents.convert import ConversionLimits
 from tests.batteries.web_pages.page_session import WebSite, read_texts, web_site
 from tests.coding.extension_host.extension_session import extension_session
-from tests.coding.files.test_documents import make_pdf
+from tests.documents.test_documents import make_pdf
 
 HTML = "text/html; charset=utf-8"
 PAGE = b"<html><head><title>A page</title></head><body><h2>Part</h2><p>Some text.</p></body></html>"

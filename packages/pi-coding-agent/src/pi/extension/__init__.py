@@ -301,13 +301,6 @@ if TYPE_CHECKING:
     from pi.coding.extension_host.api.workers import WorkerProcess
     from pi.coding.extension_host.filtering_proxy import FilteringProxy
     from pi.coding.files.copy_steps import WorkingCopyFailed
-    from pi.coding.files.documents.convert import (
-        ConversionFailed,
-        ConversionLimits,
-        ConversionOptions,
-        ConvertedDocument,
-        convert_document,
-    )
     from pi.coding.files.syntax import SYNTAX_LANGUAGES, can_parse_syntax, syntax_language
     from pi.coding.files.working_copies import (
         ClosedCopy,
@@ -402,13 +395,6 @@ else:
                 "pi_arguments",
             ),
             "pi.coding.export.share": ("Shared",),
-            "pi.coding.files.documents.convert": (
-                "ConversionFailed",
-                "ConversionLimits",
-                "ConversionOptions",
-                "ConvertedDocument",
-                "convert_document",
-            ),
             "pi.coding.extension_host.api.workers": ("WorkerProcess",),
             "pi.coding.extension_host.filtering_proxy": ("FilteringProxy",),
             "pi.coding.files.syntax": (
@@ -529,10 +515,6 @@ __all__ = [
     "ContextOverflow",
     "ContextUsage",
     "ContextWithSystemEvent",
-    "ConversionFailed",
-    "ConversionLimits",
-    "ConversionOptions",
-    "ConvertedDocument",
     "Custom",
     "CustomMessage",
     "CustomMessageEntry",
@@ -762,7 +744,6 @@ __all__ = [
     "claude_names",
     "compile_glob",
     "compute_edit",
-    "convert_document",
     "credential_paths",
     "exchanges",
     "field",

@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from pi.batteries.rich_files import archives
+from pi.documents.convert import ConversionFailed, ConversionOptions, convert_document
 from pi.extension import (
-    ConversionFailed,
-    ConversionOptions,
     ExtensionAPI,
     Image,
     PiError,
@@ -19,7 +18,6 @@ from pi.extension import (
     ToolContext,
     ToolFailed,
     ToolResult,
-    convert_document,
     replace,
 )
 

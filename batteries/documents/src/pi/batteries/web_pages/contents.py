@@ -6,17 +6,14 @@ import base64
 import json
 import re
 
-from pi.extension import (
+from pi.documents.convert import (
     ConversionFailed,
     ConversionLimits,
     ConversionOptions,
     ConvertedDocument,
-    Image,
-    Record,
-    Text,
-    ToolFailed,
     convert_document,
 )
+from pi.extension import Image, Record, Text, ToolFailed
 
 MAX_BYTES = 10 * 1024**2
 """Maximal size of a page; the rest is not read."""

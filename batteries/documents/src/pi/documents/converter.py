@@ -61,10 +61,10 @@ def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
     """Return a page as Markdown."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-    from pi.coding.files.documents.html_markdown import to_markdown
-    from pi.coding.files.documents.html_pages import MAX_DEPTH, decoded, depth_of
+    from pi.documents.html_markdown import to_markdown
+    from pi.documents.html_pages import MAX_DEPTH, decode_page, depth_of
 
-    page = decoded(data, options.get("charset") or "")
+    page = decode_page(data, options.get("charset") or "")
     if depth_of(page) > MAX_DEPTH:
         raise CannotConvert(f"its elements are nested deeper than {MAX_DEPTH} levels")
     try:
@@ -77,8 +77,8 @@ def convert_html(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
     if base is not None and (base.attributes.get("href") or "").startswith(("http:", "https:")):
         address = base.attributes["href"] or address
     text, truncated = to_markdown(tree, base=address, limit=options["characters"])
-    found = " ".join((title.text(deep=True) if title is not None else "").split())
-    return {"text": text, "title": found[:500], "truncated": truncated}
+    title_text = " ".join((title.text(deep=True) if title is not None else "").split())
+    return {"text": text, "title": title_text[:500], "truncated": truncated}
 
 
 def convert_pdf(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
@@ -130,13 +130,13 @@ def convert_notebook(data: bytes, options: dict[str, Any]) -> dict[str, Any]:
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict):
             continue
-        source = joined(cell.get("source") or cell.get("input"))
+        source = join_lines(cell.get("source") or cell.get("input"))
         if cell.get("cell_type") != "code":
             parts.append(source)
             continue
-        parts.append(f"Cell {number}:\n\n{fenced(source, language)}")
-        shown = [text for each in cell.get("outputs") or () if (text := output_text(each))]
-        parts += [f"Output:\n\n{fenced(text, '')}" for text in shown]
+        parts.append(f"Cell {number}:\n\n{format_code(source, language)}")
+        outputs = map(output_text, cell.get("outputs") or ())
+        parts += [f"Output:\n\n{format_code(text, '')}" for text in outputs if text]
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
     limit = options["characters"]
     return {"text": text[:limit], "truncated": len(text) > limit}
@@ -149,22 +149,22 @@ def output_text(output: Any) -> str:
     if output.get("output_type") == "error" or "traceback" in output:
         text = "\n".join(map(str, output.get("traceback") or [output.get("evalue", "")]))
     elif "text" in output:
-        text = joined(output["text"])
+        text = join_lines(output["text"])
     else:
         data = output.get("data") or {}
         pictures = [kind for kind in data if kind.startswith("image/")]
-        text = joined(data.get("text/plain")) if not pictures else f"[{pictures[0]}]"
+        text = join_lines(data.get("text/plain")) if not pictures else f"[{pictures[0]}]"
     text = _ESCAPES.sub("", text).strip("\n")
     cut = len(text) > MAX_OUTPUTS
     return text[:MAX_OUTPUTS] + (f"\n[{len(text) - MAX_OUTPUTS} more characters]" if cut else "")
 
 
-def joined(lines: Any) -> str:
+def join_lines(lines: Any) -> str:
     """Return text that may be a list of lines."""
     return "".join(map(str, lines)) if isinstance(lines, list) else str(lines or "")
 
 
-def fenced(text: str, language: str) -> str:
+def format_code(text: str, language: str) -> str:
     """Return ``text`` as a code block."""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 3)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
-from pi.coding.files.documents.html_pages import is_shown, main_part
+from pi.documents.html_pages import find_main_part, is_content
 
 Node: TypeAlias = Any
 """A node of selectolax, which ships no types."""
@@ -38,7 +38,7 @@ def to_markdown(tree: Node, *, base: str, limit: int) -> tuple[str, bool]:
     """Return the main part of a page as Markdown, and whether it is truncated."""
     writer = _Writer(base, limit)
     try:
-        writer.walk(main_part(tree))
+        writer.walk(find_main_part(tree))
         writer.flush()
         return writer.text(), False
     except Full:
@@ -354,9 +354,10 @@ class _Writer:
         """Append a block; items of a list follow each other without a blank line."""
         is_apart = not (self._lists and self._prefixes)
         if self._lines and (is_apart or (len(self._lists) == 1 and self._begins_list())):
-            self._append("".join(each.of_blank_line for each in self._prefixes).rstrip())
+            self._append("".join(prefix.of_blank_line for prefix in self._prefixes).rstrip())
         for line in lines:
-            self._append(("".join(each.next_prefix() for each in self._prefixes) + line).rstrip())
+            start = "".join(prefix.next_prefix() for prefix in self._prefixes)
+            self._append((start + line).rstrip())
 
     def _begins_list(self) -> bool:
         return self._lists[-1][1] == 2 and self._prefixes[-1].is_new
@@ -378,7 +379,7 @@ def _visits(root: Node) -> Iterator[tuple[Node, bool]]:
             continue
         if node.tag not in ("-text", "#text"):
             stack.append((node, False))
-            children = [each for each in node.iter(include_text=True) if is_shown(each)]
+            children = [child for child in node.iter(include_text=True) if is_content(child)]
             stack.extend((child, True) for child in reversed(children))
 
 
@@ -391,7 +392,7 @@ def _is_layout(table: Node) -> bool:
         return True
     if table.css_first("th, caption, thead") is not None:
         return False
-    inner = (each for each in table.css("table") if each.mem_id != table.mem_id)
+    inner = (other for other in table.css("table") if other.mem_id != table.mem_id)
     if next(inner, None) is not None or table.css_first("h1, h2, h3") is not None:
         return True
     code = table.css_first("pre")

@@ -58,11 +58,11 @@ def depth_of(page: str) -> int:
     """Return about how many elements are open at once; stops counting above ``MAX_DEPTH``."""
     open_tags: dict[str, int] = {}
     depth = deepest = 0
-    for found in _TAG.finditer(page):
-        name = found[2].lower()
+    for tag in _TAG.finditer(page):
+        name = tag[2].lower()
         if name in _NOT_NESTING:
             continue
-        if not found[1]:
+        if not tag[1]:
             open_tags[name] = open_tags.get(name, 0) + 1
             depth += 1
             deepest = max(deepest, depth)
@@ -74,14 +74,14 @@ def depth_of(page: str) -> int:
     return deepest
 
 
-def decoded(data: bytes, charset: str) -> str:
+def decode_page(data: bytes, charset: str) -> str:
     """Decode a page by its byte order mark, else by ``charset``, else as the page states."""
     if data.startswith(b"\xef\xbb\xbf"):
         charset = "utf-8-sig"
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
         charset = "utf-16"
-    elif not charset and (named := _CHARSET.search(data[:4096])):
-        charset = named[1].decode("ascii", "replace")
+    elif not charset and (declared := _CHARSET.search(data[:4096])):
+        charset = declared[1].decode("ascii", "replace")
     charset = _AS_BROWSERS.get(charset.lower(), charset)
     try:
         return data.decode(charset, "replace") if charset else data.decode("utf-8")
@@ -91,16 +91,16 @@ def decoded(data: bytes, charset: str) -> str:
         return data.decode("cp1252", "replace")
 
 
-def main_part(tree: Any) -> Any:
+def find_main_part(tree: Any) -> Any:
     """Return the element with the content of a page; its body if none is marked as such."""
     for selector in MAIN:
-        found = tree.css(selector)
-        if len(found) == 1 and len(found[0].text(deep=True)) >= LEAST_TEXT:
-            return found[0]
+        elements = tree.css(selector)
+        if len(elements) == 1 and len(elements[0].text(deep=True)) >= LEAST_TEXT:
+            return elements[0]
     return tree.body or tree.root
 
 
-def is_shown(node: Any) -> bool:
+def is_content(node: Any) -> bool:
     """Whether an element or a text is part of the result."""
     tag = node.tag
     if tag in ("-text", "#text"):

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from pi.coding.files.documents.converter import (
+from pi.documents.converter import (
     MAX_OUTPUTS,
     CannotConvert,
     convert_html,
     convert_notebook,
     convert_pdf,
 )
-from pi.coding.files.documents.html_pages import MAX_DEPTH, decoded, depth_of
+from pi.documents.html_pages import MAX_DEPTH, decode_page, depth_of
 
 OPTIONS: dict[str, Any] = {"characters": 10_000, "pixels_per_point": 1, "max_images": 2}
 
@@ -94,7 +94,7 @@ def test_elements_that_are_nested_too_deeply_are_refused() -> None:
     ],
 )
 def test_the_encoding_is_given_or_detected(data: bytes, charset: str, text: str) -> None:
-    assert decoded(data, charset) == text
+    assert decode_page(data, charset) == text
 
 
 def test_a_notebook_becomes_its_cells_and_outputs() -> None:

@@ -18,7 +18,7 @@ DocumentKind: TypeAlias = Literal["html", "pdf", "notebook"]
 
 _START = (
     "import json,sys;sys.path[:]=json.loads(sys.argv[1]);"
-    "from pi.coding.files.documents.converter import main;main()"
+    "from pi.documents.converter import main;main()"
 )
 
 
@@ -109,15 +109,15 @@ async def convert_document(
     try:
         result = json.loads(process.output)
     except ValueError as error:
-        reason = process.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
-        shown = reason[0][:200] if reason else f"the converter ended with {process.exit_code}"
-        if "MemoryError" in shown or process.signal is not None:
-            shown = "it needs more memory than allowed, or is damaged"
-        raise ConversionFailed(f"The {name} could not be converted: {shown}.") from error
-    return _result(result, name)
+        last_line = process.errors.decode("utf-8", "replace").strip().splitlines()[-1:]
+        cause = last_line[0][:200] if last_line else f"the converter ended with {process.exit_code}"
+        if "MemoryError" in cause or process.signal is not None:
+            cause = "it needs more memory than allowed, or is damaged"
+        raise ConversionFailed(f"The {name} could not be converted: {cause}.") from error
+    return _read_result(result, name)
 
 
-def _result(result: dict[str, object], name: str) -> ConvertedDocument:
+def _read_result(result: dict[str, object], name: str) -> ConvertedDocument:
     if missing := result.get("missing"):
         # A dependency of pi, so the installation is damaged, or older than this code.
         library = str(missing).partition(".")[0]
@@ -125,8 +125,8 @@ def _result(result: dict[str, object], name: str) -> ConvertedDocument:
             f"The {name} cannot be converted: {missing} is not installed.",
             hint=f"Install it: {install_command([library])}",
         )
-    if problem := result.get("error"):
-        raise ConversionFailed(f"The {name} cannot be converted: {problem}.")
+    if error := result.get("error"):
+        raise ConversionFailed(f"The {name} cannot be converted: {error}.")
     images = result.get("images") or ()
     pages = result.get("pages")
     assert isinstance(images, list | tuple)
@@ -134,6 +134,6 @@ def _result(result: dict[str, object], name: str) -> ConvertedDocument:
         text=str(result.get("text") or ""),
         title=str(result.get("title") or ""),
         pages=pages if isinstance(pages, int) else None,
-        images=tuple(base64.b64decode(each) for each in images),
+        images=tuple(base64.b64decode(image) for image in images),
         truncated=result.get("truncated") is True,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from pi.coding.files.documents.convert import (
+from pi.documents.convert import (
     ConversionFailed,
     ConversionLimits,
     ConversionOptions,
