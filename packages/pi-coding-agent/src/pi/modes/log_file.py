@@ -24,8 +24,7 @@ CODEX_DEBUG = "PI_CODEX_DEBUG"
 _DETAILED = {
     "PI_DEBUG_REDRAW": ("pi.tui.screen.screen", "pi.tui.fullscreen.display"),
     CODEX_DEBUG: tuple(
-        f"pi.ai.wire.openai_responses.{name}"
-        for name in ("codex", "codex_socket", "codex_websocket")
+        f"pi.ai.wire.openai_responses.{name}" for name in ("codex", "codex_sockets")
     ),
 }
 """Loggers whose debug records need the variable.

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
-from pi.ai.wire.anthropic_messages.request import next_repair
+from pi.ai.wire.anthropic_messages.repairs import next_repair
 from pi.ai.wire_support.repairs import Repairs
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "x"}

@@ -6,16 +6,16 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.wire.anthropic_messages.compat import (
+from pi.ai.wire.anthropic_messages.compat import compat_of
+from pi.ai.wire.anthropic_messages.request import encode
+from pi.ai.wire.anthropic_messages.thinking import (
     Efforts,
     ThinkingPlan,
-    compat_of,
     efforts,
     own_level,
     plan_thinking,
     provider_level,
 )
-from pi.ai.wire.anthropic_messages.request import encode
 from pi.base.records import replace
 from tests.ai.wire.anthropic_messages.talk import PLAIN, call, model, own, system, tool, user
 

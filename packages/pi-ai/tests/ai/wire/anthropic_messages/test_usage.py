@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Json, Usage
-from pi.ai.wire.anthropic_messages.response import counted
+from pi.ai.wire.anthropic_messages.usage import counted
 
 START = Usage(input=110, output=1)
 

@@ -17,7 +17,8 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.bedrock_converse.signing import AwsIdentity, AwsKeys
+from pi.ai.wire.bedrock_converse.identity import AwsIdentity
+from pi.ai.wire.bedrock_converse.signing import AwsKeys
 
 API = "bedrock-converse-stream"
 BASE_URL = "https://bedrock-runtime.us-east-1.amazonaws.com"

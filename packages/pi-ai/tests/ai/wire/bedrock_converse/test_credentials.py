@@ -8,7 +8,8 @@ import pytest
 
 from pi.ai.errors import AuthenticationFailed
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire.bedrock_converse.signing import WAYS_IN, AwsIdentity, AwsKeys, find_identity
+from pi.ai.wire.bedrock_converse.identity import WAYS_IN, AwsIdentity, find_identity
+from pi.ai.wire.bedrock_converse.signing import AwsKeys
 from pi.base.installation import extra_command
 from tests.ai.wire.bedrock_converse.calls import HELLO, model
 

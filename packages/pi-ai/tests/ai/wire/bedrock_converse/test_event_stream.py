@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.errors import AnswerTooLarge, BadAnswer
-from pi.ai.wire.bedrock_converse.response import EventStreamReader, read_headers
+from pi.ai.wire.bedrock_converse.event_stream import EventStreamReader, read_headers
 from tests.ai.http.splits import splits
 
 

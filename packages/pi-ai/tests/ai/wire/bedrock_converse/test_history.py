@@ -7,13 +7,8 @@ from msgspec import UNSET
 
 from pi.ai.messages import Image, Json, Message, Text, Thinking, ToolCall, UserMessage
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.request import (
-    NO_TEXT,
-    UNKNOWN_IMAGE,
-    compat_of,
-    encode_messages,
-    history_for,
-)
+from pi.ai.wire.bedrock_converse.compat import compat_of
+from pi.ai.wire.bedrock_converse.history import NO_TEXT, UNKNOWN_IMAGE, encode_messages, history_for
 from pi.ai.wire_support.handoff import NO_OUTPUT
 from tests.ai.wire.bedrock_converse.calls import HELLO, assistant_message, model, peek, result
 from tests.ai.wire.fixed_conversation import PNG

@@ -13,8 +13,10 @@ import pytest
 
 from pi.ai.messages import Image, Json, SystemMessage, Text, Thinking, UserMessage
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.request import encode, rest_request
-from pi.ai.wire.bedrock_converse.signing import AwsIdentity, AwsKeys, scope_at, sign
+from pi.ai.wire.bedrock_converse.identity import AwsIdentity
+from pi.ai.wire.bedrock_converse.request import encode
+from pi.ai.wire.bedrock_converse.rest import rest_request
+from pi.ai.wire.bedrock_converse.signing import AwsKeys, scope_at, sign
 from pi.base.records import replace
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.bedrock_converse.calls import (

@@ -5,7 +5,8 @@ import pytest
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.request import encode, next_repair
+from pi.ai.wire.bedrock_converse.repairs import next_repair
+from pi.ai.wire.bedrock_converse.request import encode
 from pi.ai.wire_support.repairs import THINKING_REJECTED, Repairs
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import (

@@ -4,8 +4,10 @@ import pytest
 
 from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
-from pi.ai.wire.bedrock_converse.request import encode, rest_request
-from pi.ai.wire.bedrock_converse.signing import AwsIdentity, scope_at, sign
+from pi.ai.wire.bedrock_converse.identity import AwsIdentity
+from pi.ai.wire.bedrock_converse.request import encode
+from pi.ai.wire.bedrock_converse.rest import rest_request
+from pi.ai.wire.bedrock_converse.signing import scope_at, sign
 from tests.ai.wire.bedrock_converse.calls import IDENTITY, KEYS, SONNET, call, model
 
 NOW = 1_700_000_000_000

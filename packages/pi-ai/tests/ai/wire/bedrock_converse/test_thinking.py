@@ -6,7 +6,8 @@ import pytest
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.wire.bedrock_converse.request import compat_of, thinking_fields, thinks_without_limits
+from pi.ai.wire.bedrock_converse.compat import compat_of
+from pi.ai.wire.bedrock_converse.thinking import thinking_fields, thinks_without_limits
 from tests.ai.wire.bedrock_converse.calls import SONNET, call, model
 
 BETA = ["interleaved-thinking-2025-05-14"]

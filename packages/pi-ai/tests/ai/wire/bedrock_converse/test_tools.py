@@ -4,7 +4,8 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Tool
-from pi.ai.wire.bedrock_converse.request import ModelCompat, tool_choice, tool_config
+from pi.ai.wire.bedrock_converse.compat import ModelCompat
+from pi.ai.wire.bedrock_converse.tools import tool_choice, tool_config
 from pi.base.records import replace
 from tests.ai.wire.bedrock_converse.calls import assistant_message, peek
 from tests.ai.wire.fixed_conversation import PEEK

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.errors import BadRequest
-from pi.ai.wire.bedrock_converse.request import ModelCompat, compat_of
+from pi.ai.wire.bedrock_converse.compat import ModelCompat, compat_of
 from tests.ai.wire.bedrock_converse.calls import model
 
 NEW_CLAUDE = ModelCompat(cache="long", thinking="effort", thoughts="signed", temperature=False)

@@ -13,7 +13,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.request import UNSIGNED, compat_of, contents
+from pi.ai.wire.google_generate.compat import compat_of
+from pi.ai.wire.google_generate.history import UNSIGNED, contents
 from pi.ai.wire_support.handoff import IMAGES_FOLLOW
 from pi.base.records import replace
 from tests.ai.wire.awkward_histories import foreign, peek, result

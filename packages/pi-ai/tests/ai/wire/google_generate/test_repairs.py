@@ -20,7 +20,8 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call
 from pi.ai.wire.google_generate import answer
-from pi.ai.wire.google_generate.request import UNSIGNED, next_repair
+from pi.ai.wire.google_generate.history import UNSIGNED
+from pi.ai.wire.google_generate.repairs import next_repair
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
 from pi.base.testing import FakeClock

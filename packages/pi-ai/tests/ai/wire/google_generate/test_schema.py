@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from pi.ai.messages import Json
-from pi.ai.wire.google_generate.request import MAX_INLINED, json_schema
+from pi.ai.wire.google_generate.schemas import MAX_INLINED, json_schema
 from tests.ai.odd_schemas import odd_schemas, of
 
 

@@ -7,7 +7,8 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import Call, StreamOptions
-from pi.ai.wire.google_generate.request import compat_of, thinking_config
+from pi.ai.wire.google_generate.compat import compat_of
+from pi.ai.wire.google_generate.thinking import thinking_config
 
 WORDS = {"off": None, "minimal": None, "low": "low", "medium": "medium", "high": "high"}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.models.model import Model
-from pi.ai.wire.google_generate.request import Compat, compat_of
+from pi.ai.wire.google_generate.compat import Compat, compat_of
 from pi.base.records import replace
 
 NEW = Compat(

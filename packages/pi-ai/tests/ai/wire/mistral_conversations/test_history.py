@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Json, Message, SystemMessage, Text, Thinking, UserMessage
-from pi.ai.wire.mistral_conversations.request import encode_messages, short_id
+from pi.ai.wire.mistral_conversations.history import encode_messages, short_id
 from pi.ai.wire_support.handoff import NO_OUTPUT
 from tests.ai.wire.mistral_conversations.calls import (
     HELLO,

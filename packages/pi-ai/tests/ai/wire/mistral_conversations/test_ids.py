@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.mistral_conversations.request import short_id
+from pi.ai.wire.mistral_conversations.history import short_id
 
 
 def test_a_valid_mistral_id_is_kept() -> None:

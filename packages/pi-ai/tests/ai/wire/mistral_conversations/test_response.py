@@ -15,7 +15,7 @@ from pi.ai.errors import (
     RateLimited,
 )
 from pi.ai.messages import AssistantMessage, Text, Thinking, ToolCall
-from pi.ai.wire.mistral_conversations.request import short_id
+from pi.ai.wire.mistral_conversations.history import short_id
 from pi.ai.wire.mistral_conversations.response import CompletionDecoder
 from tests.ai.wire.mistral_conversations.calls import model
 

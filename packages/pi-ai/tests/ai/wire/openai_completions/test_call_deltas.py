@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pi.ai.messages import Json, Text
 from pi.ai.tool_arguments import parse_arguments
-from pi.ai.wire.openai_completions import response
+from pi.ai.wire.openai_completions import call_deltas
 from tests.ai.wire.openai_completions.chats import DONE, Answer, arguments_of, calls, decoded, says
 
 
@@ -185,8 +185,8 @@ def test_long_arguments_are_not_parsed_again_for_every_delta_with_a_name(
         parsed.append(len(text))
         return parse_arguments(text)
 
-    monkeypatch.setattr(response, "parse_arguments", counted)
-    monkeypatch.setattr(response, "PARSED_ALWAYS", 100)
+    monkeypatch.setattr(call_deltas, "parse_arguments", counted)
+    monkeypatch.setattr(call_deltas, "PARSED_ALWAYS", 100)
     pieces = [call("a" * 10, id=f"c{n}", name="write") for n in range(2000)]
 
     answer = joined(call('{"a":"', id="c", name="write"), *pieces, call('"}'))

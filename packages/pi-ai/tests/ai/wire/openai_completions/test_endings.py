@@ -10,7 +10,7 @@ from pi.ai.errors import (
     ProviderUnavailable,
 )
 from pi.ai.messages import Usage, UserMessage
-from pi.ai.wire.openai_completions.response import complete_reason, failure, no_output_room
+from pi.ai.wire.openai_completions.finish_reasons import complete_reason, failure, no_output_room
 from tests.ai.wire.openai_completions.chats import call_with, chunk, counts, decoded, model_with
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from pi.ai.messages import Json, Text, Thinking, UserMessage
-from pi.ai.wire.openai_completions.chunks import Delta, ReasoningDetails, thinking_delta
+from pi.ai.wire.openai_completions.chunks import Delta
+from pi.ai.wire.openai_completions.reasoning_details import ReasoningDetails, thinking_delta
 from pi.ai.wire.openai_completions.request import encode
 from tests.ai.wire.openai_completions.chats import DONE, call_with, chunk, decoded, says
 

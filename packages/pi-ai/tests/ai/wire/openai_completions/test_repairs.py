@@ -4,7 +4,8 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Text, Thinking, UserMessage
-from pi.ai.wire.openai_completions.request import encode, next_repair
+from pi.ai.wire.openai_completions.repairs import next_repair
+from pi.ai.wire.openai_completions.request import encode
 from pi.ai.wire_support.repairs import THINKING_REJECTED, Repairs
 from pi.base.records import replace
 from tests.ai.wire.openai_completions.chats import answered, call_with, peeked, resulted

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.openai_completions.chunks import CodeFenceTracker, ThinkTags
+from pi.ai.wire.openai_completions.think_tags import CodeFenceTracker, ThinkTags
 
 
 def parted(*deltas: str) -> list[tuple[bool, str]]:

@@ -7,7 +7,8 @@ from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import StreamOptions
-from pi.ai.wire.openai_completions.compat import FORMATS, compat_of, thinking_fields
+from pi.ai.wire.openai_completions.compat import compat_of
+from pi.ai.wire.openai_completions.thinking import FORMATS, thinking_fields
 from tests.ai.wire.openai_completions.chats import call_with, model_with
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pi.ai.messages import Json, Tool
 from pi.ai.wire.openai_completions.compat import Compat
-from pi.ai.wire.openai_completions.history import ToolForms, declaration, tool_choice, tool_forms
+from pi.ai.wire.openai_completions.tools import ToolForms, declaration, tool_choice, tool_forms
 from pi.base.records import replace
 from tests.ai.wire.openai_completions.chats import PEEK
 

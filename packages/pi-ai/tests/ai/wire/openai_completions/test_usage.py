@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Usage
-from pi.ai.wire.openai_completions.chunks import parse_usage, reported_cost
+from pi.ai.wire.openai_completions.usage import parse_usage, reported_cost
 
 
 @pytest.mark.behaviour("usage-is-counted-once")

@@ -8,7 +8,7 @@ from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
 from pi.ai.http.proxy import Proxy
 from pi.ai.http.url import Origin
-from pi.ai.wire.openai_responses.codex_websocket import network_arguments, proxy_url
+from pi.ai.wire.openai_responses.codex_network import network_arguments, proxy_url
 
 PLAIN = "ws://127.0.0.1:9/x"
 SECURE = "wss://chatgpt.example/x"

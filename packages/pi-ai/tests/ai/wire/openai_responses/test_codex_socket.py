@@ -7,7 +7,7 @@ import pytest
 from pi.ai.errors import AnswerTooLarge, ProviderUnavailable, RateLimited
 from pi.ai.events import Failed
 from pi.ai.messages import Json
-from pi.ai.wire.openai_responses import codex_websocket
+from pi.ai.wire.openai_responses import codex_sockets
 from pi.base.records import replace
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent
@@ -222,7 +222,7 @@ async def test_aborting_closes_the_socket_at_once() -> None:
 async def test_a_frame_above_the_limit_ends_the_answer_without_a_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(codex_websocket, "LARGEST_EVENT", 1000)
+    monkeypatch.setattr(codex_sockets, "LARGEST_EVENT", 1000)
 
     async def script(side: Side) -> None:
         await side.request()

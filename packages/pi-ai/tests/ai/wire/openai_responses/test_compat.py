@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.errors import BadRequest
-from pi.ai.wire.openai_responses.tools import Compat, read_compat
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
 from tests.ai.wire.openai_responses.talk import model
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.ai.wire.openai_responses.input_items import LONGEST, CallIds, item_id, short_key
+from pi.ai.wire.openai_responses.identifiers import LONGEST, CallIds, item_id, short_key
 from tests.ai.wire.openai_responses.talk import model, own
 
 FOREIGN = own(model="other")

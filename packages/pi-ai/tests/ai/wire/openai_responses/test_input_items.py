@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Image, Json, Message, Text, Thinking
-from pi.ai.wire.openai_responses.input_items import item_id
+from pi.ai.wire.openai_responses.identifiers import item_id
 from pi.ai.wire.openai_responses.request import encode
 from pi.base.records import replace
 from tests.ai.wire.openai_responses.talk import (

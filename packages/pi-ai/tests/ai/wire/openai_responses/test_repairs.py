@@ -4,7 +4,8 @@ import pytest
 
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
-from pi.ai.wire.openai_responses.request import encode, next_repair
+from pi.ai.wire.openai_responses.repairs import next_repair
+from pi.ai.wire.openai_responses.request import encode
 from pi.ai.wire_support.repairs import STRICT_REJECTED, THINKING_REJECTED, Repairs
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import asks, call, model, own, result, thought, tool, user

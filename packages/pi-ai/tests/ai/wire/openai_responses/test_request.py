@@ -9,8 +9,8 @@ from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Access
+from pi.ai.wire.openai_responses.compat import Compat
 from pi.ai.wire.openai_responses.request import answer_items, encode, headers, url
-from pi.ai.wire.openai_responses.tools import Compat
 from pi.ai.wire_support.exchange import final_headers
 from tests.ai.wire.openai_responses.talk import (
     IN_PLACE,

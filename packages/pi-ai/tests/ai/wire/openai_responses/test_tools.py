@@ -4,8 +4,8 @@ import pytest
 from msgspec import UNSET
 
 from pi.ai.messages import Json, Tool
+from pi.ai.wire.openai_responses.compat import Compat
 from pi.ai.wire.openai_responses.tools import (
-    Compat,
     ResponsesTools,
     pack_tools,
     text_arguments,

@@ -1,8 +1,8 @@
 """Anthropic's Messages API, also as other servers offer it.
 
-``compat`` holds the quirks of servers; ``request`` builds the body with ``tools`` and ``compat``,
-and selects the repair after a rejection that would otherwise recur on every later turn;
-``response`` decodes.
+``compat`` holds the quirks of servers; ``request`` builds the body with ``history``, ``tools`` and
+``thinking``; ``repairs`` selects the repair after a rejection that would otherwise recur on every
+later turn; ``response`` decodes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.wire.anthropic_messages.compat import (
-    compat_of,
-    interleaves,
-    plan_thinking,
-    provider_level,
-)
-from pi.ai.wire.anthropic_messages.request import encode, headers, next_repair, url
+from pi.ai.wire.anthropic_messages.compat import compat_of
+from pi.ai.wire.anthropic_messages.repairs import next_repair
+from pi.ai.wire.anthropic_messages.request import encode, headers, url
+from pi.ai.wire.anthropic_messages.thinking import interleaves, plan_thinking, provider_level
 from pi.ai.wire_support.exchange import Decoder, Services, send
 from pi.ai.wire_support.repairs import send_with_repairs
 

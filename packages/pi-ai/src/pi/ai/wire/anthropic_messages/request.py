@@ -1,46 +1,31 @@
-"""Encodes a call and its conversation as a request to ``/v1/messages``; selects repairs. Pure."""
+"""Encodes a call as a request to ``/v1/messages``. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from pi.ai.errors import BadRequest
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import (
-    AssistantMessage,
-    Image,
     Json,
-    Message,
-    SystemMessage,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResultMessage,
-    UserMessage,
 )
-from pi.ai.models.model import Model
 from pi.ai.request import Call, user_id
-from pi.ai.transcript import fold, render_update
-from pi.ai.wire.anthropic_messages.compat import (
-    Compat,
-    Efforts,
+from pi.ai.transcript import fold
+from pi.ai.wire.anthropic_messages.compat import Compat, compat_of
+from pi.ai.wire.anthropic_messages.history import HistoryStyle, encode_history
+from pi.ai.wire.anthropic_messages.thinking import (
     ThinkingPlan,
-    compat_of,
     efforts,
-    own_level,
     plan_thinking,
     with_room_to_think,
 )
 from pi.ai.wire.anthropic_messages.tools import (
     DeclaredTools,
-    changes,
     declarations,
     is_forced,
     offer,
     tool_choice,
 )
-from pi.ai.wire_support.handoff import NO_OUTPUT, plain_id, prepare
+from pi.ai.wire_support.handoff import plain_id, prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
@@ -48,189 +33,6 @@ from pi.ai.wire_support.repairs import (
     refuses_strict,
     without_refused_thoughts,
 )
-from pi.base.records import Record
-
-
-class HistoryStyle(Record):
-    """How a conversation is encoded for one model."""
-
-    model: Model
-    offer: DeclaredTools = DeclaredTools()
-    efforts: Efforts | None = None
-    allow_empty_signature: bool = False
-
-
-def encode_history(
-    history: Sequence[Message], style: HistoryStyle, cache: Json | None = None
-) -> list[Json]:
-    """Return the request's ``messages``; ``cache`` marks the last user or tool message."""
-    writer = _Writer(style)
-    for message in history:
-        writer.add(message)
-    messages = writer.finish()
-    if cache is not None:
-        _mark_last_user_block(messages, cache)
-    return messages
-
-
-class _Writer:
-    """Builds the messages.
-
-    Later instructions may only stand between a user's turn and the response to it, so they wait for
-    the end of the turn. A change of effort stands at the same place.
-    """
-
-    def __init__(self, style: HistoryStyle) -> None:
-        self._style = style
-        self._messages: list[Json] = []
-        self._results: list[Json] | None = None
-        self._waiting: list[SystemMessage] = []
-        self._offered = {tool.name for tool in style.offer.tools}
-        self._known = self._offered | {tool.name for tool in style.offer.later}
-        self._effort = style.efforts.first if style.efforts else None
-
-    def add(self, message: Message) -> None:
-        """Append one message."""
-        if isinstance(message, ToolResultMessage):
-            self._add_result(message)
-            return
-        self._results = None
-        match message:
-            case SystemMessage():
-                self._waiting.append(message)
-            case UserMessage():
-                self._append("user", _user_content(message))
-            case AssistantMessage():
-                self._end_turn(own_level(message, self._style.model))
-                self._append("assistant", _assistant_blocks(message, self._style))
-
-    def finish(self) -> list[Json]:
-        """Return all messages."""
-        self._end_turn(self._style.efforts.now if self._style.efforts else None)
-        if self._waiting:  # no user message follows the last response, so none can hold it
-            self._append("user", list(_instructions(self._waiting)))
-        return self._messages
-
-    def _append(self, role: str, content: str | list[Json]) -> None:
-        if content:
-            self._messages.append({"role": role, "content": content})
-
-    def _add_result(self, message: ToolResultMessage) -> None:
-        """Consecutive results are combined in one message."""
-        if self._results is None:
-            self._results = []
-            self._messages.append({"role": "user", "content": self._results})
-        self._results.append(_result(message))
-
-    def _end_turn(self, effort: str | None) -> None:
-        if self._waiting and self._messages and self._messages[-1]["role"] == "user":
-            blocks = list(_instructions(self._waiting))
-            if self._style.offer.in_place:
-                for message in self._waiting:
-                    blocks += changes(message, self._offered, self._known)
-            self._append("system", blocks)
-            self._waiting = []
-        if effort is not None and self._effort not in (None, effort):
-            self._effort = effort
-            self._messages.append(
-                {"role": "system", "content": [], "output_config": {"effort": effort}}
-            )
-
-
-def _mark_last_user_block(messages: list[Json], cache: Json) -> None:
-    for message in reversed(messages):
-        if message["role"] == "user":
-            if isinstance(message["content"], str):
-                message["content"] = [_text(message["content"])]
-            message["content"][-1]["cache_control"] = cache
-            return
-
-
-def _instructions(messages: Sequence[SystemMessage]) -> Iterator[Json]:
-    for message in messages:
-        if text := render_update(message):
-            yield _text(text)
-
-
-def _user_content(message: UserMessage) -> str | list[Json]:
-    """Return the content without blank texts, which are rejected; may be empty."""
-    if isinstance(message.content, str):
-        return message.content if message.content.strip() else ""
-    return list(_content_blocks(message.content))
-
-
-def _result(message: ToolResultMessage) -> Json:
-    blocks = list(_content_blocks(message.content))
-    content: str | list[Json] = blocks
-    if all(block["type"] == "text" for block in blocks):
-        content = "\n".join(block["text"] for block in blocks)
-    if not content and message.is_error:
-        content = NO_OUTPUT  # an error without text is rejected
-    return {
-        "type": "tool_result",
-        "tool_use_id": message.tool_call_id,
-        "content": content,
-        "is_error": message.is_error,
-    }
-
-
-def _content_blocks(blocks: Sequence[Text | Image]) -> Iterator[Json]:
-    for block in blocks:
-        match block:
-            case Text() if block.text.strip():
-                yield _text(block.text)
-            case Image():
-                source = {"type": "base64", "media_type": block.mime_type, "data": block.data}
-                yield {"type": "image", "source": source}
-
-
-def _assistant_blocks(message: AssistantMessage, style: HistoryStyle) -> list[Json]:
-    blocks = [
-        encoded
-        for block in message.content
-        if (encoded := _assistant_block(block, style)) is not None
-    ]
-    if not blocks:
-        return []
-    if blocks[-1]["type"] != "tool_use":  # nothing may stand between a call and its result
-        blocks.sort(key=lambda block: block["type"] == "tool_use")
-    if blocks[-1]["type"] == "text":
-        blocks[-1]["text"] = blocks[-1]["text"].rstrip()  # trailing white space is rejected
-    return blocks
-
-
-def _assistant_block(block: Text | Thinking | ToolCall, style: HistoryStyle) -> Json | None:
-    match block:
-        case Text():
-            return _text(block.text) if block.text.strip() else None
-        case Thinking():
-            return _thinking(block, style)
-        case ToolCall():
-            return {
-                "type": "tool_use",
-                "id": block.id,
-                "name": block.name,
-                "input": block.arguments,
-            }
-
-
-def _thinking(block: Thinking, style: HistoryStyle) -> Json | None:
-    """Return a thinking block unchanged; an unsigned one becomes plain text."""
-    signature = block.thinking_signature
-    if signature and block.redacted is True:
-        return {"type": "redacted_thinking", "data": signature}
-    if signature:
-        return {"type": "thinking", "thinking": block.thinking, "signature": signature}
-    if block.redacted is True or not block.thinking.strip():
-        return None
-    if style.allow_empty_signature:
-        return {"type": "thinking", "thinking": block.thinking, "signature": ""}
-    return _text(block.thinking)
-
-
-def _text(text: str) -> Json:
-    return {"type": "text", "text": text}
-
 
 VERSION = "2023-06-01"
 
@@ -357,40 +159,3 @@ def _metadata(call: Call) -> Json | None:
     """Return the user id; the server supports no other metadata."""
     user = user_id(call)
     return None if user is None else {"user_id": user}
-
-
-# Repairs of rejected requests ---------------------------------------------------------------------
-#
-# The server sends only ``invalid_request_error`` and a sentence, so the sentence decides; each
-# repair also needs its cause in the payload.
-
-
-_SIGNATURE = r"(?is)signature.*thinking|thinking.*signature|thinking.*blocks.*cannot be modified"
-_STRICT = r"(?i)strict|schema|grammar"
-_TOOL = r"tools\.(\d+)\.(?:custom\.)?input_schema"
-
-
-def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Return the repair for ``refusal``."""
-    message = refusal.message
-    if re.search(_SIGNATURE, message) and _has_thoughts(payload):
-        return Repairs(thinking=True)
-    tools = payload.get("tools", [])
-    if re.search(_STRICT, message) and any(tool.get("strict") for tool in tools):
-        return Repairs(strict=True)
-    refused = _refused_tool(message, tools)
-    return Repairs(tools=frozenset({refused})) if refused else None
-
-
-def _refused_tool(message: str, tools: list[Json]) -> str:
-    """Return the name of the tool whose schema the sentence is about."""
-    match = re.search(_TOOL, message)
-    return str(tools[int(match[1])]["name"]) if match and int(match[1]) < len(tools) else ""
-
-
-def _has_thoughts(payload: Json) -> bool:
-    return any(
-        isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
-        for message in payload.get("messages", [])
-        for block in message.get("content", [])
-    )

@@ -12,54 +12,10 @@ from pi.ai.builder import CompleteReason, MessageBuilder, ToolCallBlock
 from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, read_json
-from pi.ai.messages import Json, Usage
+from pi.ai.messages import Json
+from pi.ai.wire.anthropic_messages.usage import counted
 from pi.ai.wire_support.sse import ServerEvent
-from pi.base.records import UNREADABLE, replace
-
-# Token counts -------------------------------------------------------------------------------------
-
-
-_INPUT = {
-    "input": "input_tokens",
-    "cache_read": "cache_read_input_tokens",
-    "cache_write": "cache_creation_input_tokens",
-}
-
-
-def counted(usage: Usage, counts: Json) -> Usage:
-    """Return ``usage`` updated with the counts of an event.
-
-    Counts come in two events and may be missing, null or zero in the second, so empty counts are
-    ignored; but the input counts are taken together, as a server may first report everything as
-    input and later which part came from a cache.
-    """
-    changes = {
-        field: count
-        for field, name in _INPUT.items()
-        if (count := _count(counts.get(name))) is not None
-    }
-    if not any(changes.values()):
-        changes = {}
-    for field, count in {
-        "output": _count(counts.get("output_tokens")),
-        "cache_write_1h": _nested(counts, "cache_creation", "ephemeral_1h_input_tokens"),
-        "reasoning": _nested(counts, "output_tokens_details", "thinking_tokens"),
-    }.items():
-        if count:
-            changes[field] = count
-    return replace(usage, **changes)
-
-
-def _nested(counts: Json, group: str, name: str) -> int | None:
-    inner = counts.get(group)
-    return _count(inner.get(name)) if isinstance(inner, dict) else None
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if 0 <= value < 1e15 else None
-
+from pi.base.records import UNREADABLE
 
 REASONS: dict[str, CompleteReason] = {
     "end_turn": "stop",

@@ -12,9 +12,12 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.wire.bedrock_converse.request import encode, next_repair, rest_request
-from pi.ai.wire.bedrock_converse.response import ConverseDecoder, EventStreamReader
-from pi.ai.wire.bedrock_converse.signing import find_identity
+from pi.ai.wire.bedrock_converse.event_stream import EventStreamReader
+from pi.ai.wire.bedrock_converse.identity import find_identity
+from pi.ai.wire.bedrock_converse.repairs import next_repair
+from pi.ai.wire.bedrock_converse.request import encode
+from pi.ai.wire.bedrock_converse.response import ConverseDecoder
+from pi.ai.wire.bedrock_converse.rest import rest_request
 from pi.ai.wire_support.exchange import Services, send
 from pi.ai.wire_support.repairs import send_with_repairs
 

@@ -13,7 +13,8 @@ from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.transcript import fold
-from pi.ai.wire.google_generate.request import encode, next_repair
+from pi.ai.wire.google_generate.repairs import next_repair
+from pi.ai.wire.google_generate.request import encode
 from pi.ai.wire.google_generate.rest import headers, rest_body, url, with_ambient_token
 from pi.ai.wire_support.exchange import Decoder, Services, send
 from pi.ai.wire_support.repairs import send_with_repairs

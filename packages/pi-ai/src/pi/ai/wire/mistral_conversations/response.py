@@ -13,7 +13,7 @@ from pi.ai.errors import AnswerRefused, BadAnswer, ProviderUnavailable
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, fitted, json_text, read_json
 from pi.ai.messages import Usage
-from pi.ai.wire.mistral_conversations.request import short_id
+from pi.ai.wire.mistral_conversations.history import short_id
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 

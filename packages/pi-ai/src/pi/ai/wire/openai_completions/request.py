@@ -1,26 +1,25 @@
-"""Sends a call to ``/chat/completions``: encodes it, and repairs a rejected request.
+"""Sends a call to ``/chat/completions``: encodes it, and repeats a repaired request.
 
 Encoding is pure and deterministic.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadRequest
 from pi.ai.event_stream import Flush
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json, Message, SystemMessage, Tool
-from pi.ai.request import Call, host_of, user_id
+from pi.ai.request import Call, user_id
 from pi.ai.transcript import final_tools, fold
-from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat, compat_of, thinking_fields
-from pi.ai.wire.openai_completions.history import (
-    REASONING_DETAILS,
-    REASONING_OPAQUE,
-    History,
+from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
+from pi.ai.wire.openai_completions.compat import Compat, compat_of
+from pi.ai.wire.openai_completions.history import History
+from pi.ai.wire.openai_completions.repairs import next_repair
+from pi.ai.wire.openai_completions.thinking import thinking_fields
+from pi.ai.wire.openai_completions.tools import (
     ToolForms,
     declaration,
     text_inputs,
@@ -71,71 +70,6 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         deliver=deliver,
         next_repair=next_repair,
     )
-
-
-# Prompt caching: keys, headers and breakpoints ----------------------------------------------------
-
-
-MAX_KEY_LENGTH = 64
-"""Maximum length of a cache key at OpenAI."""
-
-
-def cache_fields(call: Call, compat: Compat) -> Json:
-    """Return the cache fields of OpenAI's own API."""
-    options = call.options
-    long = options.cache_retention == "long" and compat.supports_long_cache_retention
-    if options.cache_retention == "none" or compat.cache_control_format is not None:
-        return {}
-    fields: Json = {}
-    if options.session_id and (long or host_of(call) == OPENAI_HOST):
-        fields["prompt_cache_key"] = options.session_id[:MAX_KEY_LENGTH]
-    if long:
-        fields["prompt_cache_retention"] = "24h"
-    return fields
-
-
-def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
-    """Return headers that route a conversation to the machine that has its prefix."""
-    session = call.cached_session
-    if not session or not compat.send_session_affinity_headers:
-        return {}
-    match compat.session_affinity_format:
-        case "openrouter":
-            return {"x-session-id": session}
-        case "openai-nosession":
-            return {"x-client-request-id": session, "x-session-affinity": session}
-        case "openai":
-            return {
-                "session_id": session,
-                "x-client-request-id": session,
-                "x-session-affinity": session,
-            }
-
-
-def mark_breakpoints(payload: Json, call: Call, compat: Compat) -> None:
-    """Set Anthropic's cache breakpoints: instructions, tools, conversation so far."""
-    if compat.cache_control_format is None or call.options.cache_retention == "none":
-        return
-    control: Json = {"type": "ephemeral"}
-    if call.options.cache_retention == "long" and compat.supports_long_cache_retention:
-        control["ttl"] = "1h"
-    messages: list[Json] = payload["messages"]
-    if messages and messages[0]["role"] in ("system", "developer") and "content" in messages[0]:
-        _mark(messages[0], control)
-    if tools := payload.get("tools"):
-        tools[-1]["cache_control"] = control
-    latest = next((m for m in reversed(messages) if m["role"] in ("user", "tool")), None)
-    if latest is not None:
-        _mark(latest, control)
-
-
-def _mark(message: Json, control: Json) -> None:
-    """Mark the last text of ``message``, which therefore becomes a list of parts."""
-    content = message["content"]
-    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    last = next((part for part in reversed(parts) if part["type"] == "text"), parts[-1])
-    last["cache_control"] = control
-    message["content"] = parts
 
 
 def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None = None) -> Json:
@@ -244,35 +178,3 @@ def _routing(compat: Compat) -> Json:
     if compat.vercel_gateway_routing:
         fields["providerOptions"] = {"gateway": compat.vercel_gateway_routing}
     return fields
-
-
-# Repairs of rejected requests ---------------------------------------------------------------------
-
-
-_REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
-
-
-def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Return the repair for ``refusal``.
-
-    The messages of servers vary too much to be classified: only strictness is worth another try.
-    """
-    if re.search(_REFUSED_THOUGHT, refusal.message) and _has_proofs(payload):
-        return Repairs(thinking=True)
-    strict = any(_is_strict(tool) for tool in payload.get("tools") or ())
-    return Repairs(strict=True) if strict else None
-
-
-def _has_proofs(payload: Json) -> bool:
-    return any(
-        isinstance(message, dict) and message.keys() & {REASONING_DETAILS, REASONING_OPAQUE}
-        for message in payload.get("messages") or ()
-    )
-
-
-def _is_strict(tool: object) -> bool:
-    match tool:
-        case {"function": {"strict": True}}:
-            return True
-        case _:
-            return False

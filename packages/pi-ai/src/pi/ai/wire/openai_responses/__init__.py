@@ -1,8 +1,9 @@
 """OpenAI's Responses API: OpenAI and gateways, Azure OpenAI, and the ChatGPT (Codex) backend.
 
-``request`` builds the body from ``input_items`` and ``tools``, and selects repairs; ``response``
-decodes events. ``azure`` and ``codex`` are the variants; ``chaining`` continues responses that the
-server has. Independent of providers, credentials and sessions.
+``request`` builds the body from ``input_items`` and ``tools``; ``repairs`` selects what is left out
+after a rejection; ``response`` decodes events. ``azure`` and ``codex`` are the variants;
+``chaining`` continues responses that the server has. Independent of providers, credentials and
+sessions.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.wire.openai_responses import azure, codex
 from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
-from pi.ai.wire.openai_responses.request import ResponsesCall, answer_items, encode, headers, url
-from pi.ai.wire.openai_responses.tools import read_compat
+from pi.ai.wire.openai_responses.compat import read_compat
+from pi.ai.wire.openai_responses.request import answer_items, encode, headers, url
+from pi.ai.wire.openai_responses.responses_call import ResponsesCall
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
 

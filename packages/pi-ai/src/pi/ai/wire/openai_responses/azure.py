@@ -11,8 +11,9 @@ from pi.ai.event_stream import Flush
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.wire.openai_responses.request import ResponsesCall, encode_body
-from pi.ai.wire.openai_responses.tools import Compat, read_compat
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.request import encode_body
+from pi.ai.wire.openai_responses.responses_call import ResponsesCall
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import replace

@@ -20,22 +20,19 @@ from pi.ai.http.request import Timeouts
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import Json
 from pi.ai.request import Call
-from pi.ai.wire.openai_responses.codex_websocket import (
-    Address,
-    SocketLost,
-    SocketRequest,
-    sockets_of,
-)
-from pi.ai.wire.openai_responses.input_items import short_key
+from pi.ai.wire.openai_responses.codex_sockets import Address, sockets_of
+from pi.ai.wire.openai_responses.codex_websocket import SocketLost, SocketRequest
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.identifiers import short_key
 from pi.ai.wire.openai_responses.request import (
     ENCRYPTED_REASONING,
-    ResponsesCall,
     answer_items,
     bearer,
     collect_parts,
     reasoning_field,
 )
-from pi.ai.wire.openai_responses.tools import Compat, read_compat, tool_choice
+from pi.ai.wire.openai_responses.responses_call import ResponsesCall
+from pi.ai.wire.openai_responses.tools import tool_choice
 from pi.ai.wire_support.exchange import MAX_BACKOFF, Services, final_headers, timeouts
 from pi.ai.wire_support.repairs import NO_REPAIRS, Repairs
 from pi.base.records import UNREADABLE, replace

@@ -1,72 +1,39 @@
-"""Encodes a call as body, URL and headers of ``POST /responses``; selects repairs.
+"""Encodes a call as body, URL and headers of ``POST /responses``.
 
 The parts that the Azure and Codex variants share are here too.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
-from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadRequest
-from pi.ai.event_stream import Flush
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import AssistantMessage, Json
 from pi.ai.models.thinking_levels import level_word
 from pi.ai.request import Call, user_id
 from pi.ai.transcript import fold
-from pi.ai.wire.openai_responses.input_items import CallIds, input_items, short_key
+from pi.ai.wire.openai_responses.compat import Compat, read_compat
+from pi.ai.wire.openai_responses.identifiers import CallIds, short_key
+from pi.ai.wire.openai_responses.input_items import input_items
+from pi.ai.wire.openai_responses.repairs import drop_reasoning
 from pi.ai.wire.openai_responses.tools import (
-    Compat,
     ResponsesTools,
     pack_tools,
-    read_compat,
     text_arguments,
     tool_choice,
 )
-from pi.ai.wire_support.exchange import Services, send
 from pi.ai.wire_support.handoff import prepare
 from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
     refuses_strict,
-    send_with_repairs,
     without_refused_thoughts,
-    without_thinking,
 )
-from pi.base.records import Record, replace
+from pi.base.records import Record
 
 if TYPE_CHECKING:
     # Lazy: loaded while the server answers.
-    from pi.ai.wire.openai_responses.response import ResponsesDecoder
-
-
-# Repairs of rejected requests ---------------------------------------------------------------------
-
-
-_REFUSED_THOUGHT = r"invalid_encrypted_content|Item (?:with id )?'rs_"
-_REFUSED_SCHEMA = r"invalid_function_parameters|Invalid schema for function"
-
-
-def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
-    """Return the repair for ``refusal``, if its cause is in ``payload``."""
-    if refusal.status is None:  # an error inside a stream that had begun
-        return None
-    if re.search(_REFUSED_THOUGHT, refusal.message):
-        items = payload.get("input") or ()
-        has_reasoning = any(item.get("type") == "reasoning" for item in items)
-        return Repairs(thinking=True) if has_reasoning else None
-    if re.search(_REFUSED_SCHEMA, refusal.message):
-        tools = payload.get("tools") or ()
-        return Repairs(strict=True) if any(tool.get("strict") for tool in tools) else None
-    return None
-
-
-def drop_reasoning(answer: AssistantMessage) -> AssistantMessage:
-    """Return ``answer`` without reasoning, and without ids of items that depend on it."""
-    return replace(without_thinking(answer), model="")
+    pass
 
 
 SMALLEST_ANSWER = 16
@@ -211,50 +178,3 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
             return {"x-client-request-id": session}
         case "openrouter":
             return {"x-session-id": session}
-
-
-# Sending, shared by the variants ------------------------------------------------------------------
-
-
-class ResponsesCall(Record, kw_only=False):
-    """One call, with the builder of its response."""
-
-    call: Call
-    builder: MessageBuilder
-    flush: Flush
-    services: Services
-
-    async def ask(
-        self,
-        *,
-        encode: Callable[[Repairs], Json],
-        deliver: Callable[[Json], Awaitable[None]],
-    ) -> None:
-        """Encode and send; each repair is tried once and noted."""
-        await send_with_repairs(
-            self.call,
-            self.builder,
-            self.services.clock,
-            encode=encode,
-            deliver=deliver,
-            next_repair=next_repair,
-        )
-
-    async def post(self, payload: Json, *, url: str, headers: Mapping[str, str]) -> None:
-        """Send over HTTP, and decode the events of the response."""
-        await send(
-            self.call,
-            payload,
-            url=url,
-            headers=headers,
-            decoder=self.decoder,
-            builder=self.builder,
-            flush=self.flush,
-            services=self.services,
-        )
-
-    def decoder(self) -> ResponsesDecoder:
-        """Return the decoder of the response."""
-        from pi.ai.wire.openai_responses.response import ResponsesDecoder
-
-        return ResponsesDecoder(self.builder, text_arguments_of(self.call))

@@ -12,8 +12,6 @@ from pi.ai.request import CacheRetention, Call, ToolChoice
 from pi.ai.wire_support.handoff import prepare, same_id
 from pi.base.records import Record
 
-# Request format, shared by client and server ------------------------------------------------------
-
 
 class ProxyOptions(Record, omit_defaults=True):
     """Options that concern the model: a part of ``StreamOptions``."""
