@@ -4,8 +4,9 @@ import pytest
 
 from pi.cli.arguments import parse_arguments
 from pi.cli.session_setup import session_options, warnings
+from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.resources.discovery import ResourceOptions
-from pi.coding.runtime.options import ExtensionOptions, SessionOptions, ToolFilter
+from pi.coding.runtime.options import SessionOptions, ToolFilter
 
 
 def test_without_arguments_the_session_options_are_the_defaults() -> None:
