@@ -93,7 +93,7 @@ def test_inline_extensions_have_distinct_names() -> None:
 
     found = list(inline([mine, mine]))
 
-    assert [candidate.where for candidate in found] == ["<inline:1:mine>", "<inline:2:mine>"]
+    assert [candidate.identifier for candidate in found] == ["<inline:1:mine>", "<inline:2:mine>"]
     assert found[0].factory is mine
 
 

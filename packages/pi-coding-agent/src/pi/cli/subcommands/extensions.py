@@ -112,11 +112,13 @@ class _Catalog:
         if on and needs_no_switch(row):
             return sentence(row)
         check_switchable(row)
-        manifest = next(c.declared() for c in self._candidates if c.where == row.path)
+        manifest = next(c.declared() for c in self._candidates if c.identifier == row.path)
         setting = switch_of(manifest)
         assert setting is not None, "a switchable extension has a setting"
         given = parse_value(setting, value[0]) if value else None
-        changes = changes_to_switch(row, setting, self._settings.raw, on=on, keep=True, given=given)
+        changes = changes_to_switch(
+            row, setting, self._settings.raw, on=on, keep=True, user_value=given
+        )
         self._settings.set(changes)
         removed = removed_value(row, on=on)
         row = find_row(self.rows(), row.name)

@@ -49,14 +49,16 @@ class DormantExtensions:
     def __bool__(self) -> bool:
         return bool(self._deferred)
 
-    def defer_all(self, found: Sequence[DeclaredExtension]) -> bool:
+    def defer_all(self, extensions: Sequence[DeclaredExtension]) -> bool:
         """Defer loading of all candidates. Returns False, deferring none, if one must load now."""
-        if any(each.problem for each in found):
+        if any(extension.problem for extension in extensions):
             return False  # loading reports the problem
-        if not can_defer_all([each.manifest for each in found], self._flags, self._mode):
+        if not can_defer_all(
+            [extension.manifest for extension in extensions], self._flags, self._mode
+        ):
             return False
-        for each in found:  # the first of duplicates wins, as in loading
-            self._deferred.setdefault(each.where, each)
+        for extension in extensions:  # the first of duplicates wins, as in loading
+            self._deferred.setdefault(extension.identifier, extension)
         self._commands = self._views = None
         return True
 
@@ -75,7 +77,7 @@ class DormantExtensions:
     def commands(self) -> Commands:
         """The commands that deferred extensions declare."""
         if self._commands is None:
-            self._commands = self._declared()
+            self._commands = self._declared_commands()
         return self._commands
 
     @property
@@ -85,36 +87,38 @@ class DormantExtensions:
             from pi.coding.bus import NamedRegistry  # deferred: for screens only
 
             self._views = NamedRegistry()
-            for owner, each in self._owners():
-                if not each.candidate.missing_requirements:
-                    for name, view in each.manifest.views.items():
+            for owner, extension in self._owners():
+                if not extension.candidate.missing_requirements:
+                    for name, view in extension.manifest.views.items():
                         self._views.add(name, view, owner)
         return self._views
 
     def manifests(self) -> list[Manifest]:
         """The manifests of deferred extensions."""
-        return [each.manifest for each in self._deferred.values()]
+        return [extension.manifest for extension in self._deferred.values()]
 
     def manifests_by_path(self) -> dict[str, Manifest]:
         """The manifests of deferred extensions by the path of the extension."""
-        return {path: each.manifest for path, each in self._deferred.items()}
+        return {path: extension.manifest for path, extension in self._deferred.items()}
 
     def is_triggered(self, state: ActivationState) -> bool:
         """Whether ``state`` triggers a deferred extension."""
         return any(
-            is_triggered(each, state)
-            for each in self.manifests()
-            if supports_mode(each, self._mode)
+            is_triggered(manifest, state)
+            for manifest in self.manifests()
+            if supports_mode(manifest, self._mode)
         )
 
-    def _declared(self) -> Commands:
+    def _declared_commands(self) -> Commands:
         # Deferred import: most runs end before a command is typed.
         from pi.coding.extension_host.contributions.commands import Commands, declared_commands
 
         commands = Commands()
-        for owner, each in self._owners():
+        for owner, extension in self._owners():
             with suppress(ExtensionError):  # reported when the host is created
-                for command in declared_commands(each.manifest, each.candidate.source, owner):
+                for command in declared_commands(
+                    extension.manifest, extension.candidate.source, owner
+                ):
                     commands.declare(command)
         return commands
 
@@ -122,11 +126,11 @@ class DormantExtensions:
         """The deferred extensions that support the mode, with their owners."""
         from pi.coding.bus import Owner
 
-        for number, (where, each) in enumerate(self._deferred.items()):
-            if supports_mode(each.manifest, self._mode):
-                candidate = each.candidate
-                owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
-                yield owner, each
+        for number, (path, extension) in enumerate(self._deferred.items()):
+            if supports_mode(extension.manifest, self._mode):
+                candidate = extension.candidate
+                owner = Owner(name=candidate.name, path=path, rank=candidate.rank, number=number)
+                yield owner, extension
 
 
 class ExtensionContributions:
@@ -171,12 +175,12 @@ class ExtensionContributions:
         return tuple(tools) if self.host is None else self.host.contributed.wrapped(tools)
 
     def active_tools(
-        self, selected: Iterable[str], known: Collection[str], added: Collection[str]
+        self, selected: Iterable[str], available: Collection[str], added: Collection[str]
     ) -> tuple[str, ...]:
-        """The names of ``known`` that are selected or enabled by extensions, within all limits."""
+        """The ``available`` names that are selected or enabled by extensions, within all limits."""
         if self.host is not None:
-            return self.host.contributed.active_tools(selected, known, added)
-        return tuple(name for name in dict.fromkeys(selected) if name in known)
+            return self.host.contributed.active_tools(selected, available, added)
+        return tuple(name for name in dict.fromkeys(selected) if name in available)
 
     def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
         """The names that all tool limits of extensions allow."""
@@ -211,7 +215,7 @@ class ExtensionContributions:
     def declared_strategies(self) -> dict[str, str]:
         """Strategies that manifests declare, with their descriptions, loaded or not."""
         manifests = self._manifests()
-        return {name: text for each in manifests for name, text in each.strategies.items()}
+        return {name: text for manifest in manifests for name, text in manifest.strategies.items()}
 
     def share_targets(self) -> Mapping[str, ShareTarget]:
         """Targets to which sessions can be shared, by name."""

@@ -77,9 +77,9 @@ class FilteringProxy:
 
     def take_refused(self) -> list[AddressRefused]:
         """Addresses that were refused since the last call, each once."""
-        found = {each.message: each for each in self._refused}
+        refusals = {refusal.message: refusal for refusal in self._refused}
         self._refused.clear()
-        return list(found.values())
+        return list(refusals.values())
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._scope.closed:
@@ -97,20 +97,22 @@ class FilteringProxy:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         if not self._is_authorized(head):
-            writer.write(_answer("407 Proxy Authentication Required", "The token is missing."))
+            writer.write(
+                _error_response("407 Proxy Authentication Required", "The token is missing.")
+            )
             return await writer.drain()
         try:
             request = parse_request(head)
             server_reader, server = await self._connect(request.host, request.port)
         except BadProxyRequest as error:
-            writer.write(_answer("400 Bad Request", str(error)))
+            writer.write(_error_response("400 Bad Request", str(error)))
             return await writer.drain()
         except AddressRefused as error:
             self._refused.append(error)
-            writer.write(_answer("403 Forbidden", error.message))
+            writer.write(_error_response("403 Forbidden", error.message))
             return await writer.drain()
         except HttpError as error:
-            writer.write(_answer("502 Bad Gateway", error.message))
+            writer.write(_error_response("502 Bad Gateway", error.message))
             return await writer.drain()
         try:
             if request.path:
@@ -140,7 +142,7 @@ class FilteringProxy:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
             interim = re.match(rb"HTTP/1\.[01] 1\d\d", head) is not None
-            writer.write(head if interim else _closing(head))
+            writer.write(head if interim else _with_close(head))
             if not interim:
                 return await _pipe(reader, writer)
 
@@ -176,10 +178,10 @@ def _host_and_port(text: str, default: int) -> tuple[str, int]:
 def forwarded_head(head: bytes, request: ProxyRequest) -> bytes:
     """The headers for the server: only the path as target, and one request per connection."""
     first = f"{request.method} {request.path} HTTP/1.1".encode("latin-1")
-    return _closing(first + b"\r\n" + head.partition(b"\r\n")[2])
+    return _with_close(first + b"\r\n" + head.partition(b"\r\n")[2])
 
 
-def _closing(head: bytes) -> bytes:
+def _with_close(head: bytes) -> bytes:
     # One exchange per connection: a second request might be for another host.
     first, *lines = head[:-4].split(b"\r\n")
     forwarded = [
@@ -188,7 +190,7 @@ def _closing(head: bytes) -> bytes:
     return b"\r\n".join((first, *forwarded, b"Connection: close", b"", b""))
 
 
-def _answer(status: str, message: str) -> bytes:
+def _error_response(status: str, message: str) -> bytes:
     body = f"pi: {message}\n".encode()
     challenge = 'Proxy-Authenticate: Basic realm="pi"\r\n' if status.startswith("407") else ""
     head = (

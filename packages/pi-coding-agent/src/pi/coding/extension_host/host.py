@@ -142,7 +142,7 @@ class ExtensionHost:
         self.providers.connect(registry.models)
         sources = AuthSources(self.registries.auth_sources, self.failed)
         self._connections.callback(registry.models.add_authenticator(sources))
-        self._connections.callback(registry.add_resolver(self._resolved))
+        self._connections.callback(registry.add_resolver(self._resolve_model))
 
     def open_in(self, workspace: WorkspacePort) -> None:
         """Set the workspace of extensions that are loaded before the session exists."""
@@ -203,18 +203,18 @@ class ExtensionHost:
         else:
             self.failed(owner, NAMES[type(event)], error)
 
-    def _resolved(self, name: str) -> Model | str | None:
+    def _resolve_model(self, name: str) -> Model | str | None:
         """Resolve a model name with extensions; a resolver that fails is skipped."""
         for row in self.registries.resolvers.rows:
             try:
-                found = row.value(name)
+                model = row.value(name)
             except propagated_exceptions():
                 raise
             except BaseException as error:
                 self.failed(row.owner, f"model name {name}", error)
                 continue
-            if found is not None:
-                return found
+            if model is not None:
+                return model
         return None
 
     def _tools_changed(self) -> None:

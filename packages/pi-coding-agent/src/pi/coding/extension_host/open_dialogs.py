@@ -38,8 +38,8 @@ class OpenDialogs:
     def cancel_all(self) -> None:
         """Cancel all open dialogs; they return their defaults."""
         dialogs, self._open = self._open, set()
-        for each in dialogs:
-            each.cancel()
+        for dialog in dialogs:
+            dialog.cancel()
 
 
 class AnswerableDialog:
@@ -54,7 +54,7 @@ class AnswerableDialog:
 
         Raises ``ExtensionError`` if ``value`` is not a valid answer.
         """
-        checked = self._checked(value)
+        checked = self._check(value)
         if self._answered.done():
             return False
         self._answered.set_result(checked)
@@ -74,7 +74,7 @@ class AnswerableDialog:
                 await asyncio.gather(dialog, return_exceptions=True)
         return self._answered.result() if is_open else dialog.result()
 
-    def _checked(self, value: Any) -> Any:
+    def _check(self, value: Any) -> Any:
         """``value`` as the dialog returns it. Raises ``ExtensionError`` if it is not valid."""
         kind = self.prompt.kind
         if value is None:
@@ -84,7 +84,7 @@ class AnswerableDialog:
             case "confirm", bool():
                 return value
             case "select", [*chosen] if self.prompt.multi:
-                return [check_value("an option", each, labels) for each in chosen]
+                return [check_value("an option", label, labels) for label in chosen]
             case "select", str() if not self.prompt.multi:
                 return check_value("an option", value, labels)
             case (("input" | "editor"), str()):
@@ -130,4 +130,4 @@ class DialogRegistry:
 
 def as_options(options: Iterable[str | Option]) -> tuple[Option, ...]:
     """Options of a dialog as records."""
-    return tuple(Option(label=each) if isinstance(each, str) else each for each in options)
+    return tuple(Option(label=option) if isinstance(option, str) else option for option in options)

@@ -83,7 +83,7 @@ class Scope:
         async def go_on() -> None:
             while timer.active:
                 await self.clock.sleep(seconds)
-                await self._guarded("timer", tick)
+                await self._run_contained("timer", tick)
 
         def stop() -> None:
             # A tick may remove its own timer. The loop ends after the tick then: cancelling the
@@ -120,7 +120,7 @@ class Scope:
         if (
             len(self._registrations) >= self._tidied_at
         ):  # keeps repeated registrations from piling up
-            self._registrations = [each for each in self._registrations if each.active]
+            self._registrations = [earlier for earlier in self._registrations if earlier.active]
             self._tidied_at = MAX_ENDED + 2 * len(self._registrations)
         self._registrations.append(registration)
         return registration
@@ -140,9 +140,9 @@ class Scope:
         if self._tasks is not None:
             await self._tasks.close()
         while self._closers:
-            await self._guarded("close", self._closers.pop())
+            await self._run_contained("close", self._closers.pop())
 
-    async def _guarded(self, what: str, work: Close) -> None:
+    async def _run_contained(self, what: str, work: Close) -> None:
         try:
             await contained(work)
         except Exception as error:

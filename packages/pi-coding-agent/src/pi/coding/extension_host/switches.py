@@ -71,7 +71,7 @@ def changes_to_switch(
     *,
     on: bool,
     keep: bool,
-    given: object = None,
+    user_value: object = None,
 ) -> dict[str, object]:
     """Return what to store to switch an extension; empty if it is as wanted without a value.
 
@@ -87,23 +87,23 @@ def changes_to_switch(
         return changes
     if row.state == "needs":
         raise PiError(sentence(row), hint=f"Install it: {row.install}")
-    if row.state == "ready" and row.asks and given is None:
+    if row.state == "ready" and row.asks and user_value is None:
         return {}  # hooks: on until they are switched off
-    return changes_to_switch_on(row.name, setting, values, given)
+    return changes_to_switch_on(row.name, setting, values, user_value)
 
 
 def changes_to_switch_on(
-    name: str, setting: Setting, values: Mapping[str, Any], given: object = None
+    name: str, setting: Setting, values: Mapping[str, Any], user_value: object = None
 ) -> dict[str, object]:
-    """Return what to store to switch the extension ``name`` on; ``given`` is the user's value.
+    """Return what to store to switch the extension ``name`` on; ``user_value`` is the user's value.
 
-    Raises ``NeedsValue`` if the setting has no value that means on, ``InvalidValue`` if ``given``
-    is not valid or means off.
+    Raises ``NeedsValue`` if the setting has no value that means on, ``InvalidValue`` if the user's
+    value is not valid or means off.
     """
-    if given is not None:
-        checked = check_value(setting, given)
-        if not is_on(setting, _nested(setting.name, checked)):
-            raise InvalidValue(f"{setting.name}: {_text(given)} switches {name} off.")
+    if user_value is not None:
+        checked = check_value(setting, user_value)
+        if not is_on(setting, _nest(setting.name, checked)):
+            raise InvalidValue(f"{setting.name}: {_text(user_value)} switches {name} off.")
         return {setting.name: checked}
     value = value_at(values, setting.name.split("."))
     if isinstance(value, dict) and f"{setting.name}.enabled" in _table():
@@ -184,11 +184,11 @@ def row_of(
         libraries=requirements_of(*manifest.extras) if manifest.extras else (),
         needs=info.needs,
         install=info.install,
-        tools=_named(
+        tools=_registered_names(
             info, "tool ", (*manifest.tools, *manifest.model_tools, *manifest.triggers("selected"))
         ),
-        commands=_named(info, "/", manifest.declared_commands()),
-        flags=_named(info, "--", manifest.flags),
+        commands=_registered_names(info, "/", manifest.declared_commands()),
+        flags=_registered_names(info, "--", manifest.flags),
         tokens=manifest.request_tokens,
         activation=info.activation,
         rank=info.rank,
@@ -297,7 +297,7 @@ def _is_for_this_run(setting: Setting, settings: Settings, info: ExtensionInfo) 
     if value_at(overrides, path) is None and overrides.get("batteries") != RECOMMENDED:
         return False
     stored = [settings.layer(scope, path) for scope in ("user", "project")]
-    if any(value is not None and is_on(setting, _nested(setting.name, value)) for value in stored):
+    if any(value is not None and is_on(setting, _nest(setting.name, value)) for value in stored):
         return False
     is_recommended = settings.layer("user", ("batteries",)) == RECOMMENDED and info.is_recommended
     return not (is_recommended and all(value is None for value in stored))
@@ -321,14 +321,14 @@ def _asks(name: str, setting: Setting | None, values: Mapping[str, Any]) -> bool
     return False
 
 
-def _named(info: ExtensionInfo, prefix: str, declared: Any) -> tuple[str, ...]:
+def _registered_names(info: ExtensionInfo, prefix: str, declared: Any) -> tuple[str, ...]:
     """Names that the manifest declares, and those that the code has registered."""
     added = (text.removeprefix(prefix) for text in info.adds if text.startswith(prefix))
     registered = (name for name in added if " " not in name)
     return tuple(dict.fromkeys([*declared, *registered]))
 
 
-def _nested(name: str, value: object) -> dict[str, Any]:
+def _nest(name: str, value: object) -> dict[str, Any]:
     *above, last = name.split(".")
     values: dict[str, Any] = {last: value}
     for part in reversed(above):

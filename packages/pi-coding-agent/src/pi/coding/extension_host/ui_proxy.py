@@ -234,8 +234,8 @@ class ExtensionUIProxy:
         """Show lines above or below the editor."""
         if placement is not None:
             check_value("a placement", placement, [*PLACEMENTS])
-        shown = self._guarded_factory(f"widget {key}", lines) if callable(lines) else lines
-        self._screen.set_widget(key, shown, placement=placement)
+        guarded_lines = self._guarded_factory(f"widget {key}", lines) if callable(lines) else lines
+        self._screen.set_widget(key, guarded_lines, placement=placement)
         self._track("widget", key, lines, lambda: self._connection.ui.set_widget(key, None))
 
     def set_rows(
@@ -251,10 +251,10 @@ class ExtensionUIProxy:
         check_value("a place for rows", where, ("footer",))
         for part in replaces:
             check_value("a part of the footer", part, get_args(FooterPart))
-        drawn = self._guarded(f"rows {key}", rows)
-        shown = self._screen.set_rows(key, drawn, where=where, order=order, replaces=replaces)
-        self._track("rows", key, rows, self._facts.show_in((self._owner.path, key), shown))
-        return shown
+        drawn = self._guard(f"rows {key}", rows)
+        footer_rows = self._screen.set_rows(key, drawn, where=where, order=order, replaces=replaces)
+        self._track("rows", key, rows, self._facts.show_in((self._owner.path, key), footer_rows))
+        return footer_rows
 
     add_footer_line = ExtensionUI.add_footer_line
 
@@ -311,7 +311,7 @@ class ExtensionUIProxy:
 
     def add_autocomplete_provider(self, provider: Any) -> Callable[[], None]:
         """Add completions. Returns a function that removes them."""
-        return self._tracked(self._screen.add_autocomplete_provider(provider))
+        return self._track_until(self._screen.add_autocomplete_provider(provider))
 
     def on_terminal_input(self, listener: Callable[[str], Any]) -> Callable[[], None]:
         """Call ``listener`` first with all terminal input; one that fails is removed.
@@ -329,7 +329,7 @@ class ExtensionUIProxy:
                 self._failed(self._owner, "terminal input", error)
                 return None
 
-        end = self._tracked(self._screen.on_terminal_input(listen))
+        end = self._track_until(self._screen.on_terminal_input(listen))
         return end
 
     # Internals ------------------------------------------------------------------------------------
@@ -359,18 +359,18 @@ class ExtensionUIProxy:
                 await self._bus.emit(end_event, raises=DECISIONS)
 
     def _guarded_factory(self, what: str, make: Make) -> Make:
-        return lambda *arguments: self._guarded(what, make_drawable(make, *arguments))
+        return lambda *arguments: self._guard(what, make_drawable(make, *arguments))
 
-    def _guarded(self, what: str, drawable: Drawable) -> GuardedDrawable:
+    def _guard(self, what: str, drawable: Drawable) -> GuardedDrawable:
         return GuardedDrawable(drawable, lambda error: self._failed(self._owner, what, error))
 
-    def _tracked(self, end: Callable[[], None]) -> Callable[[], None]:
+    def _track_until(self, end: Callable[[], None]) -> Callable[[], None]:
         self._shown["until", end] = end
         return lambda: self._remove("until", end)
 
-    def _track(self, kind: str, key: str, shown: object, remove: Callable[[], None]) -> None:
-        """Store the function that removes a shown part; forget it if ``shown`` is ``None``."""
-        if shown is None:
+    def _track(self, kind: str, key: str, part: object, remove: Callable[[], None]) -> None:
+        """Store the function that removes a shown part; forget it if ``part`` is ``None``."""
+        if part is None:
             self._shown.pop((kind, key), None)
         else:
             self._shown[kind, key] = remove
@@ -381,8 +381,8 @@ class ExtensionUIProxy:
 
     def _end(self) -> None:
         self._dialogs.cancel_all()
-        for shown in reversed([*self._shown]):
-            self._remove(*shown)
+        for part_key in reversed([*self._shown]):
+            self._remove(*part_key)
 
 
 def _non_default(**options: Any) -> dict[str, Any]:

@@ -203,10 +203,10 @@ class Stalls:
 
     def _report(self) -> bool:
         """Report the blocking function. Returns False if it does not belong to an extension."""
-        found = self._blocking_function(sys._current_frames().get(self._home))
-        if found is None:
+        blocking = self._blocking_function(sys._current_frames().get(self._home))
+        if blocking is None:
             return False
-        owner, function = found
+        owner, function = blocking
         log.warning("%s does not return from %s and blocks the event loop", owner.path, function)
         if self._on_stall is not None:
             self._on_stall(

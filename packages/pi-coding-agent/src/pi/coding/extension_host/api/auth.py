@@ -79,12 +79,12 @@ class ExtensionAuth:
         A login is renewed if it is not valid for ``min_expiry`` seconds. ``None`` if there are no
         credentials; raises ``AuthenticationFailed`` if there are credentials that do not work.
         """
-        found = await self._sources.find(name)
-        if found is None:
-            found = await self._stored(name, min_expiry)
-        if found is not None:
-            remember_secrets(found)
-        return found
+        access = await self._sources.find(name)
+        if access is None:
+            access = await self._stored_access(name, min_expiry)
+        if access is not None:
+            remember_secrets(access)
+        return access
 
     async def refresh(self, name: str) -> Access | None:
         """New credentials after a server refused the current ones, as with status 401.
@@ -99,7 +99,7 @@ class ExtensionAuth:
     async def list(self) -> Sequence[StoredCredential]:
         """The stored credentials, without secrets."""
         stored = await self._instance.link.session.accounts.storage.list()
-        return [_described(name, credential) for name, credential in stored.items()]
+        return [_describe(name, credential) for name, credential in stored.items()]
 
     def source(self, name: str) -> str:
         """The origin of the credentials of ``name``, as their source describes it; else empty."""
@@ -199,7 +199,7 @@ class ExtensionAuth:
             key = credential.access if isinstance(credential, OAuthCredential) else credential.key
             return Access(api_key=key, kind="api_key") if key else None
         await memory.set(name, credential)
-        found = await resolve(
+        resolved = await resolve(
             row,
             storage=memory,
             environ=session.workspace.environ,
@@ -210,7 +210,7 @@ class ExtensionAuth:
             ),
             cwd=session.workspace.cwd,
         )
-        return None if found is None else found.access
+        return None if resolved is None else resolved.access
 
     # Logging in -----------------------------------------------------------------------------------
 
@@ -292,8 +292,8 @@ class ExtensionAuth:
         ``describe(name)`` returns in a few words the origin of the credentials and what is left of
         a plan, for ``/login`` and ``/usage``; it must not block.
         """
-        known = None if names is None else frozenset(names)
-        source = AuthSource(find=find, names=known, rejected=rejected, describe=describe)
+        provider_names = None if names is None else frozenset(names)
+        source = AuthSource(find=find, names=provider_names, rejected=rejected, describe=describe)
         return self._instance.add_row(self._instance.state.registries.auth_sources, source, at)
 
     def add_login(
@@ -327,15 +327,15 @@ class ExtensionAuth:
         clients = workspace.settings.values.oauth_clients
         return login_settings(row, with_host_overrides(clients, workspace.environ))
 
-    async def _stored(self, name: str, min_expiry: float) -> Access | None:
+    async def _stored_access(self, name: str, min_expiry: float) -> Access | None:
         session, row = self._instance.link.session, self._row(name)
         stored = await session.accounts.storage.get(name)
         if isinstance(stored, OAuthCredential) and row is not None and row.login is not None:
-            await self._renewed(row, stored, min_expiry)
+            await self._renew(row, stored, min_expiry)
         if row is not None:
-            found = await session.models.registry.models.access(name)
-            if found is not None:
-                return found
+            access = await session.models.registry.models.access(name)
+            if access is not None:
+                return access
         match stored:
             case ApiKeyCredential(key=str(text)) if text:
                 key = await expand(
@@ -348,7 +348,7 @@ class ExtensionAuth:
             case _:
                 return None
 
-    async def _renewed(self, row: Provider, stored: OAuthCredential, min_expiry: float) -> None:
+    async def _renew(self, row: Provider, stored: OAuthCredential, min_expiry: float) -> None:
         from pi.ai.auth.login import load_login
         from pi.ai.auth.refresh import refresh_if_expiring
 
@@ -375,7 +375,7 @@ def _remember(credential: Credential) -> None:
             remember_used(key)
 
 
-def _described(name: str, credential: Credential) -> StoredCredential:
+def _describe(name: str, credential: Credential) -> StoredCredential:
     if isinstance(credential, OAuthCredential):
         return StoredCredential(name=name, kind="oauth", expires=credential.expires)
     return StoredCredential(name=name, kind="api_key")

@@ -114,11 +114,11 @@ def follow_session(
     require_parameters(react, 2, f"on_session of {tool.name} takes an event and a context")
 
     async def handle(event: Any) -> None:
-        found = session_event(event)
-        if found is None:
+        tool_event = session_event(event)
+        if tool_event is None:
             return
         try:
-            await contained(partial(react, found, context()), watchdog.watch)
+            await contained(partial(react, tool_event, context()), watchdog.watch)
         except propagated_exceptions():
             raise
         except BaseException as error:
@@ -234,9 +234,9 @@ class PendingActions:
         self._listeners.clear()
 
     def _drop(self, action: PendingAction) -> None:
-        kept = [each for each in self._actions if each is not action]
-        if len(kept) != len(self._actions):
-            self._actions = kept
+        remaining = [pending for pending in self._actions if pending is not action]
+        if len(remaining) != len(self._actions):
+            self._actions = remaining
             self._notify()
 
     def _notify(self) -> None:

@@ -138,16 +138,16 @@ class Processes:
         if detached and terminal is not None:
             raise ExtensionError("A detached program cannot have a terminal.")
         request = argv if isinstance(argv, SpawnRequest) else await self.prepare(argv, **options)
-        words, place, variables = request.limited, request.cwd, request.env
+        command, cwd, variables = request.limited, request.cwd, request.env
         if detached:
-            return await spawn(words, cwd=place, env=variables, output="null", detached=True)
+            return await spawn(command, cwd=cwd, env=variables, output="null", detached=True)
         if terminal is not None:
             if call_id is not None:
                 event = TerminalOpenedEvent(call_id=call_id, terminal=terminal)
                 await self._bus.emit(event)
-            child = await terminal.spawn(words, cwd=place, env=variables)
+            child = await terminal.spawn(command, cwd=cwd, env=variables)
         else:
-            child = await spawn(words, cwd=place, env=variables, stdin="pipe", errors="separate")
+            child = await spawn(command, cwd=cwd, env=variables, stdin="pipe", errors="separate")
         (scope or self._link.scope).on_close(lambda: child.__aexit__(None))
         return child
 
@@ -172,8 +172,8 @@ class Processes:
         return await wrapped_request(request, self._wraps(kind))
 
     def _cwd(self, cwd: Path | str | None) -> Path:
-        here = self._link.session.workspace.cwd
-        return here if cwd is None else here / cwd
+        workspace_cwd = self._link.session.workspace.cwd
+        return workspace_cwd if cwd is None else workspace_cwd / cwd
 
     def _environment(
         self, more: Mapping[str, str] | None, kind: EnvironmentKind | None
@@ -242,8 +242,8 @@ class ExtensionJobs:
     def _job(self, id: str) -> Job:
         job = self._link.session.workspace.shell_jobs.get(id)
         if job is None:
-            known = ", ".join(info.id for info in self.list()) or "none"
-            raise ExtensionError(f"Unknown job {id!r}.", hint=f"Jobs of this session: {known}.")
+            job_ids = ", ".join(info.id for info in self.list()) or "none"
+            raise ExtensionError(f"Unknown job {id!r}.", hint=f"Jobs of this session: {job_ids}.")
         return job
 
 

@@ -40,12 +40,12 @@ def _item(key: str, value: Any, source: SourceInfo) -> ResourceItem:
     )
 
 
-def _skills(found: Resources) -> Iterator[ResourceItem]:
-    return (_item(each.skill.name, each.skill, each.source) for each in found.skills)
+def _skills(resources: Resources) -> Iterator[ResourceItem]:
+    return (_item(entry.skill.name, entry.skill, entry.source) for entry in resources.skills)
 
 
-def _prompts(found: Resources) -> Iterator[ResourceItem]:
-    return (_item(each.name, each, each.source) for each in found.prompts)
+def _prompts(resources: Resources) -> Iterator[ResourceItem]:
+    return (_item(template.name, template, template.source) for template in resources.prompts)
 
 
 DISCOVERED: dict[str, Callable[[Resources], Iterator[ResourceItem]]] = {
@@ -83,9 +83,9 @@ class ExtensionResources:
         workspace = self._link.session.workspace
         own = tuple(DISCOVERED[kind](workspace.resources)) if kind in DISCOVERED else ()
         used = {item.key for item in own}
-        found = load_kind(self._kind(kind), self._sources(kind), workspace.where, self._warn)
+        items = load_kind(self._kind(kind), self._sources(kind), workspace.where, self._warn)
         return own + tuple(
-            replace(item, shadowed=item.shadowed or item.key in used) for item in found
+            replace(item, shadowed=item.shadowed or item.key in used) for item in items
         )
 
     def add_kind(self, kind: str, parse: Parse, key: Key) -> Registration:
@@ -99,18 +99,18 @@ class ExtensionResources:
         return self._keep(self._registries.resource_sources.add(source, self._owner))
 
     def _kind(self, kind: str) -> ResourceKind:
-        known = self._registries.resource_kinds.get(kind) or BUILT_IN.get(kind)
-        if known is None:
+        resource_kind = self._registries.resource_kinds.get(kind) or BUILT_IN.get(kind)
+        if resource_kind is None:
             raise ExtensionError(
                 f"Unknown kind of resource {kind!r}.",
                 hint="Register it with ctx.resources.add_kind.",
             )
-        return known
+        return resource_kind
 
     def _sources(self, kind: str) -> Iterator[ResourceSource]:
         own = reversed(self._registries.resource_sources.values)  # later ranks first
-        known = (*own, *RULE_SOURCES)
-        yield from (source for source in known if source.kind == kind)
+        sources = (*own, *RULE_SOURCES)
+        yield from (source for source in sources if source.kind == kind)
 
     def _warn(self, text: str) -> None:
         if text not in self._registries.reported:

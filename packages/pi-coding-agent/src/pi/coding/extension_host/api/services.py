@@ -98,18 +98,24 @@ class ExtensionModels:
         registry, session = models.registry, None
         if current and models.current is not None:
             session = ResolvedModel(model=models.current, thinking=models.thinking_level)
-        found = resolve_role(role, self.roles, registry.resolve, current=session, thinking=thinking)
-        if found.unknown and any(map(registry.is_undiscovered, _providers(found.unknown))):
+        resolution = resolve_role(
+            role, self.roles, registry.resolve, current=session, thinking=thinking
+        )
+        if resolution.unknown and any(
+            map(registry.is_undiscovered, _providers(resolution.unknown))
+        ):
             await registry.discover_local()
-            found = resolve_role(
+            resolution = resolve_role(
                 role, self.roles, registry.resolve, current=session, thinking=thinking
             )
-        for each in found.models:
-            status = registry.server_status(each.model.provider)
+        for choice in resolution.models:
+            status = registry.server_status(choice.model.provider)
             if status is not None and status.state == "new":  # the settings name it
-                await registry.choose_server(each.model)
-        usable = (each for each in found.models if registry.is_usable(each.model.provider))
-        return replace(found, models=tuple(usable))
+                await registry.choose_server(choice.model)
+        usable = (
+            choice for choice in resolution.models if registry.is_usable(choice.model.provider)
+        )
+        return replace(resolution, models=tuple(usable))
 
     def set_cycle(self, choose: ChooseNext) -> Registration:
         """Call ``choose(step)`` for the next model when the user cycles; ``None`` for no change."""
@@ -173,15 +179,15 @@ class ExtensionModels:
     def _target(self, model: Model | str | None, request: Request | None) -> Model:
         """The named model, else the model of the request, else the current one."""
         if model is None:
-            found = self._link.session.models.current if request is None else request.model
+            target = self._link.session.models.current if request is None else request.model
         else:
-            found = self.resolve(model) if isinstance(model, str) else model
-        if found is None:
+            target = self.resolve(model) if isinstance(model, str) else model
+        if target is None:
             raise ExtensionError(
                 f"No model available: {model or 'none is selected'}.",
                 hint="pi.models.available() lists the models that have credentials.",
             )
-        return found
+        return target
 
 
 def _providers(patterns: Sequence[str]) -> set[str]:
@@ -245,7 +251,7 @@ class ExtensionSettings:
         guards can only become stricter. Raises ``PiError`` if the file cannot be written; the value
         still applies to this session.
         """
-        plain = self._checked(key, value)
+        plain = self._check_value(key, value)
         settings = self._link.session.workspace.settings
         stores = {
             "user": settings.set,
@@ -258,7 +264,7 @@ class ExtensionSettings:
             )
         stores[place]({key: plain})
 
-    def _checked(self, key: str, value: Any) -> Any:
+    def _check_value(self, key: str, value: Any) -> Any:
         if not key or not all(key.split(".")):
             raise ExtensionError(f'"{key}" is not the name of a setting.')
         if value is None:
@@ -379,12 +385,12 @@ class ExtensionImages:
         models = self._models.get_models()
         providers = dict.fromkeys(model.provider for model in models)
         usable = {name for name in providers if await self._credentials.of(name) is not None}
-        return tuple(self._placed(model) for model in models if model.provider in usable)
+        return tuple(self._with_base_url(model) for model in models if model.provider in usable)
 
-    def _placed(self, model: ImageModel) -> ImageModel:
+    def _with_base_url(self, model: ImageModel) -> ImageModel:
         """The model with the user's base URL: the key of a gateway must be sent only there."""
-        known = self._link.session.models.registry.get_all()
-        urls = (chat.base_url for chat in known if chat.provider == model.provider)
+        models = self._link.session.models.registry.get_all()
+        urls = (chat.base_url for chat in models if chat.provider == model.provider)
         return replace(model, base_url=next(urls, "") or model.base_url)
 
     async def generate(self, model: ImageModel, request: ImageRequest) -> ImageResult:

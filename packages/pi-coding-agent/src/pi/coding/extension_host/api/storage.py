@@ -202,9 +202,9 @@ class OutputSink:
         if not tail.truncated:
             return tail.content
         first = tail.total_lines - tail.output_lines + 1
-        shown = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}"
-        where = f". {written.file_label}: {self._where(self._number)}" if self._number else ""
-        return f"{tail.content}\n\n[{shown}{where}]"
+        notice = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}"
+        file_note = f". {written.file_label}: {self._where(self._number)}" if self._number else ""
+        return f"{tail.content}\n\n[{notice}{file_note}]"
 
     def __enter__(self) -> Self:
         return self
@@ -341,12 +341,14 @@ class SharedObjects:
         the loop that created an object can close it.
         """
         loop = asyncio.get_running_loop()
-        own = {key: each for key, each in self._objects.items() if each.loop is loop}
+        own = {key: shared for key, shared in self._objects.items() if shared.loop is loop}
         for key, shared in own.items():
             del self._objects[key]
             if shared.lingering is not None:
                 shared.lingering.cancel()
-        closing = {loop.create_task(each.scope.close(), name=str(key)) for key, each in own.items()}
+        closing = {
+            loop.create_task(shared.scope.close(), name=str(key)) for key, shared in own.items()
+        }
         if not closing:
             return
         _, late = await asyncio.wait(closing, timeout=grace)

@@ -176,7 +176,7 @@ class Limits:
     async def _within(
         self, limits: list[Coroutine[Any, Any, Any]], text: str
     ) -> AssistantMessage | None:
-        end = self._session.subscribe(self._count)
+        end = self._session.subscribe(self._count_turn)
         work = asyncio.ensure_future(self._session.prompt(text))
         ends = {asyncio.ensure_future(limit) for limit in limits}
         try:
@@ -190,7 +190,7 @@ class Limits:
                 task.cancel()
             await asyncio.wait({work, *ends})
 
-    def _count(self, event: Any) -> None:
+    def _count_turn(self, event: Any) -> None:
         """Count turns and cost; set ``_spent`` at a limit."""
         if isinstance(event, TurnEnd):
             self._turns += 1
@@ -217,21 +217,27 @@ async def open_sub_session(instance: LoadedExtension, spec: SubSession) -> Sessi
     return SessionHandle(nested, spec, instance.scope)
 
 
-def inherited_extensions(spec: SubSession, found: Sequence[Candidate]) -> tuple[Candidate, ...]:
+def inherited_extensions(
+    spec: SubSession, candidates: Sequence[Candidate]
+) -> tuple[Candidate, ...]:
     """The extensions of a session that are also loaded in its nested session.
 
     Raises ``ExtensionError`` if ``spec`` names an unknown one.
     """
     match spec.extensions:
         case "all":
-            return tuple(found)
+            return tuple(candidates)
         case "guards":
             names: tuple[str, ...] = ()
         case names:
-            known = {candidate.name for candidate in found}
-            if missing := [name for name in names if name not in known]:
+            available = {candidate.name for candidate in candidates}
+            if missing := [name for name in names if name not in available]:
                 raise ExtensionError(
                     f"Unknown extension {missing[0]!r}.",
-                    hint=f"Extensions of this session: {', '.join(sorted(known)) or 'none'}.",
+                    hint=f"Extensions of this session: {', '.join(sorted(available)) or 'none'}.",
                 )
-    return tuple(each for each in found if each.name in names or each.declared().sub_sessions)
+    return tuple(
+        candidate
+        for candidate in candidates
+        if candidate.name in names or candidate.declared().sub_sessions
+    )

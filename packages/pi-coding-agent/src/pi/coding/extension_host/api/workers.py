@@ -50,15 +50,17 @@ class WorkerProcess:
         request starts another process. Raises ``PiError`` if the process does not start.
         """
         async with self._busy:
-            child = await self._started()
+            child = await self._start()
             with suppress(ConnectionError):  # the process has ended: the read below returns None
                 await child.write_frame(json.dumps(request).encode())
-            found: list[Any] = []
-            while len(found) < answers and (frame := await self._read(child, seconds)) is not None:
-                found.append(json.loads(frame))
-            if len(found) < answers:
+            received: list[Any] = []
+            while (
+                len(received) < answers and (frame := await self._read(child, seconds)) is not None
+            ):
+                received.append(json.loads(frame))
+            if len(received) < answers:
                 await self.stop()
-            return found
+            return received
 
     async def stop(self) -> None:
         """Kill the process; the next request starts another one."""
@@ -77,11 +79,11 @@ class WorkerProcess:
             await self.stop()  # a late answer would be read as the answer to the next request
             raise
 
-    async def _started(self) -> Child:
+    async def _start(self) -> Child:
         if self._child is None:
             # ``-I`` hides the project's modules; ``sys.path`` of pi is passed as an argument.
-            words = [sys.executable, "-I", str(PROGRAM), json.dumps(sys.path), self._function]
-            self._child = await self._pi.spawn(words, cwd=Path(sys.prefix), kind=self._kind)
+            command = [sys.executable, "-I", str(PROGRAM), json.dumps(sys.path), self._function]
+            self._child = await self._pi.spawn(command, cwd=Path(sys.prefix), kind=self._kind)
             # The process reports its start, so that the timeout of a request does not include it.
             if await self._read(self._child, START_SECONDS) is None:
                 await self.stop()

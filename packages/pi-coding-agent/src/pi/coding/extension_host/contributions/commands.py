@@ -173,19 +173,19 @@ class Commands:
 
         ``reserved`` are the names of prompt templates and skills.
         """
-        return list(self._named(reserved))
+        return list(self._named_commands(reserved))
 
     def find(self, text: str, reserved: Collection[str] = ()) -> tuple[DeclaredCommand, str] | None:
         """The command that ``text`` calls, with its arguments; ``None`` if it calls none."""
         if not text.startswith("/"):
             return None
         name, arguments = split_command(text)
-        by_name = dict(self._named(reserved))
+        by_name = dict(self._named_commands(reserved))
         if name in by_name:
             return by_name[name], arguments
         if name.startswith(OWN):
             bundled = [row.command for row in self._rows if _is_bundled(row)]
-            matches = [each for each in bundled if each.name == name.removeprefix(OWN)]
+            matches = [command for command in bundled if command.name == name.removeprefix(OWN)]
             return (matches[-1], arguments) if matches else None
         # Without a number, the command of the highest rank wins.
         matches = [
@@ -222,13 +222,13 @@ class Commands:
         if not row.registered and row.declared is None and self._by_key.get(key) is row:
             del self._by_key[key]
 
-    def _named(self, reserved: Collection[str]) -> Iterator[tuple[str, DeclaredCommand]]:
+    def _named_commands(self, reserved: Collection[str]) -> Iterator[tuple[str, DeclaredCommand]]:
         rows = [row for row in self._rows if row.command.name not in BUILT_IN]
         bundled = [row.command for row in rows if _is_bundled(row)]
         others = [row.command for row in rows if not _is_bundled(row)]
-        yield from _numbered(others)
+        yield from _number_duplicates(others)
         names = {command.name for command in others} | {*reserved}
-        for name, command in _numbered(bundled):
+        for name, command in _number_duplicates(bundled):
             yield f"{OWN}{name}" if command.name in names else name, command
 
 
@@ -236,7 +236,7 @@ def _is_bundled(row: _OwnedCommand) -> bool:
     return row.owner.rank == "bundled"
 
 
-def _numbered(
+def _number_duplicates(
     commands: Sequence[DeclaredCommand],
 ) -> Iterator[tuple[str, DeclaredCommand]]:
     names = [command.name for command in commands]

@@ -78,14 +78,16 @@ class AuthSources:
             if not row.value.concerns(name):
                 continue
             try:
-                found = await contained(partial(row.value.find, name))
+                key_or_access = await contained(partial(row.value.find, name))
             except AuthUnavailable:
                 raise
             except Exception as error:
                 self._failed(row.owner, f"credentials of {name}", error)
                 continue
-            if found:
-                access = found if isinstance(found, Access) else _with_key(found)
+            if key_or_access:
+                access = (
+                    key_or_access if isinstance(key_or_access, Access) else _with_key(key_or_access)
+                )
                 remember_secrets(access)
                 self._last_found[name] = (row.value, row.owner, access)
                 return access
@@ -294,7 +296,7 @@ def credential_from(tokens: Tokens) -> OAuthCredential:
     fields = dict(tokens)
     fields.pop("type", None)
     try:
-        known = {name: fields.pop(name) for name in ("access", "refresh", "expires")}
+        required = {name: fields.pop(name) for name in ("access", "refresh", "expires")}
     except KeyError as missing:
         raise ExtensionError(f"The result of a login lacks {missing}.") from missing
-    return OAuthCredential(**known, extra=fields)
+    return OAuthCredential(**required, extra=fields)

@@ -58,7 +58,7 @@ def checked_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:
 
 def checked_flags(declared: Mapping[str, Mapping[str, Any]]) -> dict[str, ExtensionFlag]:
     """The options of a manifest by name. Raises ``ExtensionError`` if one is invalid."""
-    return {name: checked_flag(name, each) for name, each in declared.items()}
+    return {name: checked_flag(name, flag) for name, flag in declared.items()}
 
 
 def declared_flag(name: str, declared: Mapping[str, Any]) -> ExtensionFlag:

@@ -115,8 +115,8 @@ class _Wrapping:
                 _grow(event, builder)
 
     def _failure(self, message: AssistantMessage) -> ProviderError:
-        known = self._innermost.failure if self._innermost is not None else None
-        return known or ProviderError(message.error_message or "The answer failed.")
+        failure = self._innermost.failure if self._innermost is not None else None
+        return failure or ProviderError(message.error_message or "The answer failed.")
 
 
 def _grow(event: BlockEvent, builder: MessageBuilder) -> None:
@@ -161,11 +161,11 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
         builder.diagnostics = list(message.diagnostics)
     for index, block in enumerate(message.content):
         match block, builder.find(index):
-            case Text(), known if known is not None:
-                known.signature = block.text_signature
-            case Thinking(), ThinkingBlock() as known:
-                known.signature = block.thinking_signature
-                known.redacted = block.redacted is True
-            case ToolCall(), ToolCallBlock() as known:
-                known.thought_signature = block.thought_signature
-                known.namespace = block.namespace
+            case Text(), built if built is not None:
+                built.signature = block.text_signature
+            case Thinking(), ThinkingBlock() as built:
+                built.signature = block.thinking_signature
+                built.redacted = block.redacted is True
+            case ToolCall(), ToolCallBlock() as built:
+                built.thought_signature = block.thought_signature
+                built.namespace = block.namespace

@@ -177,22 +177,22 @@ class Providers:
 
     def add(self, provider: ModelProvider, owner: Owner) -> Callable[[], None]:
         """Add a provider. Returns a function that removes it."""
-        place = (provider, owner)
-        self._registered.append(place)
+        registration = (provider, owner)
+        self._registered.append(registration)
         self._apply(provider)
 
         def remove() -> None:
-            if place in self._registered:
-                self._registered.remove(place)
+            if registration in self._registered:
+                self._registered.remove(registration)
                 self._restore(provider.row.id)
 
         return remove
 
     def remove(self, name: str, owner: Owner) -> None:
         """Remove the providers that ``owner`` registered under ``name``."""
-        for place in [*self._registered]:
-            if place[1] == owner and place[0].row.id == name:
-                self._registered.remove(place)
+        for registration in [*self._registered]:
+            if registration[1] == owner and registration[0].row.id == name:
+                self._registered.remove(registration)
                 self._restore(name)
 
     def _apply(self, provider: ModelProvider) -> None:

@@ -96,8 +96,8 @@ def with_references(tool: AgentTool, references: Sequence[Reference]) -> AgentTo
         return tool
 
     async def run(params: Any, ctx: ToolContext) -> Any:
-        found = find_reference(references, params.path or "")
-        return await (tool.run(params, ctx) if found is None else act(*found, params))
+        match = find_reference(references, params.path or "")
+        return await (tool.run(params, ctx) if match is None else act(*match, params))
 
     return replace(
         tool,
@@ -132,16 +132,20 @@ def _effects(tool: AgentTool, references: Sequence[Reference]) -> Effects | None
         return None
 
     def effects(params: Any) -> CallEffects:
-        found = find_reference(references, params.path or "")
-        if found is None:
+        match = find_reference(references, params.path or "")
+        if match is None:
             return of_file(params)
-        handler, ref = found
+        handler, ref = match
         if not hasattr(handler, "touches"):
             cwd = of_file(replace(params, path=".")).cwd
             more = handler.addresses(ref) if hasattr(handler, "addresses") else ()
             return CallEffects(urls=tuple(dict.fromkeys((ref.text, *more))), cwd=cwd)
         of_files = [of_file(replace(params, path=path)) for path in handler.touches(ref)]
-        files = (replace(file, member=ref.rest) for each in of_files for file in each.files)
+        files = (
+            replace(file, member=ref.rest)
+            for call_effects in of_files
+            for file in call_effects.files
+        )
         return CallEffects(files=tuple(files), cwd=of_files[0].cwd if of_files else "")
 
     return effects
@@ -155,10 +159,10 @@ def _touches(
         return None
 
     def touches(params: Any) -> tuple[str, ...]:
-        found = find_reference(references, params.path)
-        if found is None or not hasattr(found[0], "touches"):
+        match = find_reference(references, params.path)
+        if match is None or not hasattr(match[0], "touches"):
             return of_file(params)
-        handler, ref = found
+        handler, ref = match
         return tuple(
             file for path in handler.touches(ref) for file in of_file(replace(params, path=path))
         )
@@ -176,10 +180,10 @@ def find_reference(references: Sequence[Reference], path: str) -> tuple[Any, Res
 
 async def complete_reference(references: Sequence[Reference], typed: str) -> list[str]:
     """Completions for a partly typed reference such as ``rule://``."""
-    found = find_reference(references, typed)
-    if found is None:
+    match = find_reference(references, typed)
+    if match is None:
         return []
-    handler, ref = found
+    handler, ref = match
     begin = ref.text.removesuffix(ref.rest)
     return [begin + rest for rest in await handler_completions(handler, ref.rest)]
 
@@ -197,27 +201,27 @@ async def list_reference(handler: Any, ref: ResourceRef) -> Sequence[str]:
     names = getattr(handler, "list", None)
     if names is None:
         raise ToolFailed(f"{ref.text} cannot be listed.")
-    found: Sequence[str] = await maybe_await(names(ref))
-    return found
+    listed: Sequence[str] = await maybe_await(names(ref))
+    return listed
 
 
 async def _read(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     offset = int(params.offset) if params.offset else 1
     limit = int(params.limit) if params.limit else None
-    found: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
-    if found.content:
-        return ToolResult(content=found.content, details=found.details)
-    lines = found.text.split("\n")
+    resource: Resource = await handler.read(ref, ResourceWindow(offset=offset, limit=limit))
+    if resource.content:
+        return ToolResult(content=resource.content, details=resource.details)
+    lines = resource.text.split("\n")
     first = max(offset, 1) - 1
     window = "\n".join(lines[first : None if limit is None else first + limit])
     data = window.encode("utf-8", "replace")
     cut = keep_head(data, total=Size(window.count("\n") + 1, len(data)))
     last = first + cut.output_lines
-    shown = f"{found.note}\n\n{cut.content}" if found.note else cut.content
+    text = f"{resource.note}\n\n{cut.content}" if resource.note else cut.content
     if last >= len(lines) or not cut.content:
-        return ToolResult.of(shown, details=found.details)
+        return ToolResult.of(text, details=resource.details)
     notice = f"[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
-    return ToolResult.of(f"{shown}\n\n{notice}", details=found.details)
+    return ToolResult.of(f"{text}\n\n{notice}", details=resource.details)
 
 
 def writer_of(handler: Any, ref: ResourceRef) -> WriteReference:
@@ -237,12 +241,12 @@ async def _written(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     return ToolResult.of("\n".join((text, *result.notes)), details=result.details or UNSET)
 
 
-async def _listed(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
+async def _list(handler: Any, ref: ResourceRef, params: Any) -> ToolResult:
     return ToolResult.of("\n".join(await list_reference(handler, ref)) or "(nothing)")
 
 
 _ACTS: dict[str, Callable[[Any, ResourceRef, Any], Awaitable[ToolResult]]] = {
     "read": _read,
     "write": _written,
-    "ls": _listed,
+    "ls": _list,
 }

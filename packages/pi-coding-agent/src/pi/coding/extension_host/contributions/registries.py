@@ -126,8 +126,8 @@ class Registries:
 
     def keep_redactors(self) -> None:
         """Keep redacting the log after extensions are unloaded: the session still logs its end."""
-        if found := tuple(self.redactors.values):
-            self._last_redactors = found
+        if redactors := tuple(self.redactors.values):
+            self._last_redactors = redactors
 
     def registered_by(self, path: str) -> tuple[str, ...]:
         """The commands, flags, tools and so on of an extension, such as ``/name``, for lists."""
@@ -170,11 +170,11 @@ class Registries:
 
 def name_conflicts(registries: Registries) -> list[NameConflict]:
     """All name conflicts. Extension commands that share a name get numbers instead."""
-    found = [
+    conflicts = [
         NameConflict(kind=kind, name=name, loser=loser.path, winner=winner.path)
         for kind, name, loser, winner in registries.hidden_names()
     ]
-    return found + [
+    return conflicts + [
         NameConflict(kind="command", name=name, loser=owner.path, winner="pi")
         for name, owner in registries.commands.hidden()
     ]

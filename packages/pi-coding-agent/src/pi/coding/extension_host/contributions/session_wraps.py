@@ -68,12 +68,12 @@ class SessionWraps:
         return tuple(tools)
 
     def active_tools(
-        self, selected: Iterable[str], known: Collection[str], added: Collection[str]
+        self, selected: Iterable[str], available: Collection[str], added: Collection[str]
     ) -> tuple[str, ...]:
-        """The names of ``known`` that are selected or enabled by extensions, within all limits."""
+        """The ``available`` names that are selected or enabled by extensions, within all limits."""
         enabled = (name for names in self._registries.enabled_tools.values for name in names)
         names = dict.fromkeys((*selected, *enabled))
-        return self.restrict_tools((name for name in names if name in known), added)
+        return self.restrict_tools((name for name in names if name in available), added)
 
     def restrict_tools(self, names: Iterable[str], added: Collection[str]) -> tuple[str, ...]:
         """The names that all limits allow.
@@ -108,37 +108,41 @@ class SessionWraps:
     ) -> EventStream:
         """Send a request through all wraps of this session."""
         request = with_provider_events(request, self._bus)
-        wraps = [each.wrap for each in self._model_wraps() if each.concerns(request.purpose)]
+        wraps = [
+            wrapped.wrap for wrapped in self._model_wraps() if wrapped.concerns(request.purpose)
+        ]
         return stream_through(wraps, request, ask) if wraps else ask(request)
 
     def file_layers(self) -> tuple[FileLayer, ...]:
         """File layers around every write, inherited ones first."""
         inherited = () if self._inherited is None else self._inherited.nested_file_layers()
-        return inherited + tuple(each.layer for each in self._registries.file_layers.values)
+        return inherited + tuple(wrapped.layer for wrapped in self._registries.file_layers.values)
 
     def nested_file_layers(self) -> tuple[FileLayer, ...]:
         """The layers that nested sessions inherit."""
         inherited = () if self._inherited is None else self._inherited.nested_file_layers()
         own = self._registries.file_layers.values
-        return inherited + tuple(each.layer for each in own if each.nested)
+        return inherited + tuple(wrapped.layer for wrapped in own if wrapped.nested)
 
     def file_reads(self) -> tuple[OpenText, ...]:
         """Functions that return the text of files with unsaved changes, own ones first."""
         inherited = () if self._inherited is None else self._inherited.file_reads()
-        own = (each.read for each in self._registries.file_layers.values)
+        own = (wrapped.read for wrapped in self._registries.file_layers.values)
         return (*(read for read in own if read is not None), *inherited)
 
     def read_guards(self) -> tuple[ReadGuard, ...]:
         """Guards of the reads of tool calls, inherited ones first."""
         inherited = () if self._inherited is None else self._inherited.read_guards()
-        own = (each.guard for each in self._registries.file_layers.values)
+        own = (wrapped.guard for wrapped in self._registries.file_layers.values)
         return (*inherited, *(guard for guard in own if guard is not None))
 
     def spawn_wraps(self, kind: str) -> tuple[SpawnWrap, ...]:
         """Wrap around processes of a kind, inherited ones first."""
         inherited = () if self._inherited is None else self._inherited.spawn_wraps(kind)
-        own = (each for each in self._registries.spawn_wraps.values)
-        concerned = (each.wrap for each in own if each.kinds is None or kind in each.kinds)
+        own = (wrapped for wrapped in self._registries.spawn_wraps.values)
+        concerned = (
+            wrapped.wrap for wrapped in own if wrapped.kinds is None or kind in wrapped.kinds
+        )
         return (*inherited, *(partial(_contained_wrap, wrap) for wrap in concerned))
 
     def policies(self, *core: Policy) -> tuple[Policy, ...]:

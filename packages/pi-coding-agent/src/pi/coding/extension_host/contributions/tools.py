@@ -92,7 +92,7 @@ def wrap_tool(tool: AgentTool, wrappings: tuple[Wrapping, ...]) -> AgentTool:
     """``tool`` with all its wraps; the first is outermost."""
     for wrapping in reversed(wrappings):
         if wrapping.name == tool.name:
-            tool = _wrapped(tool, wrapping)
+            tool = _wrap(tool, wrapping)
     return tool
 
 
@@ -104,17 +104,17 @@ def with_file_notes(tool: AgentTool) -> AgentTool:
     async def run(params: Any, ctx: ToolContext) -> ToolResult:
         with writing_for(ctx.call_id) as writing:
             result = to_tool_result(await tool.run(params, ctx))
-        texts = tuple(Text(text=each.text) for each in writing.written if each.text)
+        texts = tuple(Text(text=written.text) for written in writing.written if written.text)
         if texts:
             others = tuple(block for block in result.content if not isinstance(block, Text))
             result = replace(result, content=texts + others)
-        notes = tuple(Text(text=note) for each in writing.written for note in each.notes)
+        notes = tuple(Text(text=note) for written in writing.written for note in written.notes)
         details: Json = {}
-        for each in writing.written:
-            details |= each.details
+        for written in writing.written:
+            details |= written.details
         if details:
-            known = result.details if isinstance(result.details, dict) else {}
-            result = replace(result, details=known | details)
+            tool_details = result.details if isinstance(result.details, dict) else {}
+            result = replace(result, details=tool_details | details)
         return replace(result, content=result.content + notes) if notes else result
 
     return replace(tool, run=run)
@@ -130,7 +130,7 @@ def as_guarded_call(tool: AgentTool) -> AgentTool:
     return replace(tool, run=run)
 
 
-def _wrapped(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
+def _wrap(tool: AgentTool, wrapping: Wrapping) -> AgentTool:
     async def run(params: Any, ctx: ToolContext) -> Any:
         async def inner(params: Any, inner_ctx: ToolContext = ctx) -> ToolResult:
             if isinstance(params, dict):
@@ -203,9 +203,11 @@ class GuardedPolicy(Policy):
             "after_tool", partial(self._policy.after_tool, call, result), result
         )
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Return the default if the policy fails."""
-        return await self._call("at_boundary", partial(self._policy.at_boundary, at), at.next)
+        return await self._call(
+            "at_boundary", partial(self._policy.at_boundary, boundary), boundary.next
+        )
 
     async def _call(self, hook: str, call: Callable[[], Awaitable[T]], default: T) -> T:
         try:

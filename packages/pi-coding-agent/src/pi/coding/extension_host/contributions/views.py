@@ -129,7 +129,7 @@ class Facts:
     """Texts by name; rows that show them are redrawn when one changes."""
 
     def __init__(self) -> None:
-        self._texts: NamedRegistry[str] = NamedRegistry(self._changed)
+        self._texts: NamedRegistry[str] = NamedRegistry(self._invalidate_rows)
         self.add = self._texts.add
         """Sets the text of a name for an owner. Returns a function that removes it."""
         self._rows: dict[Hashable, Rows] = {}
@@ -153,6 +153,6 @@ class Facts:
 
         return remove
 
-    def _changed(self) -> None:
+    def _invalidate_rows(self) -> None:
         for rows in tuple(self._rows.values()):
             rows.invalidate()

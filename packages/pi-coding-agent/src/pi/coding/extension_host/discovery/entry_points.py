@@ -73,7 +73,7 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
     file = agent_dir / FILE
     index = _read(file) or _unsaved.get(file)
     if index is None or index.key != key or not _is_current(index):
-        index = Index(key=key, entries=_ask(path))
+        index = Index(key=key, entries=_scan(path))
         _write(file, index)
     return tuple(map(_candidate, index.entries))
 
@@ -104,7 +104,7 @@ def _import_path() -> list[str]:
     trusted.
     """
     excluded = {*IMPORT_ROOTS, "", os.curdir, *_STARTED_IN, *_current_folder()}
-    return [each for each in sys.path if each not in excluded]
+    return [folder for folder in sys.path if folder not in excluded]
 
 
 def _current_folder() -> set[str]:
@@ -135,16 +135,16 @@ def _times(paths: Sequence[str]) -> tuple[tuple[str, int], ...]:
 
 def _is_current(index: Index) -> bool:
     """Whether the manifests are unchanged; in a checkout they change without an install."""
-    known = tuple((entry.file, entry.changed) for entry in index.entries if entry.file)
-    return _times([file for file, _ in known]) == known
+    recorded = tuple((entry.file, entry.changed) for entry in index.entries if entry.file)
+    return _times([file for file, _ in recorded]) == recorded
 
 
-def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
+def _scan(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
     from importlib.machinery import PathFinder  # deferred: most starts read the index
 
     # Not ``importlib.metadata``: with its imports and its e-mail parser it took 110 ms and 2 MB of
     # the first start, for 100 distributions and 40 extensions.
-    folders = [folder for each in path for folder in _distributions(each)]
+    folders = [folder for root in path for folder in _distributions(root)]
     owners = {
         point: folder for folder in folders for point in _entry_points(_text(folder, _POINTS))
     }
@@ -160,7 +160,7 @@ def _ask(path: Sequence[str]) -> tuple[InstalledEntryPoint, ...]:
         distribution = next(iter(distributions[folder]), "")
         entry = InstalledEntryPoint(name=name, value=value, distribution=distribution)
         top, *inner = value.partition(":")[0].split(".")
-        entry = _with_manifest(entry, _manifest_place(specs[top], inner))
+        entry = _with_manifest(entry, _manifest_path(specs[top], inner))
         entries.append(_with_missing_requirements(entry, requirements[folder], names))
     return tuple(entries)
 
@@ -171,11 +171,11 @@ _POINTS = "entry_points.txt"
 def _distributions(folder: str) -> list[Path]:
     """The folders that describe the distributions installed in ``folder``."""
     try:
-        with os.scandir(folder) as found:
+        with os.scandir(folder) as entries:
             return [
-                Path(each.path)
-                for each in found
-                if each.name.endswith((".dist-info", ".egg-info")) and each.is_dir()
+                Path(entry.path)
+                for entry in entries
+                if entry.name.endswith((".dist-info", ".egg-info")) and entry.is_dir()
             ]
     except OSError:  # not a folder, such as an archive
         return []
@@ -235,10 +235,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _with_manifest(entry: InstalledEntryPoint, place: Path | None) -> InstalledEntryPoint:
-    if place is None:
+def _with_manifest(entry: InstalledEntryPoint, path: Path | None) -> InstalledEntryPoint:
+    if path is None:
         return entry
-    file = place / MANIFEST if place.is_dir() else place
+    file = path / MANIFEST if path.is_dir() else path
     about = replace(entry, file=str(file), changed=file.stat().st_mtime_ns)
     try:
         manifest = _bundled_manifest(file) if entry.value.startswith(BUNDLED) else None
@@ -265,7 +265,7 @@ def _parsed_manifests() -> dict[str, Manifest]:
         return {}
 
 
-def _manifest_place(spec: "ModuleSpec | None", inner: Sequence[str]) -> Path | None:
+def _manifest_path(spec: "ModuleSpec | None", inner: Sequence[str]) -> Path | None:
     """The file or folder with the manifest of a module; does not import the module."""
     if spec is None:
         return None
@@ -286,14 +286,14 @@ share its records, which take 80 KB."""
 
 def _read(file: Path) -> Index | None:
     try:
-        found = file.stat()
-        version = found.st_ino, found.st_mtime_ns, found.st_size
-        known = _decoded.get(file)
-        if known is None or known[0] != version:
-            known = version, msgspec.json.decode(read_regular(file), type=Index)
+        status = file.stat()
+        version = status.st_ino, status.st_mtime_ns, status.st_size
+        cached = _decoded.get(file)
+        if cached is None or cached[0] != version:
+            cached = version, msgspec.json.decode(read_regular(file), type=Index)
             _decoded.clear()
-            _decoded[file] = known
-        return known[1]
+            _decoded[file] = cached
+        return cached[1]
     except FileNotFoundError:
         return None
     except (OSError, *UNREADABLE) as error:

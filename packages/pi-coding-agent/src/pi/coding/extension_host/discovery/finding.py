@@ -67,7 +67,7 @@ class Candidate(Record):
     """What the extras that the manifest names require and is not installed."""
 
     @property
-    def where(self) -> str:
+    def identifier(self) -> str:
         """The path, target or source: identifies the candidate, also in messages."""
         return str(self.path) if self.path is not None else self.target or self.source.path
 
@@ -84,7 +84,7 @@ class DeclaredExtension(Record):
     """A candidate with its manifest; none of its code has run."""
 
     candidate: Candidate
-    where: str
+    identifier: str
     """The unique name of the candidate."""
     manifest: Manifest = Manifest()
     problem: str = ""
@@ -97,16 +97,18 @@ def read_manifests(candidates: Iterable[Candidate]) -> tuple[DeclaredExtension, 
 
 
 def _read_manifest(candidate: Candidate) -> DeclaredExtension:
-    where = candidate.where
+    identifier = candidate.identifier
     try:
         manifest = candidate.declared()
         if manifest.api not in SUPPORTED_APIS:
-            raise unsupported_api(manifest, where)
+            raise unsupported_api(manifest, identifier)
     except ExtensionError as error:
-        return DeclaredExtension(candidate=candidate, where=where, problem=error.explain())
+        return DeclaredExtension(
+            candidate=candidate, identifier=identifier, problem=error.explain()
+        )
     if candidate.manifest is None:
         candidate = replace(candidate, manifest=manifest)  # nested sessions need not read it again
-    return DeclaredExtension(candidate=candidate, where=where, manifest=manifest)
+    return DeclaredExtension(candidate=candidate, identifier=identifier, manifest=manifest)
 
 
 def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
@@ -114,9 +116,9 @@ def unsupported_api(manifest: Manifest, name: str) -> ExtensionError:
     major, _, minor = str(manifest.api).partition(".")
     # A number of thousands of digits cannot be converted, and would prevent every start.
     if not all(re.fullmatch(r"\d{1,9}", part) for part in (major, minor or "0")):
-        shown = repr(manifest.api)[:_SHOWN]
+        excerpt = repr(manifest.api)[:_SHOWN]
         return ExtensionError(
-            f"Invalid version of the extension API: {shown}.", hint="Use 1 or 1.1."
+            f"Invalid version of the extension API: {excerpt}.", hint="Use 1 or 1.1."
         )
     if (int(major), int(minor or 0)) > tuple(map(int, API_VERSION.split("."))):
         return ExtensionError(

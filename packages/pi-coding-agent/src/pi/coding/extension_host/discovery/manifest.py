@@ -195,21 +195,22 @@ class Manifest(Record, rename=None):
 
     def declared_commands(self) -> dict[str, str]:
         """Every declared command with its description."""
-        known = {name.removeprefix("/"): text for name, text in self.commands.items()}
+        commands = {name.removeprefix("/"): text for name, text in self.commands.items()}
         for name in self.triggers("command"):
-            known.setdefault(name.removeprefix("/"), "")
-        return known
+            commands.setdefault(name.removeprefix("/"), "")
+        return commands
 
     def triggers(self, kind: str) -> tuple[str, ...]:
         """The names of all triggers of one kind."""
-        return _by_kind(self.activate).get(kind, ())
+        return _names_by_kind(self.activate).get(kind, ())
 
     def stand_ins(self) -> "StandIns":
         """The registrations that load the extension when they are first used."""
         shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
         return StandIns(
             shortcuts=self.shortcuts | {key: "" for key in shortcuts if key not in self.shortcuts},
-            prefixes=self.prefixes | {each: each for each in prefixes if each not in self.prefixes},
+            prefixes=self.prefixes
+            | {prefix: prefix for prefix in prefixes if prefix not in self.prefixes},
             schemes=self.triggers("scheme"),
             events=self.triggers("event"),
             other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
@@ -217,13 +218,13 @@ class Manifest(Record, rename=None):
 
 
 @cache  # called about fifteen times for each battery at every start
-def _by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+def _names_by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    names_by_kind: dict[str, tuple[str, ...]] = {}
     for trigger in triggers:
         kind, _, name = trigger.partition(":")
         if name:
-            found[kind] = (*found.get(kind, ()), name)
-    return found
+            names_by_kind[kind] = (*names_by_kind.get(kind, ()), name)
+    return names_by_kind
 
 
 class StandIns(Record):
@@ -245,33 +246,33 @@ def read_manifest(path: Path) -> Manifest:
     Raises ``ExtensionError`` if the manifest is invalid.
     """
     if path.name == FILE:
-        found: tuple[Path, dict[str, Any]] | None = (path, _parsed(_read(path), path))
+        file_and_table: tuple[Path, dict[str, Any]] | None = (path, _parse_table(_read(path), path))
     else:
-        found = _folder_manifest(path) if path.is_dir() else _block(path)
-    if found is None:
+        file_and_table = _folder_manifest(path) if path.is_dir() else _read_block(path)
+    if file_and_table is None:
         return Manifest()
-    where, table = found
+    file, table = file_and_table
     try:
         manifest = msgspec.convert(table, Manifest)
     except msgspec.ValidationError as error:
-        raise ExtensionError(f"The manifest in {where} is invalid: {error}") from error
+        raise ExtensionError(f"The manifest in {file} is invalid: {error}") from error
     for trigger in manifest.activate:
-        _check_trigger(trigger, where)
+        _check_trigger(trigger, file)
     for name in manifest.gates:
         if not name or Path(name).is_absolute() or ".." in Path(name).parts:
             raise ExtensionError(
-                f"Invalid gate {name!r} in the manifest of {where}.",
+                f"Invalid gate {name!r} in the manifest of {file}.",
                 hint="Name a file below the project's directory, like .mcp.json.",
             )
     return manifest
 
 
-def _check_trigger(trigger: str, where: Path) -> None:
+def _check_trigger(trigger: str, file: Path) -> None:
     kind, _, name = trigger.partition(":")
     if trigger not in (*ALWAYS, DEFERRABLE) and not (kind in NAMED and name):
         forms = (*ALWAYS, DEFERRABLE, *(f"{named}:…" for named in NAMED))
         raise ExtensionError(
-            f"Unknown trigger {trigger!r} in the manifest of {where}.",
+            f"Unknown trigger {trigger!r} in the manifest of {file}.",
             hint=f"Use one of {', '.join(forms)}.",
         )
 
@@ -279,9 +280,9 @@ def _check_trigger(trigger: str, where: Path) -> None:
 def _folder_manifest(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     own, project = folder / FILE, folder / "pyproject.toml"
     if is_file(own):
-        return own, _parsed(_read(own), own)
+        return own, _parse_table(_read(own), own)
     if is_file(project):
-        tool = _parsed(_read(project), project).get("tool")
+        tool = _parse_table(_read(project), project).get("tool")
         table = tool.get("pi") if isinstance(tool, dict) else None
         return None if table is None else (project, table)
     return None
@@ -298,15 +299,15 @@ def _read(path: Path, begin: int | None = None) -> str:
         raise ExtensionError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _block(path: Path) -> tuple[Path, dict[str, Any]] | None:
+def _read_block(path: Path) -> tuple[Path, dict[str, Any]] | None:
     begin = _read(path, MAX_HEAD)
-    if "# /// pi" not in begin or (found := re.search(_BLOCK, begin)) is None:
+    if "# /// pi" not in begin or (match := re.search(_BLOCK, begin)) is None:
         return None
-    lines = (line[2:] for line in found["body"].splitlines())
-    return path, _parsed("\n".join(lines), path)
+    lines = (line[2:] for line in match["body"].splitlines())
+    return path, _parse_table("\n".join(lines), path)
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
+def _parse_table(text: str, path: Path) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except BadFormat as error:
@@ -346,7 +347,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode")
         return True
     if manifest.tools or manifest.shortcuts or manifest.prefixes:
         return False
-    needed = not _by_kind(manifest.activate).keys().isdisjoint(_SEEN)
+    needed = not _names_by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
 
 
@@ -404,12 +405,12 @@ _STRATEGY = ("compaction", "strategy")
 
 def depends_on_session(manifest: Manifest) -> bool:
     """Whether a trigger depends on the session, settings, files or variables."""
-    return not _by_kind(manifest.activate).keys().isdisjoint(_OCCURS)
+    return not _names_by_kind(manifest.activate).keys().isdisjoint(_OCCURS)
 
 
 def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     """Whether the state contains a trigger of the extension."""
-    kinds = _by_kind(manifest.activate)
+    kinds = _names_by_kind(manifest.activate)
     if _is_switched_off(kinds, state.settings):
         kinds = {kind: names for kind, names in kinds.items() if kind not in _OVERRULED}
     return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds.items())
@@ -453,14 +454,14 @@ def active_gates(
     """The gates of the enabled extensions; opens no file."""
     # Trust is not decided yet, so a file that enables an extension counts by its name.
     state = replace(state, uses_project=lambda: True)
-    found = (
+    gates = (
         name
-        for each in manifests
-        if each.gates and supports_mode(each, mode)
-        if loads_at_start(each, flags, mode) or is_triggered(each, state)
-        for name in each.gates
+        for manifest in manifests
+        if manifest.gates and supports_mode(manifest, mode)
+        if loads_at_start(manifest, flags, mode) or is_triggered(manifest, state)
+        for name in manifest.gates
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(gates))
 
 
 def is_enabled(manifest: Manifest, settings: Mapping[str, Any]) -> bool:

@@ -88,7 +88,7 @@ class ExtensionPolicy(Policy):
             if event is not original:
                 request = replace(request, messages=event.messages)
         if self.forced_prompt is not None:
-            request = _instructed(request, self.forced_prompt)
+            request = _with_prompt(request, self.forced_prompt)
         return request
 
     async def after_answer(self, answer: AssistantMessage) -> AssistantMessage:
@@ -140,15 +140,15 @@ class ExtensionPolicy(Policy):
             usage=event.usage,
         )
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Emit ``turn_end`` or ``agent_before_settle``; return the merged decision."""
-        if at.kind == "turn" and TurnEndEvent in self._bus.subscribed:
-            event = await self._bus.query(self._turn_end(at), raises=DECISIONS)
-            return _merged(at.next, event)
-        if at.kind == "settle" and AgentBeforeSettleEvent in self._bus.subscribed:
-            question = AgentBeforeSettleEvent(outcome=at.outcome, context=self._context())
-            return _merged(at.next, await self._bus.query(question, raises=DECISIONS))
-        return at.next
+        if boundary.kind == "turn" and TurnEndEvent in self._bus.subscribed:
+            event = await self._bus.query(self._turn_end(boundary), raises=DECISIONS)
+            return _merge(boundary.next, event)
+        if boundary.kind == "settle" and AgentBeforeSettleEvent in self._bus.subscribed:
+            question = AgentBeforeSettleEvent(outcome=boundary.outcome, context=self._context())
+            return _merge(boundary.next, await self._bus.query(question, raises=DECISIONS))
+        return boundary.next
 
     async def before_agent_start(
         self, message: UserMessage, prompt_parts: Callable[[], PromptParts], *, now_ms: int
@@ -171,16 +171,16 @@ class ExtensionPolicy(Policy):
         self.forced_prompt = forced_prompt(event, _prompt(changed or parts))
         return changed, messages
 
-    def _turn_end(self, at: Boundary) -> TurnEndEvent:
-        ids = _latest_ids(self._session().entries.log, 1 + len(at.results))
+    def _turn_end(self, boundary: Boundary) -> TurnEndEvent:
+        ids = _latest_ids(self._session().entries.log, 1 + len(boundary.results))
         return TurnEndEvent(
             turn_index=self.turn_index,
-            message=at.answer,
-            tool_results=at.results,
+            message=boundary.answer,
+            tool_results=boundary.results,
             message_entry_id=ids[0] if ids else None,
             tool_result_entry_ids=tuple(ids[1:]),
-            outcome=at.outcome,
-            continue_=at.next.action == "again",
+            outcome=boundary.outcome,
+            continue_=boundary.next.action == "again",
             context=self._context(),
         )
 
@@ -194,8 +194,12 @@ class ExtensionPolicy(Policy):
         )
 
     async def _without_instructions(self, request: Request) -> Request:
-        instructions = [each for each in request.messages if isinstance(each, SystemMessage)]
-        rest = tuple(each for each in request.messages if not isinstance(each, SystemMessage))
+        instructions = [
+            message for message in request.messages if isinstance(message, SystemMessage)
+        ]
+        rest = tuple(
+            message for message in request.messages if not isinstance(message, SystemMessage)
+        )
         original = ContextEvent(messages=rest)
         event = await self._bus.query(original, raises=DECISIONS)
         if event is original:
@@ -203,7 +207,7 @@ class ExtensionPolicy(Policy):
         return replace(request, messages=(*instructions, *event.messages))
 
 
-def _merged(decision: Next, event: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
+def _merge(decision: Next, event: TurnEndEvent | AgentBeforeSettleEvent) -> Next:
     """Merge the answers of handlers into the decision so far."""
     entries = decision.entries + event.entries
     if event.continue_ and decision.action == "go_on":
@@ -215,10 +219,10 @@ def _prompt(parts: PromptParts) -> str:
     return "\n\n".join(prompt_sections(parts).values())
 
 
-def _instructed(request: Request, prompt: str) -> Request:
+def _with_prompt(request: Request, prompt: str) -> Request:
     """``request`` with another prompt and the same tools."""
-    instructions = [each for each in request.messages if isinstance(each, SystemMessage)]
-    rest = [each for each in request.messages if not isinstance(each, SystemMessage)]
+    instructions = [message for message in request.messages if isinstance(message, SystemMessage)]
+    rest = [message for message in request.messages if not isinstance(message, SystemMessage)]
     leading = SystemMessage(
         content=prompt,
         tools_added=final_tools(instructions) or UNSET,
@@ -229,17 +233,17 @@ def _instructed(request: Request, prompt: str) -> Request:
 
 def _latest_ids(log: SessionLog, count: int) -> list[str]:
     """The ids of the last ``count`` answers and tool results of the branch, oldest first."""
-    found: list[str] = []
-    for place in log.tree.upwards(log.leaf):
-        if len(found) == count:
+    ids: list[str] = []
+    for index in log.tree.upwards(log.leaf):
+        if len(ids) == count:
             break
-        if log.tree.outlines[place].type == "message":
-            entry = log.at(place)
+        if log.tree.outlines[index].type == "message":
+            entry = log.at(index)
             if isinstance(entry, MessageEntry) and isinstance(
                 entry.message, AssistantMessage | ToolResultMessage
             ):
-                found.append(entry.id)
-    return found[::-1]
+                ids.append(entry.id)
+    return ids[::-1]
 
 
 class AgentEventForwarder:

@@ -37,12 +37,12 @@ class ResourcesDiscoverEvent(Query):
 
     def with_answer(self, answer: ResourcesAnswer) -> Self:
         """Add the paths."""
-        found = ResourcesAnswer(
+        merged = ResourcesAnswer(
             skill_paths=self.found.skill_paths + answer.skill_paths,
             prompt_paths=self.found.prompt_paths + answer.prompt_paths,
             theme_paths=self.found.theme_paths + answer.theme_paths,
         )
-        return replace(self, found=found)
+        return replace(self, found=merged)
 
 
 class SessionStartEvent(Event):

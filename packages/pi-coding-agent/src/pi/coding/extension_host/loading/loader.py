@@ -48,7 +48,7 @@ from pi.coding.port.extensions import ExtensionInfo
 log = logging.getLogger(__name__)
 
 
-class _Found(Record):
+class _UsableExtension(Record):
     """An extension that the session can use."""
 
     candidate: Candidate
@@ -74,9 +74,9 @@ class ExtensionLoader:
         self._state = state
         self._stalls = stalls
         self._report = report
-        self._usable: dict[str, _Found] = {}
+        self._usable: dict[str, _UsableExtension] = {}
         """Extensions that this mode supports, loaded or not."""
-        self._deferred: dict[str, _Found] = {}
+        self._deferred: dict[str, _UsableExtension] = {}
         self._instances: dict[str, LoadedExtension] = {}
         self._infos: dict[str, ExtensionInfo] = {}
         """In discovery order. Load order is the same, even for extensions that load late."""
@@ -95,8 +95,8 @@ class ExtensionLoader:
         """Every extension that was found and has not failed."""
         return [
             candidate
-            for where, candidate in self._candidates.items()
-            if self._infos[where].state != "failed"
+            for path, candidate in self._candidates.items()
+            if self._infos[path].state != "failed"
         ]
 
     @property
@@ -106,45 +106,45 @@ class ExtensionLoader:
         return [
             replace(
                 info,
-                adds=registries.registered_by(where),
-                **_declared(self._candidates.get(where)),
+                adds=registries.registered_by(path),
+                **_manifest_fields(self._candidates.get(path)),
             )
-            for where, info in self._infos.items()
+            for path, info in self._infos.items()
         ]
 
     def owner_of(self, module: str) -> Owner | None:
         """The owner of a module; ``None`` if no loaded extension owns it."""
-        for where, candidate in [*self._candidates.items()]:
-            instance, name = self._instances.get(where), modules.module_of(candidate)
+        for path, candidate in [*self._candidates.items()]:
+            instance, name = self._instances.get(path), modules.module_of(candidate)
             if instance is not None and (module == name or module.startswith(f"{name}.")):
                 return instance.owner
         return None
 
     async def load(self, declared: Sequence[DeclaredExtension]) -> None:
         """Load extensions one after another; a failure is reported and does not stop the others."""
-        for each, time in zip(declared, self._loading_times(declared), strict=True):
-            found = self._record(each, time)
-            if found is not None and time == "start":
-                await self._start(found)
-            elif found is not None:
-                self._defer(found)
+        for extension, time in zip(declared, self._loading_times(declared), strict=True):
+            usable = self._record(extension, time)
+            if usable is not None and time == "start":
+                await self._start(usable)
+            elif usable is not None:
+                self._defer(usable)
         await self._load_resolvers()
 
     def add_deferred(self, declared: Sequence[DeclaredExtension]) -> None:
         """Add stand-ins for extensions that load on first use."""
-        for each, time in zip(declared, self._loading_times(declared), strict=True):
-            if (found := self._record(each, time)) is not None:
-                self._defer(found)
+        for extension, time in zip(declared, self._loading_times(declared), strict=True):
+            if (usable := self._record(extension, time)) is not None:
+                self._defer(usable)
 
     def _loading_times(self, declared: Sequence[DeclaredExtension]) -> list[LoadingTime]:
-        manifests = [each.manifest for each in declared]
+        manifests = [extension.manifest for extension in declared]
         return loading_times(manifests, self._state.flags, self._state.connection.mode)
 
     async def load_triggered(self, state: ActivationState) -> None:
         """Load the deferred extensions that the state triggers; failures are reported."""
-        manifests = {where: deferred.manifest for where, deferred in self._deferred.items()}
-        for where in triggered(manifests, state):
-            if (deferred := self._deferred.get(where)) is not None:
+        manifests = {path: deferred.manifest for path, deferred in self._deferred.items()}
+        for path in triggered(manifests, state):
+            if (deferred := self._deferred.get(path)) is not None:
                 with suppress(ExtensionError):  # reported already
                     await self._activate(deferred)
         await self._load_resolvers()
@@ -154,43 +154,43 @@ class ExtensionLoader:
 
         Raises ``ExtensionError`` if loading fails, or if the code does not register the command.
         """
-        where = command.owner.path
-        if (deferred := self._deferred.get(where)) is not None:
+        path = command.owner.path
+        if (deferred := self._deferred.get(path)) is not None:
             await self._activate(deferred)
-        registered = self._state.registries.commands.registered(where, command.name)
+        registered = self._state.registries.commands.registered(path, command.name)
         if registered is None:
             raise ExtensionError(
-                f"{where} has no command /{command.name}.",
+                f"{path} has no command /{command.name}.",
                 hint="Its manifest declares it: register the command, or correct the manifest.",
             )
         return registered
 
-    def is_loaded(self, where: str) -> bool:
+    def is_loaded(self, path: str) -> bool:
         """Whether the code of an extension runs."""
-        return where in self._infos and self._infos[where].state == "loaded"
+        return path in self._infos and self._infos[path].state == "loaded"
 
-    async def start(self, where: str) -> None:
+    async def start(self, path: str) -> None:
         """Load an extension in a running session, and emit the start of the session to it.
 
         A failure is reported, and in its ``ExtensionInfo``.
         """
-        before = {path for path in self._infos if self.is_loaded(path)}
-        if (deferred := self._deferred.get(where)) is not None:
+        before = {loaded_path for loaded_path in self._infos if self.is_loaded(loaded_path)}
+        if (deferred := self._deferred.get(path)) is not None:
             with suppress(ExtensionError):  # reported already
                 await self._activate(deferred)
         await self._load_resolvers()
-        for path in [*self._infos]:
-            if self.is_loaded(path) and path not in before:
-                await self._state.bus.emit(SessionStartEvent(reason="reload"), to=path)
+        for loaded_path in [*self._infos]:
+            if self.is_loaded(loaded_path) and loaded_path not in before:
+                await self._state.bus.emit(SessionStartEvent(reason="reload"), to=loaded_path)
 
-    async def stop(self, where: str) -> None:
+    async def stop(self, path: str) -> None:
         """Unload an extension in a running session; a trigger loads it again."""
-        if not self.is_loaded(where):
+        if not self.is_loaded(path):
             return
-        await self._state.bus.emit(SessionShutdownEvent(reason="reload"), to=where)
-        await self._unload_one(where)
-        usable = self._usable[where]
-        self._infos[where] = replace(self._infos[where], state="waiting", milliseconds=0.0)
+        await self._state.bus.emit(SessionShutdownEvent(reason="reload"), to=path)
+        await self._unload_one(path)
+        usable = self._usable[path]
+        self._infos[path] = replace(self._infos[path], state="waiting", milliseconds=0.0)
         self._defer(usable)
 
     async def load_strategy(self, name: str) -> None:
@@ -212,7 +212,10 @@ class ExtensionLoader:
 
         Called before the first request: a tool that is declared later breaks the prompt cache.
         """
-        if not any(each.tool.deferrable for each in self._state.registries.tools.values.values()):
+        if not any(
+            registered.tool.deferrable
+            for registered in self._state.registries.tools.values.values()
+        ):
             return
         for deferred in [*self._deferred.values()]:
             if DEFERRABLE in deferred.manifest.activate:
@@ -227,51 +230,51 @@ class ExtensionLoader:
     def manifests_by_path(self) -> dict[str, Manifest]:
         """The manifests of the extensions that can be used, by the path of the extension."""
         return {
-            where: manifest
-            for where, manifest in self._manifests.items()
-            if self._infos[where].state != "failed"
+            path: manifest
+            for path, manifest in self._manifests.items()
+            if self._infos[path].state != "failed"
         }
 
-    def manifest_at(self, where: str) -> Manifest:
+    def manifest_at(self, path: str) -> Manifest:
         """The manifest of an extension, also of one that has failed; empty if it is invalid."""
-        return self._manifests.get(where, Manifest())
+        return self._manifests.get(path, Manifest())
 
     async def unload(self) -> None:
         """Unload all extensions in reverse order."""
-        for where in reversed([*self._instances]):
-            await self._unload_one(where)
-        for where in [*self._declarations]:
-            self._withdraw(where)
+        for path in reversed([*self._instances]):
+            await self._unload_one(path)
+        for path in [*self._declarations]:
+            self._withdraw(path)
         self._infos.clear()
         self._candidates.clear()
         self._manifests.clear()
         self._deferred.clear()
         self._usable.clear()
 
-    def _record(self, declared: DeclaredExtension, time: LoadingTime) -> _Found | None:
+    def _record(self, declared: DeclaredExtension, time: LoadingTime) -> _UsableExtension | None:
         """Record an extension. Returns it if this mode can use it and it is new."""
-        candidate, where, manifest = declared.candidate, declared.where, declared.manifest
-        if where in self._infos:
+        candidate, path, manifest = declared.candidate, declared.identifier, declared.manifest
+        if path in self._infos:
             return None
         number = len(self._infos)
-        self._infos[where] = _info(candidate, where)
+        self._infos[path] = _new_info(candidate, path)
         if declared.problem:
-            self._refuse(candidate, where, ExtensionError(declared.problem))
+            self._refuse(candidate, path, ExtensionError(declared.problem))
             return None
         if manifest.name:
             candidate = replace(candidate, name=manifest.name)
-            self._infos[where] = replace(self._infos[where], name=manifest.name)
-        self._candidates[where] = candidate
-        self._manifests[where] = manifest
-        owner = Owner(name=candidate.name, path=where, rank=candidate.rank, number=number)
+            self._infos[path] = replace(self._infos[path], name=manifest.name)
+        self._candidates[path] = candidate
+        self._manifests[path] = manifest
+        owner = Owner(name=candidate.name, path=path, rank=candidate.rank, number=number)
         try:
             self._declare(candidate, manifest, owner, is_usable=time != "never")
         except ExtensionError as error:
-            self._refuse(candidate, where, error)
+            self._refuse(candidate, path, error)
             return None
         if time == "never":
             return None
-        usable = self._usable[where] = _Found(
+        usable = self._usable[path] = _UsableExtension(
             candidate=candidate,
             manifest=manifest,
             owner=owner,
@@ -299,36 +302,36 @@ class ExtensionLoader:
         if manifest.views and not candidate.missing_requirements:
             removals.append(registries.views.add_all(manifest.views, owner))
 
-    def _withdraw(self, where: str) -> None:
+    def _withdraw(self, path: str) -> None:
         """Remove the declarations of an extension."""
-        for remove in self._declarations.pop(where, ()):
+        for remove in self._declarations.pop(path, ()):
             remove()
 
-    def _defer(self, deferred: _Found) -> None:
+    def _defer(self, deferred: _UsableExtension) -> None:
         """Keep an extension until it is triggered, and add stand-ins that load it on first use."""
-        where = deferred.owner.path
-        self._deferred[where] = deferred
+        path = deferred.owner.path
+        self._deferred[path] = deferred
         if deferred.time != "first use":
             return
-        instance = self._instances[where] = self._instance(deferred)
+        instance = self._instances[path] = self._instance(deferred)
         try:
             add_stand_ins(instance, deferred.manifest, lambda: self._activate(deferred))
         except Exception as error:
             self._refuse_deferred(deferred, error)
 
-    def _refuse_deferred(self, deferred: _Found, error: Exception) -> None:
+    def _refuse_deferred(self, deferred: _UsableExtension, error: Exception) -> None:
         """Remove the stand-ins of an extension with an invalid manifest."""
-        where = deferred.owner.path
-        self._instances.pop(where).scope.take_back()
-        del self._deferred[where]
-        self._refuse(deferred.candidate, where, error)
+        path = deferred.owner.path
+        self._instances.pop(path).scope.take_back()
+        del self._deferred[path]
+        self._refuse(deferred.candidate, path, error)
 
-    async def _activate(self, deferred: _Found) -> None:
+    async def _activate(self, deferred: _UsableExtension) -> None:
         """Load a deferred extension on its first use. Raises ``ExtensionError`` if that fails."""
-        where = deferred.owner.path
+        path = deferred.owner.path
         async with deferred.loading:
             if self._is_deferred(deferred):
-                await self._unload_one(where)
+                await self._unload_one(path)
                 try:
                     await self._start(deferred)
                 except asyncio.CancelledError:
@@ -337,73 +340,75 @@ class ExtensionLoader:
                         self._defer(deferred)
                     raise
                 if self._is_deferred(deferred):
-                    del self._deferred[where]
-        if problem := self._infos[where].problem:
-            raise ExtensionError(problem)
+                    del self._deferred[path]
+        if reason := self._infos[path].problem:
+            raise ExtensionError(reason)
         if DEFERRABLE not in deferred.manifest.activate:
             await self._load_resolvers()
 
-    def _is_deferred(self, deferred: _Found) -> bool:
+    def _is_deferred(self, deferred: _UsableExtension) -> bool:
         """Whether it is still deferred, in the current session."""
         return self._deferred.get(deferred.owner.path) is deferred
 
-    async def _start(self, found: _Found) -> None:
+    async def _start(self, usable: _UsableExtension) -> None:
         """Import an extension and call its function; a failure is reported and undone."""
         # Deferred import: most extensions are deferred, and the API imports all of the host.
         from pi.coding.extension_host.api.api import ExtensionAPI
 
         self._stalls.watch()
         began = self._state.clock.monotonic()
-        candidate, where = found.candidate, found.owner.path
-        instance = self._instances[where] = self._instance(found)
+        candidate, path = usable.candidate, usable.owner.path
+        instance = self._instances[path] = self._instance(usable)
         try:
             function = modules.factory_of(candidate)
             api = ExtensionAPI(instance)
             await contained(partial(function, api), self._state.watchdog.watch)
         except propagated_exceptions():
-            await self._unload_one(where)
+            await self._unload_one(path)
             raise
         except BaseException as error:  # extension code can raise anything
-            await self._unload_one(where)
-            self._refuse(candidate, where, error)
+            await self._unload_one(path)
+            self._refuse(candidate, path, error)
             return
         took = (self._state.clock.monotonic() - began) * 1000
-        info = _info(candidate, where)
-        self._infos[where] = replace(info, state="loaded", milliseconds=took)
+        info = _new_info(candidate, path)
+        self._infos[path] = replace(info, state="loaded", milliseconds=took)
 
-    async def _unload_one(self, where: str) -> None:
-        instance = self._instances.pop(where, None)
+    async def _unload_one(self, path: str) -> None:
+        instance = self._instances.pop(path, None)
         if instance is not None:
             await instance.scope.close()
 
-    def _refuse(self, candidate: Candidate, where: str, error: BaseException) -> None:
+    def _refuse(self, candidate: Candidate, path: str, error: BaseException) -> None:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, ExtensionError):
             reason = error.explain()
-        self._withdraw(where)
-        log.warning("extension %s was not loaded", where, exc_info=error)
-        info = _info(candidate, where)
-        self._infos[where] = replace(info, state="failed", problem=reason)
-        self._report(f"Warning: extension {where} was not loaded: {reason}")
+        self._withdraw(path)
+        log.warning("extension %s was not loaded", path, exc_info=error)
+        info = _new_info(candidate, path)
+        self._infos[path] = replace(info, state="failed", problem=reason)
+        self._report(f"Warning: extension {path} was not loaded: {reason}")
 
-    def _instance(self, found: _Found) -> LoadedExtension:
-        return LoadedExtension(found.owner, found.candidate.source, self._state, self._renewed)
+    def _instance(self, usable: _UsableExtension) -> LoadedExtension:
+        return LoadedExtension(
+            usable.owner, usable.candidate.source, self._state, self._command_context
+        )
 
-    def _renewed(self, where: str) -> CommandContext | None:
+    def _command_context(self, path: str) -> CommandContext | None:
         """The command context of an extension in the current session."""
-        new = self._instances.get(where)
+        new = self._instances.get(path)
         return None if new is None else new.command_context
 
 
 def describe(candidate: Candidate) -> ExtensionInfo:
     """Return what is known of an extension that is not loaded."""
-    return replace(_info(candidate, candidate.where), **_declared(candidate))
+    return replace(_new_info(candidate, candidate.identifier), **_manifest_fields(candidate))
 
 
-def _info(candidate: Candidate, where: str) -> ExtensionInfo:
+def _new_info(candidate: Candidate, path: str) -> ExtensionInfo:
     return ExtensionInfo(
         name=candidate.name,
-        path=where,
+        path=path,
         rank=candidate.rank,
         source=candidate.source.source,
     )
@@ -422,7 +427,7 @@ _SHOWN = {
 }
 
 
-def _declared(candidate: Candidate | None) -> dict[str, Any]:
+def _manifest_fields(candidate: Candidate | None) -> dict[str, Any]:
     """Fields of ``ExtensionInfo`` from the manifest: description, triggers, setting, extras."""
     if candidate is None:
         return {}
@@ -431,16 +436,16 @@ def _declared(candidate: Candidate | None) -> dict[str, Any]:
     except (ExtensionError, OSError):  # reported when the extension was recorded
         return {}
     triggers = (trigger.partition(":") for trigger in manifest.activate)
-    shown = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)
+    activation = tuple(_SHOWN[kind].format(name) for kind, _, name in triggers if kind in _SHOWN)
     if DEFERRABLE in manifest.activate:
-        shown += ("tools with pending actions",)
+        activation += ("tools with pending actions",)
     # A session that runs may have installed them.
     needs = still_missing(candidate.missing_requirements)
     is_always = not _ALWAYS.isdisjoint(manifest.activate)
     return {
         "name": manifest.name or candidate.name,
         "description": manifest.description or _first_line(candidate.path),
-        "activation": () if is_always else shown,
+        "activation": () if is_always else activation,
         "switch": next(iter(manifest.triggers("setting")), ""),
         "benefit": manifest.benefit,
         "recommended": manifest.recommended if candidate.rank == "bundled" else {},

@@ -47,7 +47,7 @@ def factory_of(candidate: Candidate) -> Factory:
     if candidate.path is not None and not function and _defines_tools(module):
         return partial(_register, candidate.path, candidate.import_root, {})
     raise ExtensionError(
-        f"{candidate.where} has no function {function or ENTRY}(pi).",
+        f"{candidate.identifier} has no function {function or ENTRY}(pi).",
         hint="Write `def extension(pi): ...` in it.",
     )
 
@@ -66,7 +66,7 @@ def module_of(candidate: Candidate) -> str:
         module, _, _ = candidate.target.partition(":")
         return module or getattr(candidate.factory, "__module__", "")
     if root is not None and path.is_relative_to(root):
-        return _dotted(path, root).partition(".")[0]
+        return _dotted_name(path, root).partition(".")[0]
     return module_name(path)
 
 
@@ -78,12 +78,12 @@ def module_at(path: Path, import_root: Path | None = None) -> ModuleType:
     """
     _must_be_small(path / "__init__.py" if path.is_dir() else path)
     if import_root is None:
-        return _module(path)
+        return _import_module(path)
 
     add_import_root(import_root)
     if not path.is_relative_to(import_root):
-        return _module(path)
-    module = importlib.import_module(_dotted(path, import_root))
+        return _import_module(path)
+    module = importlib.import_module(_dotted_name(path, import_root))
     if not Path(module.__file__ or "").is_relative_to(import_root):
         raise ExtensionError(
             f"{path} cannot be imported: {module.__name__} is {module.__file__}.",
@@ -107,15 +107,15 @@ def module_name(path: Path) -> str:
     return f"{PREFIX}{stem}_{number:08x}"
 
 
-def _dotted(path: Path, root: Path) -> str:
+def _dotted_name(path: Path, root: Path) -> str:
     """The dotted module name of a path below ``root``."""
     return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
-def _module(path: Path) -> ModuleType:
+def _import_module(path: Path) -> ModuleType:
     name = module_name(path)
-    if (known := sys.modules.get(name)) is not None:
-        return known
+    if (loaded := sys.modules.get(name)) is not None:
+        return loaded
     file, inside = (path / "__init__.py", [str(path)]) if path.is_dir() else (path, None)
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     if spec is None or spec.loader is None:
@@ -136,9 +136,9 @@ def _module(path: Path) -> ModuleType:
 
 
 def _drop(name: str) -> None:
-    for known in [*sys.modules]:
-        if known == name or known.startswith(f"{name}."):
-            del sys.modules[known]
+    for loaded_name in [*sys.modules]:
+        if loaded_name == name or loaded_name.startswith(f"{name}."):
+            del sys.modules[loaded_name]
 
 
 NOT_IMPORTED = frozenset({"docs", "examples", "scripts", "test", "tests"})
@@ -153,7 +153,7 @@ def add_import_root(root: Path) -> None:
     """
     if str(root) in sys.path:
         return
-    others = [each for each in sys.path if each in IMPORT_ROOTS]
+    others = [folder for folder in sys.path if folder in IMPORT_ROOTS]
     for name, distribution in modules_in(root).items() if others else ():
         spec = None if name in NOT_IMPORTED else PathFinder.find_spec(name, others)
         if spec is None or spec.origin is None:  # missing, or a namespace package
@@ -170,7 +170,7 @@ def add_import_root(root: Path) -> None:
 
 def _distribution(name: str, origin: Path) -> str:
     """The distribution that a module of another package belongs to."""
-    root = next(each for each in map(Path, IMPORT_ROOTS) if origin.is_relative_to(each))
+    root = next(folder for folder in map(Path, IMPORT_ROOTS) if origin.is_relative_to(folder))
     return modules_in(root).get(name, "")
 
 

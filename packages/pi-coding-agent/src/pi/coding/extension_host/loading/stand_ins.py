@@ -82,10 +82,10 @@ def _shortcut(instance: LoadedExtension, key: str, description: str, activate: A
 
     async def press(ctx: Any) -> None:
         await activate()
-        found = shortcuts.get(key)
-        if found is None or found.handler is press:
+        shortcut = shortcuts.get(key)
+        if shortcut is None or shortcut.handler is press:
             raise _unlike_manifest(instance, f"does nothing for {key}", "register the shortcut")
-        await maybe_await(found.handler(found.context))
+        await maybe_await(shortcut.handler(shortcut.context))
 
     loaded_extension.add_shortcut(instance, key, press, description, None)
 
@@ -95,18 +95,18 @@ def _input_mode(instance: LoadedExtension, prefix: str, label: str, activate: Ac
 
     async def run(text: str, ctx: Any) -> None:
         await activate()
-        found = modes.get(prefix)
-        if found is None or found.mode.run is run:
-            problem = f"takes no text that begins with {prefix}"
-            raise _unlike_manifest(instance, problem, "add the input mode")
-        await maybe_await(found.mode.run(text, found.context))
+        registered = modes.get(prefix)
+        if registered is None or registered.mode.run is run:
+            deviation = f"takes no text that begins with {prefix}"
+            raise _unlike_manifest(instance, deviation, "add the input mode")
+        await maybe_await(registered.mode.run(text, registered.context))
 
     loaded_extension.add_input_mode(instance, prefix, InputMode(label=label, run=run), None)
 
 
-def _unlike_manifest(instance: LoadedExtension, problem: str, remedy: str) -> ExtensionError:
+def _unlike_manifest(instance: LoadedExtension, deviation: str, remedy: str) -> ExtensionError:
     return ExtensionError(
-        f"{instance.owner.path} {problem}.",
+        f"{instance.owner.path} {deviation}.",
         hint=f"Its manifest declares it: {remedy}, or correct the manifest.",
     )
 
@@ -116,10 +116,10 @@ def _tool(instance: LoadedExtension, name: str, declared: ToolManifest, activate
 
     async def run(arguments: Any, ctx: ToolContext) -> Any:
         await activate()
-        found = tools.get(name)
-        if found is None or found.tool.validate is waiting.validate:
+        registered = tools.get(name)
+        if registered is None or registered.tool.validate is waiting.validate:
             raise ToolFailed(f"{instance.owner.path} has no tool {name}.")
-        real: AgentTool = found.tool
+        real: AgentTool = registered.tool
         prepared = real.prepare_arguments(arguments) if real.prepare_arguments else arguments
         return await real.run(real.validate(prepared), ctx)
 
@@ -155,8 +155,8 @@ class _DeferredHandler:
         """The common prefix of its references."""
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        found: Resource = await (await self._real(ref)).read(ref, window)
-        return found
+        resource: Resource = await (await self._real(ref)).read(ref, window)
+        return resource
 
     async def write(self, ref: ResourceRef, text: str) -> Any:
         return await writer_of(await self._real(ref), ref)(ref, text)

@@ -93,7 +93,7 @@ class ExtensionSwitches:
         setting = switch_of(self._hosting.host.loading.manifest_at(row.path))
         assert setting is not None, "a switchable extension has a setting"
         raw = self._core.workspace.settings.raw
-        changes = changes_to_switch(row, setting, raw, on=on, keep=keep, given=value)
+        changes = changes_to_switch(row, setting, raw, on=on, keep=keep, user_value=value)
         _, note = await self._change(changes, keep=keep)
         removed = removed_value(row, on=on) if keep else ""
         row = find_row(self.rows(), row.name)
