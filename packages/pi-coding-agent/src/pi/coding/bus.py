@@ -49,10 +49,10 @@ CORE = Owner(name="pi", path="pi", rank="core")
 class Registered(Generic[T]):
     """A registered value with its owner."""
 
-    __slots__ = ("owner", "place", "value")
+    __slots__ = ("order", "owner", "value")
 
-    def __init__(self, place: tuple[int, int, int, int], value: T, owner: Owner) -> None:
-        self.place = place
+    def __init__(self, order: tuple[int, int, int, int], value: T, owner: Owner) -> None:
+        self.order = order
         self.value = value
         self.owner = owner
 
@@ -74,9 +74,9 @@ class OrderedList(Generic[T]):
         rank = RANKS.index(owner.rank)
         if at == "last" and owner.rank == "core":
             rank = len(RANKS)  # pi cleans up after extensions
-        place = (_PLACES[at], rank, owner.number, next(self._numbers))
-        row = Registered(place, value, owner)
-        insort(self._rows, row, key=attrgetter("place"))
+        order = (_PLACES[at], rank, owner.number, next(self._numbers))
+        row = Registered(order, value, owner)
+        insort(self._rows, row, key=attrgetter("order"))
         self._notify()
 
         def remove() -> None:
@@ -116,8 +116,8 @@ class NamedRegistry(Generic[T]):
         removals = [self.add(name, value, owner) for name, value in values.items()]
 
         def remove() -> None:
-            for each in removals:
-                each()
+            for remove_value in removals:
+                remove_value()
 
         return remove
 

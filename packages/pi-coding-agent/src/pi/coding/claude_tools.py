@@ -67,7 +67,9 @@ def _mcp_names(tool: str) -> tuple[str, ...]:
     rest = tool.removeprefix("mcp__")
     if "__" in rest:
         return (tool, older_name(tool))
-    cuts = [at for at, letter in enumerate(rest) if letter == "_" and 0 < at < len(rest) - 1]
+    cuts = [
+        index for index, letter in enumerate(rest) if letter == "_" and 0 < index < len(rest) - 1
+    ]
     return tuple(f"mcp__{rest[:at]}__{rest[at + 1 :]}" for at in cuts)
 
 
@@ -82,7 +84,7 @@ def claude_call(call: ToolCall, cwd: Path) -> ClaudeCall:
     if call.name == "bash" and isinstance(arguments.get("timeout"), int | float):
         arguments["timeout"] = arguments["timeout"] * _MS
     if call.name == "edit" and isinstance(arguments.get("edits"), list):
-        edits = [_claude_edit(each) for each in arguments.pop("edits") if isinstance(each, Mapping)]
+        edits = [_claude_edit(edit) for edit in arguments.pop("edits") if isinstance(edit, Mapping)]
         if len(edits) == 1:
             arguments |= edits[0]
         else:
@@ -94,14 +96,14 @@ def _claude_edit(edit: Mapping[str, object]) -> Json:
     return {"old_string": edit.get("oldText", ""), "new_string": edit.get("newText", "")}
 
 
-def pi_arguments(tool: str, given: Json) -> Json:
+def pi_arguments(tool: str, claude_arguments: Json) -> Json:
     """Return the arguments for a tool of pi from those of its counterpart in Claude Code.
 
     ``description``, ``run_in_background`` and ``replace_all`` have no counterpart and are dropped;
     of a call with edits only path and edits are kept.
     """
     back = {theirs: ours for ours, theirs in _FIELDS.get(tool, {}).items()}
-    arguments = {back.get(name, name): value for name, value in given.items()}
+    arguments = {back.get(name, name): value for name, value in claude_arguments.items()}
     if tool == "bash":
         arguments.pop("description", None)
         arguments.pop("run_in_background", None)
@@ -113,7 +115,7 @@ def pi_arguments(tool: str, given: Json) -> Json:
             arguments["edits"] = [arguments]
         edits = arguments.get("edits")
         if isinstance(edits, list):
-            translated = [_pi_edit(each) for each in edits if isinstance(each, Mapping)]
+            translated = [_pi_edit(edit) for edit in edits if isinstance(edit, Mapping)]
             arguments = {"path": arguments.get("path", ""), "edits": translated}
     return arguments
 

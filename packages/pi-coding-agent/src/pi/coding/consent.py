@@ -210,7 +210,7 @@ class Consent:
                 if answer:
                     allowed.append(request)
         for source, missing in skipped.items():
-            names = ", ".join(f"{each.kind} {each.name}" for each in missing)
+            names = ", ".join(f"{request.kind} {request.name}" for request in missing)
             self._warn(
                 one_line(f"Skipped {names} of {source}: not allowed yet. Start pi to decide.")
             )
@@ -222,8 +222,8 @@ class Consent:
 
     async def _ask(self, request: ConsentRequest, ui: ExtensionUI) -> bool:
         question = request.describe()
-        if whole := request.whole():
-            ui.write(whole)
+        if full_text := request.whole():
+            ui.write(full_text)
             head, source, *rest = question.split("\n")
             question = "\n".join((head, source, _LONG, *rest))
         answer = await ui.select(question, [ALLOW, ALLOW_ONCE, DENY])

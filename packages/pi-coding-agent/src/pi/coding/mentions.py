@@ -59,21 +59,21 @@ def file_block(path: Path, text: str | None) -> str:
 
 def find_mentions(text: str) -> list[str]:
     """Return the mentioned paths in order, each once, up to a limit; they need not exist."""
-    found = (match["quoted"] or match["bare"] for match in _MENTION.finditer(text))
-    return list(islice(dict.fromkeys(found), MAX_MENTIONS))
+    paths = (match["quoted"] or match["bare"] for match in _MENTION.finditer(text))
+    return list(islice(dict.fromkeys(paths), MAX_MENTIONS))
 
 
 def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> list[Attachment]:
     """Read the mentioned files; missing ones are ignored. Blocks: call it in a thread."""
-    found, remaining = [], MAX_TOTAL_BYTES
+    attached_files, remaining = [], MAX_TOTAL_BYTES
     for name in find_mentions(text):
         existing = _existing(name, cwd, home)
         if existing is None:
             continue
         attached = _attached(*existing, cwd=cwd, limits=limits, remaining=remaining)
         remaining -= len(attached.text.encode("utf-8", "replace"))
-        found.append(attached)
-    return found
+        attached_files.append(attached)
+    return attached_files
 
 
 def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
@@ -128,12 +128,12 @@ def _text(name: str, path: Path, data: bytes, remaining: int) -> Attachment:
     return Attachment(path=name, chip=_counted(text), text=file_block(path, text))
 
 
-def _refused(name: str, problem: str) -> Attachment:
-    return Attachment(path=name, chip="not attached", problem=problem)
+def _refused(name: str, reason: str) -> Attachment:
+    return Attachment(path=name, chip="not attached", problem=reason)
 
 
 def _listed(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
-    names = [_relative(each, cwd) for each in names]
+    names = [_relative(path, cwd) for path in names]
     more = ["… and more"] if len(names) > MAX_ENTRIES else []
     count = f"{MAX_ENTRIES}+" if more else str(len(names))
     chip = f"{count} {'entry' if count == '1' else 'entries'}"
@@ -154,7 +154,7 @@ def _matches(pattern: Path) -> Iterator[str]:
     so that a pattern for a whole disk does not block.
     """
     parts = pattern.parts
-    fixed = next((at for at, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
+    fixed = next((index for index, part in enumerate(parts) if _WILDCARD.search(part)), len(parts))
     expression, seen = compile_glob(pattern.as_posix()), 0
     depth = None if "**" in parts else len(parts) - fixed
     top = Path(*parts[:fixed])
@@ -166,7 +166,7 @@ def _matches(pattern: Path) -> Iterator[str]:
                 yield path
         if seen > MAX_SEARCHED:
             return
-        folders[:] = sorted(each for each in folders if each not in _SKIPPED)
+        folders[:] = sorted(subfolder for subfolder in folders if subfolder not in _SKIPPED)
         if depth is not None and level >= depth:
             folders.clear()
 
@@ -214,12 +214,12 @@ def without_attachments(text: str) -> str:
 
 def _leading_blocks(text: str) -> tuple[list[tuple[str, str]], str]:
     """Return the names and chips of the blocks before the text, and the text."""
-    chips, at = [], 0
-    while (block := _BLOCK.match(text, at)) is not None:
+    chips, position = [], 0
+    while (block := _BLOCK.match(text, position)) is not None:
         inside = block["text"]
         chips.append((block["name"], "image" if inside is None else _counted(inside)))
-        at = block.end()
-    return chips, text[at:]
+        position = block.end()
+    return chips, text[position:]
 
 
 def _names(mention: re.Match[str], path: str) -> bool:

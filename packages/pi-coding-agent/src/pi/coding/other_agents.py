@@ -206,7 +206,7 @@ def repository_of(folder: Path) -> Path | None:
     """Return the root of the git repository that contains ``folder``; ``None`` without one."""
     candidates = (folder, *folder.parents)
     # ``os.path``: the methods of ``Path`` raise in unreadable folders.
-    return next((each for each in candidates if os.path.exists(each / ".git")), None)  # noqa: PTH110
+    return next((candidate for candidate in candidates if os.path.exists(candidate / ".git")), None)  # noqa: PTH110
 
 
 def project_directories(cwd: Path, home: Path) -> tuple[Path, ...]:
@@ -215,14 +215,14 @@ def project_directories(cwd: Path, home: Path) -> tuple[Path, ...]:
     The home directory is never part of a project: files in it belong to the user.
     """
     repository = repository_of(cwd)
-    found = []
+    directories = []
     for directory in (cwd, *cwd.parents) if repository else (cwd,):
         if directory == home:
             break
-        found.append(directory)
+        directories.append(directory)
         if directory == repository:
             break
-    return tuple(found)
+    return tuple(directories)
 
 
 def project_paths(
@@ -257,43 +257,47 @@ ALL_KINDS: tuple[Kind, ...] = (
 
 def gated_agent_files(cwd: Path, home: Path, use: AgentUse) -> list[Path]:
     """Return the existing files of other agents that are used if the project is trusted."""
-    known: dict[str, bool] = {}
-    found = [
+    existing_folders: dict[str, bool] = {}
+    agent_files = [
         directory / name
         for _, directory, name in _project_names(cwd, home, use, *ALL_KINDS)
-        if exists_below(directory, name, known)
+        if exists_below(directory, name, existing_folders)
     ]
     if use.in_project("cline"):
-        parents = (each for each in (cwd, *cwd.parents) if each != home)
-        found += (each / CLINE_RULES for each in parents if exists_below(each, CLINE_RULES, known))
-    return found
+        parents = (directory for directory in (cwd, *cwd.parents) if directory != home)
+        agent_files += (
+            parent / CLINE_RULES
+            for parent in parents
+            if exists_below(parent, CLINE_RULES, existing_folders)
+        )
+    return agent_files
 
 
-def exists_below(directory: Path, name: str, known: dict[str, bool]) -> bool:
-    """Whether ``name`` exists in a directory; ``known`` caches which of its folders exist.
+def exists_below(directory: Path, name: str, existing_folders: dict[str, bool]) -> bool:
+    """Whether ``name`` exists in a directory; ``existing_folders`` caches which of them exist.
 
     Each start checks more than 200 names, nearly all of them in a few folders that do not exist.
     """
     folder, _, rest = name.partition("/")
     path = os.path.join(directory, folder)  # noqa: PTH118 - five times as fast as a ``Path``
-    is_there = known.get(path)
+    is_there = existing_folders.get(path)
     if is_there is None:
-        is_there = known[path] = os.path.lexists(path)
+        is_there = existing_folders[path] = os.path.lexists(path)
     return is_there and (not rest or os.path.lexists(os.path.join(path, rest)))  # noqa: PTH118
 
 
 def offered(home: Path, use: AgentUse, decided: Iterable[str] = ()) -> dict[str, list[Path]]:
     """Return the files in the home directory of agents that are not decided yet, by agent."""
-    found: dict[str, list[Path]] = {}
-    known = {*decided, *use.off, *use.accepted, SHARED}
+    undecided: dict[str, list[Path]] = {}
+    settled = {*decided, *use.off, *use.accepted, SHARED}
     folders: dict[str, bool] = {}
     for agent in AGENTS.values():
-        if agent.name not in known:
+        if agent.name not in settled:
             names = (name for paths in agent.user.values() for name in paths)
             existing = [home / name for name in names if exists_below(home, name, folders)]
             if existing:
-                found[agent.name] = existing
-    return found
+                undecided[agent.name] = existing
+    return undecided
 
 
 def kind_of(path: Path) -> Kind | None:

@@ -126,22 +126,22 @@ class RetryPolicy(Policy):
             self._waiting.request()
             await self._emit_end(success=False, error=CANCELLED)
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Start a new run after a retryable failure, unless another policy claimed the boundary."""
-        if at.kind == "prompt":
+        if boundary.kind == "prompt":
             self._attempt = 0
-        if at.kind != "turn" or at.answer is None or at.next.claimed:
-            return at.next
-        if at.outcome != "error":
-            await self._emit_end(success=at.outcome == "completed", error=CANCELLED)
-            return at.next
-        wait = delay_ms(self._attempt + 1, at.error, self._settings())
+        if boundary.kind != "turn" or boundary.answer is None or boundary.next.claimed:
+            return boundary.next
+        if boundary.outcome != "error":
+            await self._emit_end(success=boundary.outcome == "completed", error=CANCELLED)
+            return boundary.next
+        wait = delay_ms(self._attempt + 1, boundary.error, self._settings())
         if wait is None:
-            await self._emit_end(success=False, error=at.answer.error_message or "")
-            return at.next
+            await self._emit_end(success=False, error=boundary.answer.error_message or "")
+            return boundary.next
         self._attempt += 1
-        prepare = partial(self._prepare, at.answer, wait)
-        return replace(at.next, action="again", new_run=True, prepare=prepare)
+        prepare = partial(self._prepare, boundary.answer, wait)
+        return replace(boundary.next, action="again", new_run=True, prepare=prepare)
 
     async def _prepare(self, failed: AssistantMessage, wait: int) -> None:
         start = AutoRetryStart(

@@ -74,8 +74,8 @@ def canonical(directory: Path) -> str:
 
 def nearest(decisions: Mapping[str, bool], directory: Path) -> bool | None:
     """Return the decision for the directory or its nearest decided parent, or ``None``."""
-    here = Path(canonical(directory))
-    for candidate in (here, *here.parents):
+    real_directory = Path(canonical(directory))
+    for candidate in (real_directory, *real_directory.parents):
         if (trusted := decisions.get(str(candidate))) is not None:
             return trusted
     return None
@@ -113,32 +113,42 @@ def gated_in(
 
     ``gates`` are the names that enabled extensions add, ``use`` the agents that are used.
     """
-    known: dict[str, bool] = {}
+    existing_folders: dict[str, bool] = {}
     own = [(cwd, f"{PROJECT_FOLDER}/{name}") for name in GATED]
     for directory in project_directories(cwd, home)[1:]:
         own += ((directory, f"{PROJECT_FOLDER}/{name}") for name in INHERITED)
     if cwd != home:  # in the home directory these files belong to the user
         own.append((cwd, ".env"))
         own += ((cwd, name) for name in gates)
-    found = [each / name for each, name in own if exists_below(each, name, known)]
-    found += gated_agent_files(cwd, home, use)
+    gated = [
+        directory / name
+        for directory, name in own
+        if exists_below(directory, name, existing_folders)
+    ]
+    gated += gated_agent_files(cwd, home, use)
     if use.in_project(SHARED):
-        own = [(each, ".agents/skills") for each in (cwd, *cwd.parents) if each != home]
-        found += (each / name for each, name in own if exists_below(each, name, known))
-    found += context_files((cwd, *cwd.parents)).values()
-    return tuple(dict.fromkeys(found))
+        own = [
+            (directory, ".agents/skills") for directory in (cwd, *cwd.parents) if directory != home
+        ]
+        gated += (
+            directory / name
+            for directory, name in own
+            if exists_below(directory, name, existing_folders)
+        )
+    gated += context_files((cwd, *cwd.parents)).values()
+    return tuple(dict.fromkeys(gated))
 
 
 def context_files(directories: Iterable[Path]) -> dict[Path, Path]:
     """Return the instruction file of each directory that has one."""
-    found = {}
+    files = {}
     for directory in directories:
         for name in CONTEXT_FILES:
             path = os.path.join(directory, name)  # noqa: PTH118 - five times as fast as a ``Path``
             if os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
-                found[directory] = directory / name  # a pipe is rejected when it is read
+                files[directory] = directory / name  # a pipe is rejected when it is read
                 break
-    return found
+    return files
 
 
 TrustSource: TypeAlias = Literal[
@@ -204,8 +214,8 @@ class Trust(Record):
         """Whether files of ``directory`` may be read; a flag applies to all directories."""
         if self.source == "flag":
             return self.trusted
-        known = nearest(self.decisions, directory)
-        return self.by_default if known is None else known
+        decision = nearest(self.decisions, directory)
+        return self.by_default if decision is None else decision
 
     def within(self, directory: Path) -> Trust:
         """Return the same decisions for another project directory."""
@@ -215,7 +225,9 @@ class Trust(Record):
         """Whether both allow the same for the project in ``cwd`` and its parents."""
         if self.trusted != other.trusted:
             return False
-        return all(self.trusts(each) == other.trusts(each) for each in (cwd, *cwd.parents))
+        return all(
+            self.trusts(directory) == other.trusts(directory) for directory in (cwd, *cwd.parents)
+        )
 
 
 def needing_trust(
@@ -267,26 +279,26 @@ async def _decide(
 ) -> Trust:
     stored = store.decisions()
     # The user is not asked about stored decisions, so a stored decision is newer than an answer.
-    for directory in [each for each in answers if nearest(stored, Path(each)) is not None]:
+    for directory in [path for path in answers if nearest(stored, Path(path)) is not None]:
         del answers[directory]
-    known = stored | answers
+    decisions = stored | answers
     answer = (await bus.query(ProjectTrustEvent(cwd=str(cwd)), ranks=DECIDING)).decision
     if answer.trusted != "undecided":
         trusted = answer.trusted == "yes"
         if answer.remember:
             store.decide({cwd: trusted})
-        return _decided(cwd, "extension", known, trusted=trusted)
-    if (before := nearest(known, cwd)) is not None:
+        return _decided(cwd, "extension", decisions, trusted=trusted)
+    if (before := nearest(decisions, cwd)) is not None:
         by: TrustSource = "person" if nearest(stored, cwd) is None else "stored"
-        return Trust(trusted=before, source=by, decisions=known)
+        return Trust(trusted=before, source=by, decisions=decisions)
     if default == "always":
-        return _decided(cwd, "settings", known, trusted=True)
+        return _decided(cwd, "settings", decisions, trusted=True)
     gated = needing_trust(cwd, home=home, gates=gates, use=use)
     if not gated:
-        return Trust(trusted=False, source="nothing to trust", decisions=known)
+        return Trust(trusted=False, source="nothing to trust", decisions=decisions)
     if default == "never":
-        return _decided(cwd, "settings", known, trusted=False)
-    return _chosen(cwd, None if ask is None else await ask(cwd, gated), store, answers, known)
+        return _decided(cwd, "settings", decisions, trusted=False)
+    return _chosen(cwd, None if ask is None else await ask(cwd, gated), store, answers, decisions)
 
 
 def _chosen(
@@ -294,19 +306,21 @@ def _chosen(
     chosen: TrustChoice | None,
     store: TrustStore,
     answers: dict[str, bool],
-    known: dict[str, bool],
+    decisions: dict[str, bool],
 ) -> Trust:
     if chosen is None:
-        return _decided(cwd, "not asked", known, trusted=False)
+        return _decided(cwd, "not asked", decisions, trusted=False)
     if chosen.remember:
         # A decision about the parent folder makes the one about this folder redundant.
         changes: dict[Path, bool | None] = {cwd: None}
         store.decide(changes | {chosen.directory: chosen.trusted})
     else:
         answers[canonical(chosen.directory)] = chosen.trusted
-    return _decided(chosen.directory, "person", known, trusted=chosen.trusted)
+    return _decided(chosen.directory, "person", decisions, trusted=chosen.trusted)
 
 
-def _decided(directory: Path, by: TrustSource, known: dict[str, bool], *, trusted: bool) -> Trust:
-    decisions = known | {canonical(directory): trusted}
+def _decided(
+    directory: Path, by: TrustSource, previous: dict[str, bool], *, trusted: bool
+) -> Trust:
+    decisions = previous | {canonical(directory): trusted}
     return Trust(trusted=trusted, source=by, decisions=decisions)

@@ -159,10 +159,10 @@ def test_a_long_conversation_without_answers_is_read_once() -> None:
     reads = 0
     at = log.at
 
-    def counted(place: int) -> Entry:
+    def counted(position: int) -> Entry:
         nonlocal reads
         reads += 1
-        return at(place)
+        return at(position)
 
     log.at = counted  # type: ignore[method-assign]
     first = tokens_in_use(conversation)
@@ -204,8 +204,8 @@ def test_looking_for_the_last_response_decodes_no_other_messages() -> None:
     log = new_session(make_location(None))
     append_all(log, *(user(f"number {number}") for number in range(50)))
 
-    def unexpected(place: int) -> Entry:
-        raise AssertionError(place)
+    def unexpected(position: int) -> Entry:
+        raise AssertionError(position)
 
     log.at = unexpected  # type: ignore[method-assign]
 

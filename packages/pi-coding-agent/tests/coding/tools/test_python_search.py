@@ -9,7 +9,7 @@ from pi.coding.tools.searching import main
 
 
 def request(place: Path, pattern: str, **options: object) -> bytes:
-    given = {"pattern": pattern, "place": str(place), "home": str(place), **options}
+    given = {"pattern": pattern, "path": str(place), "home": str(place), **options}
     return msgspec.json.encode(given)
 
 

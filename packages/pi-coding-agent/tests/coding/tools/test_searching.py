@@ -25,7 +25,7 @@ pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "
 
 
 async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
-    query = Search(pattern=pattern, place=place, **options)
+    query = Search(pattern=pattern, path=place, **options)
     if not bundled:  # as in the process that replaces ripgrep
         return sorted(python_search.matches(query, place))
     return await search(query, programs(), home=place)
@@ -151,9 +151,7 @@ async def test_a_pipe_is_skipped(tmp_path: Path, bundled: bool) -> None:
 
 async def test_an_invalid_pattern_is_an_error(tmp_path: Path, bundled: bool) -> None:
     with pytest.raises(ToolFailed, match=r"^regex parse error:\n    a\(b\n"):
-        await search(
-            Search(pattern="a(b", place=tmp_path), programs(bundled=bundled), home=tmp_path
-        )
+        await search(Search(pattern="a(b", path=tmp_path), programs(bundled=bundled), home=tmp_path)
 
 
 async def test_a_match_in_a_very_long_line_is_truncated(tmp_path: Path, bundled: bool) -> None:
@@ -169,7 +167,7 @@ async def test_a_line_that_matches_everywhere_takes_little_memory(
     tracemalloc.start()
     try:
         assert await search(
-            Search(pattern="x", place=tmp_path / "f"), programs(bundled=bundled), home=tmp_path
+            Search(pattern="x", path=tmp_path / "f"), programs(bundled=bundled), home=tmp_path
         ) == [Match("f", 1, "x" * MAX_MATCH_CHARACTERS)]
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -200,7 +198,7 @@ async def test_a_line_feed_in_a_name_belongs_to_the_name(tmp_path: Path, bundled
 
 @pytest.mark.behaviour("globs-and-ignore-files")
 async def test_a_search_of_everything_is_cancelled_at_once(bundled: bool) -> None:
-    query = Search(pattern="no such text anywhere xyzzy", place=Path("/usr"))
+    query = Search(pattern="no such text anywhere xyzzy", path=Path("/usr"))
     searching = asyncio.create_task(search(query, programs(bundled=bundled), home=Path("/")))
     await asyncio.sleep(0)
 
@@ -241,7 +239,7 @@ async def test_a_broken_ripgrep_falls_back_to_python(
     rg = stand_in(tmp_path / "bin/rg", program)
     (tmp_path / "f").write_text("a needle\n")
 
-    assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
+    assert await search(Search(pattern="needle", path=tmp_path), programs(rg), home=tmp_path) == [
         Match("f", 1, "a needle")
     ]
 
@@ -260,7 +258,7 @@ async def test_ignore_files_that_are_pipes_or_endless_do_not_stop_a_search(
     (tmp_path / "endless/.gitignore").symlink_to("/dev/zero")
 
     for folder in ("pipe", "endless"):
-        query = Search(pattern="needle", place=tmp_path / folder)
+        query = Search(pattern="needle", path=tmp_path / folder)
         assert await search(query, programs(bundled=bundled), home=tmp_path) == [
             Match("f", 1, "a needle")
         ]
@@ -275,7 +273,7 @@ async def test_ripgrep_13_is_new_enough(
     assert rg is not None
     own = programs(old_rg(tree.parent / "bin/rg", rg), bundled=False)
     query = Search(
-        pattern="Needle in", place=tree, ignore_case=True, literal=True, glob="*.py", limit=1
+        pattern="Needle in", path=tree, ignore_case=True, literal=True, glob="*.py", limit=1
     )
 
     with caplog.at_level(logging.WARNING, "pi"):
@@ -291,7 +289,7 @@ async def test_much_standard_error_does_not_block_a_search(tmp_path: Path, bundl
     rg = stand_in(tmp_path / "bin/rg", "head -c 3000000 /dev/zero >&2; exit 3")
     (tmp_path / "f").write_text("a needle\n")
 
-    assert await search(Search(pattern="needle", place=tmp_path), programs(rg), home=tmp_path) == [
+    assert await search(Search(pattern="needle", path=tmp_path), programs(rg), home=tmp_path) == [
         Match("f", 1, "a needle")
     ]
 
@@ -314,7 +312,7 @@ async def test_endless_output_of_ripgrep_falls_back_to_python(
 ) -> None:
     rg = stand_in(tmp_path / "bin/rg", flood)
     (tmp_path / "f").write_text("a needle\n")
-    query = Search(pattern="needle", place=tmp_path)
+    query = Search(pattern="needle", path=tmp_path)
 
     async with asyncio.timeout(60):
         assert await search(query, programs(rg), home=tmp_path) == [Match("f", 1, "a needle")]
@@ -326,7 +324,7 @@ async def test_a_pattern_that_is_longer_than_an_argument_may_be_is_found(
 ) -> None:
     long = "".join(f"needle {number} " for number in range(20_000))
     (tmp_path / "f").write_text(f"other\n{long}\n")
-    query = Search(pattern=long, place=tmp_path, literal=literal)
+    query = Search(pattern=long, path=tmp_path, literal=literal)
 
     found = await search(query, programs(bundled=bundled), home=tmp_path)
 
@@ -339,8 +337,8 @@ async def test_a_long_invalid_pattern_and_a_long_glob_fail_with_a_short_message(
     own = programs(bundled=bundled)
     (tmp_path / "f").write_text("x\n")
     for query in (
-        Search(pattern="(" + "x" * 200_000, place=tmp_path),
-        Search(pattern="x", place=tmp_path, glob="*" * 200_000),
+        Search(pattern="(" + "x" * 200_000, path=tmp_path),
+        Search(pattern="x", path=tmp_path, glob="*" * 200_000),
     ):
         with pytest.raises(ToolFailed) as failed:
             await search(query, own, home=tmp_path)
@@ -352,7 +350,7 @@ async def test_an_exponential_expression_can_be_cancelled(
     tmp_path: Path, bundled: bool, watchdog: LoopWatchdog
 ) -> None:
     (tmp_path / "f").write_text("a" * 60 + "b\n")
-    query = Search(pattern="(a|a)*$", place=tmp_path)
+    query = Search(pattern="(a|a)*$", path=tmp_path)
     searching = asyncio.create_task(search(query, programs(bundled=bundled), home=tmp_path))
     await asyncio.wait([searching], timeout=0.5)
 

@@ -213,7 +213,7 @@ class Artifacts:
 
     def _names(self) -> dict[int, str]:
         return {
-            int(found[1]): found[0]
+            int(match[1]): match[0]
             for n in self.folder.names()
-            if (found := re.fullmatch(_NAME, n))
+            if (match := re.fullmatch(_NAME, n))
         }

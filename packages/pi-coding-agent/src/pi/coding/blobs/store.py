@@ -148,8 +148,8 @@ class OwnedBlobs:
         return FileLock(self._directory / _LOCK, wait=_LOCK_SECONDS)
 
     def _held(self) -> set[str]:
-        found = _read_owner(self._file)
-        return set() if found is None else set(found[1])
+        owner = _read_owner(self._file)
+        return set() if owner is None else set(owner[1])
 
     def _hold(self, hashes: set[str]) -> None:
         if hashes:
@@ -168,8 +168,8 @@ def _all_owners(directory: Path) -> Iterator[tuple[str, list[str]]]:
     except OSError:
         return
     for file in files:
-        if (found := _read_owner(file)) is not None:
-            yield found
+        if (owner := _read_owner(file)) is not None:
+            yield owner
 
 
 def _read_owner(file: Path) -> tuple[str, list[str]] | None:

@@ -49,11 +49,11 @@ def _artifact(id: str, folders: Sequence[TextFolder]) -> ArtifactText:
         raise NoSuchResource("No session - artifacts unavailable")
     if not re.fullmatch("[0-9]+", id):
         raise NoSuchResource(f"artifact:// ID must be numeric, got: {id}")
-    places = [Artifacts(folder) for folder in _existing(folders)]
-    for artifacts in places:
+    collections = [Artifacts(folder) for folder in _existing(folders)]
+    for artifacts in collections:
         if (text := artifacts.read(int(id))) is not None:
             return ArtifactText(text=text, media_type="text/plain")
-    numbers = sorted({number for artifacts in places for number in artifacts.numbers()})
+    numbers = sorted({number for artifacts in collections for number in artifacts.numbers()})
     raise NoSuchResource(f"Artifact {id} not found. {_available(numbers)}")
 
 
@@ -63,10 +63,12 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
     address, _, query = rest.partition("?")
     id, *path = [unquote(part) for part in address.split("/") if part] or [""]
     queries = parse_qs(query).get("q")
-    places = [AgentOutputs(folder) for folder in _existing(folders)]
-    for outputs in places:
-        known = set(outputs.list())
-        while path and f"{id}.{path[0]}" in known:  # agent://Parent/Child: the output of a child
+    collections = [AgentOutputs(folder) for folder in _existing(folders)]
+    for outputs in collections:
+        output_ids = set(outputs.list())
+        while (
+            path and f"{id}.{path[0]}" in output_ids
+        ):  # agent://Parent/Child: the output of a child
             id, path = f"{id}.{path[0]}", path[1:]
         if path and queries:
             raise NoSuchResource(
@@ -76,7 +78,7 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
             if not path and not queries:
                 return ArtifactText(text=text, media_type="text/markdown")
             return _extract(text, id, _steps(queries[0]) if queries else path)
-    ids = sorted({id for outputs in places for id in outputs.list()})
+    ids = sorted({id for outputs in collections for id in outputs.list()})
     raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
 
 
@@ -93,17 +95,17 @@ def _available(ids: Sequence[object]) -> str:
 
 def _steps(query: str) -> list[str | int]:
     steps: list[str | int] = []
-    at = 0
-    while at < len(query) and query != ".":
-        step = _STEP.match(query, at)
+    offset = 0
+    while offset < len(query) and query != ".":
+        step = _STEP.match(query, offset)
         if step is None:
             raise NoSuchResource(
-                f"Cannot understand the query {query!r} at {query[at:]!r}.",
+                f"Cannot understand the query {query!r} at {query[offset:]!r}.",
                 hint='Write it as .name, ["name"] and [number].',
             )
         name, quoted, number = step.groups()
         steps.append(int(number) if number else name or re.sub(r"\\(.)", r"\1", quoted))
-        at = step.end()
+        offset = step.end()
     return steps
 
 
@@ -118,8 +120,8 @@ def _extract(text: str, id: str, steps: Iterable[str | int]) -> ArtifactText:
         value = _inside(value, step, id)
     if isinstance(value, str):
         return ArtifactText(text=value, media_type="application/json", is_extract=True)
-    shown = msgspec.json.format(msgspec.json.encode(value)).decode()
-    return ArtifactText(text=shown, media_type="application/json", is_extract=True)
+    extracted = msgspec.json.format(msgspec.json.encode(value)).decode()
+    return ArtifactText(text=extracted, media_type="application/json", is_extract=True)
 
 
 def _inside(value: object, step: str | int, id: str) -> object:

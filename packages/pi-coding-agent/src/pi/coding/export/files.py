@@ -60,10 +60,12 @@ def destination(argument: str, *, cwd: Path, home: Path) -> Path | None:
     Raises ``ExportFailed``.
     """
     try:
-        words = shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
+        arguments = (
+            shlex.split(argument) if argument.lstrip()[:1] in ("'", '"') else [argument.strip()]
+        )
     except ValueError as error:
         raise ExportFailed(f"Cannot read the path {argument}: {error}.") from error
-    name = words[0]
+    name = arguments[0]
     if name in ("--copy", "clipboard", "copy"):
         raise ExportFailed("Export writes a file.", hint="Use /dump to copy the session.")
     if name == "~" or name.startswith(("~/", "~\\")):
@@ -146,10 +148,10 @@ def transcript_of(
 def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
     """Return the current branch as a redacted session file."""
     lines = [encode_line(redactor.header(log.header))]
-    for place in log.tree.path(log.leaf):
-        entry = log.json(place)
+    for position in log.tree.path(log.leaf):
+        entry = log.json(position)
         harmless = redactor.json(entry)
-        line = log.line(place) if harmless == entry else encode_line(harmless)
+        line = log.line(position) if harmless == entry else encode_line(harmless)
         lines.append(line.removesuffix(b"\n") + b"\n")
     return b"".join(lines)
 

@@ -97,41 +97,41 @@ class Redactor:
     def found(self, text: str) -> set[str]:
         """Return the secrets in ``text``: the pieces between the parts that are kept."""
         parts = self.text(text).split(REDACTED)
-        found: set[str] = set()
+        secrets: set[str] = set()
         end = len(parts[0])
         for part in parts[1:]:
             start, end = end, text.find(part, end) if part else len(text)
             if end < 0:  # a redactor has changed more than the secret
                 break
-            found.add(text[start:end])
+            secrets.add(text[start:end])
             end += len(part)
-        return found
+        return secrets
 
     def json(self, value: Any) -> Any:
         """Return a JSON value with a notice in place of every secret; image data is unchanged."""
         # The cache: most texts of a session are names of fields and kinds, which repeat.
         return self._json(value, {})
 
-    def _json(self, value: Any, known: dict[str, str]) -> Any:
+    def _json(self, value: Any, redacted_texts: dict[str, str]) -> Any:
         match value:
             case str():
-                return self._short(value, known) if len(value) <= 40 else self.text(value)
+                return self._short(value, redacted_texts) if len(value) <= 40 else self.text(value)
             case {"type": "image", "data": str() as data, **rest}:
-                return {**self._json(rest, known), "type": "image", "data": data}
+                return {**self._json(rest, redacted_texts), "type": "image", "data": data}
             case dict():
                 return {
-                    self._short(key, known): self._json(member, known)
+                    self._short(key, redacted_texts): self._json(member, redacted_texts)
                     for key, member in value.items()
                 }
             case list() | tuple():
-                return type(value)(self._json(member, known) for member in value)
+                return type(value)(self._json(member, redacted_texts) for member in value)
             case _:
                 return value
 
-    def _short(self, text: str, known: dict[str, str]) -> str:
-        if (found := known.get(text)) is None:
-            found = known[text] = self.text(text)
-        return found
+    def _short(self, text: str, redacted_texts: dict[str, str]) -> str:
+        if (redacted := redacted_texts.get(text)) is None:
+            redacted = redacted_texts[text] = self.text(text)
+        return redacted
 
     def entry(self, entry: Entry) -> Entry:
         """Return an entry without secrets; the same object if it contains none."""

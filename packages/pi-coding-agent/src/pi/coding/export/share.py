@@ -135,10 +135,10 @@ async def _as_gist(file: Path, *, cwd: Path, env: Mapping[str, str]) -> Shared:
 
 
 async def _gh(
-    words: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
+    arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> Finished:
     try:
-        return await _run(["gh", *words], cwd=cwd, env=env, timeout=timeout)
+        return await _run(["gh", *arguments], cwd=cwd, env=env, timeout=timeout)
     except SpawnFailed as error:
         raise ShareFailed(
             "GitHub CLI (gh) is not installed.",

@@ -130,8 +130,8 @@ class _Writer:
 
 
 def _section(heading: str, text: str) -> Section:
-    words = strip_blank_lines(text)
-    return Section(heading=heading, parts=(Part(kind="words", text=words),) if words else ())
+    body = strip_blank_lines(text)
+    return Section(heading=heading, parts=(Part(kind="words", text=body),) if body else ())
 
 
 def _call(call: ToolCall) -> Part:
@@ -143,12 +143,12 @@ def _call(call: ToolCall) -> Part:
 
 
 def _result(message: ToolResultMessage) -> Part:
-    words = strip_blank_lines(content_text(message.content)) or "(no output)"
+    output = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
-        return Part(kind="error", text=words)
+        return Part(kind="error", text=output)
     if diff := changes(message):
         return Part(kind="result", text=diff, language="diff")
-    return Part(kind="result", text=words)
+    return Part(kind="result", text=output)
 
 
 def _command(execution: BashExecution) -> tuple[Part, ...]:
@@ -235,18 +235,18 @@ def _harmless(text: str) -> str:
 
 def _without_html(markdown: str) -> str:
     # Escaping may expose more HTML. The loop ends, because each pass leaves fewer "<".
-    while places := _html_in(markdown):
+    while html_ranges := _html_in(markdown):
         source = bytearray(markdown.encode())
-        for place in reversed(places):
-            source[place] = source[place].replace(b"<", b"&lt;")
+        for html_range in reversed(html_ranges):
+            source[html_range] = source[html_range].replace(b"<", b"&lt;")
         markdown = source.decode()
     return markdown
 
 
 def _html_in(markdown: str) -> list[slice]:
     return [
-        slice(place["start"], place["end"])
-        for event, place in pyromark.events_with_range(markdown)
+        slice(position["start"], position["end"])
+        for event, position in pyromark.events_with_range(markdown)
         if "Html" in event or "InlineHtml" in event
     ]
 
@@ -254,10 +254,10 @@ def _html_in(markdown: str) -> list[slice]:
 def _closed(markdown: str) -> str:
     """Close the last code block, in which an answer may have been cut off."""
     followed = (markdown + _BEYOND).encode()
-    for event, place in pyromark.events_with_range(markdown + _BEYOND):
+    for event, position in pyromark.events_with_range(markdown + _BEYOND):
         match event:
-            case {"Start": {"CodeBlock": {"Fenced": _}}} if place["end"] == len(followed):
-                fence = _FENCE.match(followed, place["start"])
+            case {"Start": {"CodeBlock": {"Fenced": _}}} if position["end"] == len(followed):
+                fence = _FENCE.match(followed, position["start"])
                 return f"{markdown}\n{fence[0].decode()}" if fence else markdown
     return markdown
 

@@ -183,8 +183,10 @@ class Transcript(Record):
 
     def _beginning(self) -> str:
         messages = (node.message for node in self.nodes)
-        words = (one_line(content_text(m.content)) for m in messages if isinstance(m, UserMessage))
-        return truncate_text(next(filter(None, words), ""), MAX_TITLE)
+        prompts = (
+            one_line(content_text(m.content)) for m in messages if isinstance(m, UserMessage)
+        )
+        return truncate_text(next(filter(None, prompts), ""), MAX_TITLE)
 
 
 def read_transcript(
@@ -280,20 +282,20 @@ def _path(parents: Sequence[int], leaf: int) -> tuple[int, ...]:
 
 def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, CallPosition]:
     """Return the call of every tool result: the nearest ancestor with its call id."""
-    places: dict[str, list[CallPosition]] = {}
-    found: dict[int, CallPosition] = {}
+    positions: dict[str, list[CallPosition]] = {}
+    calls: dict[int, CallPosition] = {}
     for number, entry in enumerate(entries):
         match entry:
             case MessageEntry(message=AssistantMessage() as answer):
                 for position, block in enumerate(answer.content):
                     if isinstance(block, ToolCall):
-                        places.setdefault(block.id, []).append((number, position))
+                        positions.setdefault(block.id, []).append((number, position))
             case MessageEntry(message=ToolResultMessage() as result):
-                for place in reversed(places.get(result.tool_call_id, [])):
-                    if _is_above(place[0], number, parents):
-                        found[number] = place
+                for call_position in reversed(positions.get(result.tool_call_id, [])):
+                    if _is_above(call_position[0], number, parents):
+                        calls[number] = call_position
                         break
-    return found
+    return calls
 
 
 def _is_above(upper: int, lower: int, parents: Sequence[int]) -> bool:
@@ -304,8 +306,8 @@ def _is_above(upper: int, lower: int, parents: Sequence[int]) -> bool:
 
 def _results(calls: Mapping[int, CallPosition]) -> dict[CallPosition, tuple[int, ...]]:
     results: dict[CallPosition, tuple[int, ...]] = {}
-    for number, place in calls.items():
-        results[place] = (*results.get(place, ()), number)
+    for number, call_position in calls.items():
+        results[call_position] = (*results.get(call_position, ()), number)
     return results
 
 

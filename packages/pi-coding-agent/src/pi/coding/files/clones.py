@@ -66,7 +66,7 @@ async def _mirror(
             partial.rename(mirror)
         if commit is not None:
             revision = ["cat-file", "-e", f"{commit}^{{commit}}"]
-            found = await run_git(revision, mirror, environ)
-            if found is None or found[0] != 0:  # not on a branch: servers send it if it is named
+            lookup = await run_git(revision, mirror, environ)
+            if lookup is None or lookup[0] != 0:  # not on a branch: servers send it if it is named
                 await git(["fetch", "-q", "origin", commit], mirror, environ)
     return mirror

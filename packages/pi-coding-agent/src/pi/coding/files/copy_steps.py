@@ -108,8 +108,8 @@ async def run_git(
     except SpawnFailed:
         return None
     code = result.exit_code if result.exit_code is not None else -1
-    shown = result.output if code == 0 else result.errors or result.output
-    return code, shown.decode("utf-8", "surrogateescape")
+    output = result.output if code == 0 else result.errors or result.output
+    return code, output.decode("utf-8", "surrogateescape")
 
 
 @asynccontextmanager
@@ -134,11 +134,13 @@ _SEPARATORS = (",", ":", "\\")
 
 async def mount(lower: Path, folder: Path, environ: Mapping[str, str]) -> bool:
     """Mount ``lower`` at ``folder/files``, with changes in ``folder``; False if that fails."""
-    if sys.platform != "linux" or any(each in str(lower / folder) for each in _SEPARATORS):
+    if sys.platform != "linux" or any(
+        separator in str(lower / folder) for separator in _SEPARATORS
+    ):
         return False
     upper, work, files = (folder / name for name in ("upper", "work", "files"))
-    for each in (upper, work, files):
-        each.mkdir(exist_ok=True)
+    for layer in (upper, work, files):
+        layer.mkdir(exist_ok=True)
     options = f"lowerdir={lower},upperdir={upper},workdir={work}"
     return await _succeeds(
         ["mount", "-t", "overlay", "overlay", "-o", options, str(files)], environ
@@ -158,14 +160,16 @@ def changed_paths(folder: Path) -> tuple[list[str], list[str]]:
     upper = folder / "upper"
     files: list[str] = []
     replaced: list[str] = []
-    for place, names, entries in os.walk(upper):
-        here = Path(place)
-        if here == upper and ".git" in names:
+    for folder_name, names, entries in os.walk(upper):
+        changed_folder = Path(folder_name)
+        if changed_folder == upper and ".git" in names:
             names.remove(".git")  # the files themselves contain what the task has committed
-        if here != upper and _is_opaque(here):
-            replaced.append(here.relative_to(upper).as_posix())
-        links = [name for name in names if (here / name).is_symlink()]
-        files += ((here / name).relative_to(upper).as_posix() for name in (*entries, *links))
+        if changed_folder != upper and _is_opaque(changed_folder):
+            replaced.append(changed_folder.relative_to(upper).as_posix())
+        links = [name for name in names if (changed_folder / name).is_symlink()]
+        files += (
+            (changed_folder / name).relative_to(upper).as_posix() for name in (*entries, *links)
+        )
     return files, replaced
 
 
@@ -176,10 +180,10 @@ def _is_opaque(folder: Path) -> bool:
         return False
 
 
-async def _succeeds(words: list[str], environ: Mapping[str, str]) -> bool:
+async def _succeeds(command: list[str], environ: Mapping[str, str]) -> bool:
     try:
         result = await run(
-            words, cwd=Path("/"), env=dict(environ), timeout=MOUNT_TIMEOUT, max_output=4096
+            command, cwd=Path("/"), env=dict(environ), timeout=MOUNT_TIMEOUT, max_output=4096
         )
     except SpawnFailed:
         return False
@@ -235,8 +239,8 @@ async def write_merged(files: LocalFiles, root: Path, merged: Path, names: Seque
     changes = await asyncio.to_thread(_compare, root, merged, names)
     for change in changes:
         # ``resolve`` may return a file whose name only looks the same; a merge must not.
-        if (found := files.resolve(str(change.path))) != change.path:
-            raise PiError(f"{change.path} looks like {found}, which exists.")
+        if (resolved := files.resolve(str(change.path))) != change.path:
+            raise PiError(f"{change.path} looks like {resolved}, which exists.")
     done: list[_Change] = []
     # A merge is not a tool call: the layers neither format nor report its text.
     with outside_calls():
@@ -257,11 +261,11 @@ async def write_merged(files: LocalFiles, root: Path, merged: Path, names: Seque
 
 
 def _compare(root: Path, merged: Path, names: Sequence[str]) -> list[_Change]:
-    found = (
+    changes = (
         _Change(path=root / name, before=_content(root / name), after=_content(merged / name))
         for name in names
     )
-    return [change for change in found if not change.before.is_like(change.after)]
+    return [change for change in changes if not change.before.is_like(change.after)]
 
 
 def _content(path: Path) -> _Content:

@@ -90,16 +90,16 @@ def file_info(path: Path) -> FileInfo:
     from pi.agent.env import FileInfo
 
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
-        found = path.lstat()  # a broken link
-    is_file, is_folder = stat.S_ISREG(found.st_mode), stat.S_ISDIR(found.st_mode)
+        status = path.lstat()  # a broken link
+    is_file, is_folder = stat.S_ISREG(status.st_mode), stat.S_ISDIR(status.st_mode)
     return FileInfo(
         name=path.name,
         path=os.path.normpath(path),
         kind="file" if is_file else "directory" if is_folder else "other",
-        size=found.st_size,
-        modified_ms=found.st_mtime_ns // 1_000_000,
+        size=status.st_size,
+        modified_ms=status.st_mtime_ns // 1_000_000,
     )
 
 
@@ -182,16 +182,16 @@ def scan_tree(
         if stop.is_set():
             break
         try:
-            found = entry.stat(follow_symlinks=False)
+            status = entry.stat(follow_symlinks=False)
         except OSError:
             continue  # removed meanwhile
         if len(stamps) == most:
             raise OSError(errno.EFBIG, f"it holds more than {most} files", str(root))
         stamps[name] = FileStamp(
-            size=found.st_size,
-            modified_ns=found.st_mtime_ns,
-            mode=found.st_mode,
-            inode=found.st_ino,
+            size=status.st_size,
+            modified_ns=status.st_mtime_ns,
+            mode=status.st_mode,
+            inode=status.st_ino,
         )
     return stamps
 
@@ -200,8 +200,8 @@ def _walk(
     folder: Path | str, prefix: str, skip: Callable[[str], bool]
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
+        sorted_entries = sorted(entries, key=lambda entry: entry.name)
+    for entry in sorted_entries:
         name = prefix + entry.name
         if not entry.is_dir(follow_symlinks=False):
             if not skip(name):

@@ -38,9 +38,9 @@ def node_code(error: OSError) -> str:
 
 def node_text(error: OSError, call: str, path: str = "") -> str:
     """Return a message such as ``ENOENT: no such file or directory, access '/a/b'``."""
-    words = MESSAGES.get(error.errno or 0) or (error.strerror or str(error)).lower()
-    place = f" '{path}'" if path else ""
-    return f"{node_code(error)}: {words}, {call}{place}"
+    description = MESSAGES.get(error.errno or 0) or (error.strerror or str(error)).lower()
+    path_suffix = f" '{path}'" if path else ""
+    return f"{node_code(error)}: {description}, {call}{path_suffix}"
 
 
 def find_os_error(error: PiError) -> OSError | None:

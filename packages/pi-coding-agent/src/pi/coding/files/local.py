@@ -97,11 +97,11 @@ class LocalFiles:
         expanded. A name that does not exist resolves to one that looks the same, if there is one.
         """
         plain = self._absolute(strip_mention(reference))
-        found = find_existing(plain)
-        if reference.startswith("@") and not os.path.lexists(found):
+        existing = find_existing(plain)
+        if reference.startswith("@") and not os.path.lexists(existing):
             literal = self._absolute(reference)
-            return literal if os.path.lexists(literal) else found
-        return found
+            return literal if os.path.lexists(literal) else existing
+        return existing
 
     def real(self, reference: str) -> str:
         """Return the path with all links followed: equal for every name of a file."""
@@ -147,7 +147,11 @@ class LocalFiles:
 
     def visible_to_model(self) -> Callable[[Path], bool] | None:
         """Return which files may be shown to the model unasked; ``None`` if all of them."""
-        hidden = [each for guard in self._guards() if (each := guard.hidden(self.cwd)) is not None]
+        hidden = [
+            is_hidden_by_guard
+            for guard in self._guards()
+            if (is_hidden_by_guard := guard.hidden(self.cwd)) is not None
+        ]
         if not hidden:
             return None
 
@@ -166,10 +170,10 @@ class LocalFiles:
         Raises ``FileFailed`` for pipes and devices, which may never end, and for files of more
         than ``most`` bytes; ``ToolFailed`` if a guard refuses the read to the running tool call.
         """
-        found = await self.permit_read(path)
-        if (text := await self._open_text(found.path)) is not None:
+        guarded = await self.permit_read(path)
+        if (text := await self._open_text(guarded.path)) is not None:
             return text
-        return await _on_disk(path, "read", lambda: disk.read_whole(found, most=most))
+        return await _on_disk(path, "read", lambda: disk.read_whole(guarded, most=most))
 
     async def read_open(self, path: str) -> bytes | None:
         """Return the text of a file that is open elsewhere, unsaved changes included.
@@ -193,12 +197,12 @@ class LocalFiles:
         """
         requested, stop = tuple(paths), threading.Event()
         refused: dict[str, FileError] = {}
-        found = {path: await self._permitted(path, refused) for path in requested}
+        guarded_paths = {path: await self._permitted(path, refused) for path in requested}
 
         def read() -> dict[str, bytes | FileError]:
             return {
                 path: refused.get(path) or _content(path, guarded, most)
-                for path, guarded in found.items()
+                for path, guarded in guarded_paths.items()
                 if not stop.is_set()
             }
 
@@ -280,8 +284,8 @@ class LocalFiles:
         if len(paths) > 1 and not recursive:
             with _coded(path, "remove"):
                 raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
-        for each in paths:
-            await write_through(layers, await self._described(each, after=None), self._apply)
+        for entry_path in paths:
+            await write_through(layers, await self._described(entry_path, after=None), self._apply)
 
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Move or rename a file, a link or a folder; creates missing folders.
@@ -295,8 +299,8 @@ class LocalFiles:
             await finish_despite_cancel(_on_disk(source, "move", move))
             return
         await _on_disk(source, "move", lambda: disk.check_move(origin, goal, overwrite=overwrite))
-        for each in await _on_disk(source, "move", lambda: disk.tree_paths(origin)):
-            await self._move_through(layers, each, goal / each.relative_to(origin))
+        for entry_path in await _on_disk(source, "move", lambda: disk.tree_paths(origin)):
+            await self._move_through(layers, entry_path, goal / entry_path.relative_to(origin))
 
     async def real_path(self, path: str) -> str:
         """Return the absolute path with all links followed; the file may be missing."""

@@ -72,22 +72,22 @@ def find_existing(path: Path) -> Path:
     """Return ``path``, or the only existing path that looks the same."""
     if os.path.lexists(path):
         return path
-    found = Path(path.anchor)
+    existing = Path(path.anchor)
     for part in path.relative_to(path.anchor).parts:
-        step = found / part
+        step = existing / part
         if not os.path.lexists(step):
-            alike = _similar_name(found, part)
+            alike = _similar_name(existing, part)
             if alike is None:
                 return path
-            step = found / alike
-        found = step
-    return found
+            step = existing / alike
+        existing = step
+    return existing
 
 
 def _similar_name(folder: Path, name: str) -> str | None:
     form = visual_form(name)
     try:
-        alike = [each.name for each in folder.iterdir() if visual_form(each.name) == form]
+        alike = [entry.name for entry in folder.iterdir() if visual_form(entry.name) == form]
     except OSError:
         return None
     return alike[0] if len(alike) == 1 else None

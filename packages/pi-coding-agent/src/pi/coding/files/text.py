@@ -115,7 +115,7 @@ def read_lines(path: Path, ranges: Sequence[range], *, longest: int) -> dict[int
     The ranges ascend and do not overlap. Lines are UTF-8 without line feeds, truncated to
     ``longest`` bytes. Blocks.
     """
-    found: dict[int, bytes] = {}
+    lines_by_number: dict[int, bytes] = {}
     with open_regular(path) as file:
         first, begun = 1, b""
         for chunk in _without_mark(_utf8_chunks(file)):
@@ -124,11 +124,11 @@ def read_lines(path: Path, ranges: Sequence[range], *, longest: int) -> dict[int
             last = first + len(lines) - 1
             for numbers in ranges:
                 for number in range(max(numbers.start, first), min(numbers.stop, last)):
-                    found[number] = lines[number - first][:longest]
+                    lines_by_number[number] = lines[number - first][:longest]
             first, begun = last, lines[-1][:longest]
     if any(first in numbers for numbers in ranges):
-        found[first] = begun
-    return found
+        lines_by_number[first] = begun
+    return lines_by_number
 
 
 def bounded_lines(path: Path, *, longest: int) -> Iterator[bytes]:

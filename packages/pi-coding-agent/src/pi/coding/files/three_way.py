@@ -107,8 +107,8 @@ class ThreeWayMerge:
         for path, content in zip(paths, (ours, base, theirs), strict=True):
             path.write_bytes(content)
         labels = ("-L", "your file", "-L", "before", "-L", "the agent")
-        words = ["merge-file", "-p", *labels, *map(str, paths)]
-        result = await run_git(words, self._folder, self._environ)
+        arguments = ["merge-file", "-p", *labels, *map(str, paths)]
+        result = await run_git(arguments, self._folder, self._environ)
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
         if result is None or not 0 <= result[0] < 128:  # 255: not a text
             return b"", f"{name}: both sides changed it, and it is not text."
@@ -120,15 +120,15 @@ class ThreeWayMerge:
 
 def _conflicts(text: str) -> str:
     """The parts between conflict markers, with the markers."""
-    shown: list[str] = []
+    conflict_lines: list[str] = []
     is_inside = False
     for line in text.splitlines():
         is_inside = is_inside or line.startswith("<<<<<<< ")
         if is_inside:
-            shown.append(line)
+            conflict_lines.append(line)
         if line.startswith(">>>>>>> "):
             is_inside = False
-    conflicts = "\n".join(shown)
+    conflicts = "\n".join(conflict_lines)
     return conflicts if len(conflicts) <= MAX_SHOWN else f"{conflicts[:MAX_SHOWN]}\n…"
 
 

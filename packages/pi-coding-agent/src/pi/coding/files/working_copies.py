@@ -180,27 +180,27 @@ class WorkingCopy(Record):
         # With the repository of the project, its attributes, such as line ends, apply here too.
         git_dir = str(self.folder / "git")
         if self.kind != "copy":
-            found = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
-            git_dir = found.rstrip("\n")
-        where = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
-        await self._apply_in(merged, patch, where)
+            absolute_git_dir = await git(["rev-parse", "--absolute-git-dir"], root, self.environ)
+            git_dir = absolute_git_dir.rstrip("\n")
+        git_environ = {**self.environ, "GIT_DIR": git_dir, "GIT_WORK_TREE": str(merged)}
+        await self._apply_in(merged, patch, git_environ)
 
     async def _merge_into(self, root: Path, merged: Path, patch: Patch) -> None:
         """Merge each file with the present one; raises ``WorkingCopyFailed`` with all conflicts."""
         merge = ThreeWayMerge(self._git, self.base, patch.tree, self.folder, self.environ)
         conflicts = await merge.merge_into(merged, patch.files)
         if conflicts:
-            shown = "\n".join(conflicts)
+            conflict_text = "\n".join(conflicts)
             raise WorkingCopyFailed(
-                f"The changes do not fit the files as they are now.\n{shown}\n",
+                f"The changes do not fit the files as they are now.\n{conflict_text}\n",
                 hint=f"They are kept on the branch {self.branch}.",
             )
 
     async def _apply_in(
         self, folder: Path, patch: Patch, environ: Mapping[str, str], *options: str
     ) -> None:
-        words = ["apply", "--binary", "--whitespace=nowarn", *options, "-"]
-        result = await run_git(words, folder, environ, input=patch.text)
+        arguments = ["apply", "--binary", "--whitespace=nowarn", *options, "-"]
+        result = await run_git(arguments, folder, environ, input=patch.text)
         if result is None or result[0] != 0:
             reason = (
                 result[1].strip().splitlines()[0] if result and result[1].strip() else "git failed"
@@ -236,10 +236,12 @@ class WorkingCopy(Record):
             return
         both_sides = await run_git(["diff", "--diff-filter=U"], self.source, self.environ)
         await run_git(["cherry-pick", "--abort"], self.source, self.environ)
-        shown = both_sides[1][:MAX_SHOWN].rstrip() if both_sides and both_sides[0] == 0 else ""
+        conflict_text = (
+            both_sides[1][:MAX_SHOWN].rstrip() if both_sides and both_sides[0] == 0 else ""
+        )
         reason = result[1].strip().splitlines()[0] if result and result[1].strip() else "git failed"
         raise WorkingCopyFailed(
-            f"The commits do not fit: {reason}" + (f"\n{shown}" if shown else ""),
+            f"The commits do not fit: {reason}" + (f"\n{conflict_text}" if conflict_text else ""),
             hint=f"They are kept on the branch {self.branch}.",
         )
 
@@ -326,16 +328,18 @@ class WorkingCopy(Record):
         checked = await self._with_input(["check-ignore", "-z", "--stdin"], names, env)
         ignored = set(checked[1].split("\0")) if checked[0] == 0 else set()
         not_ignored = "\0".join(name for name in files if name not in ignored)
-        words = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
-        result = await self._with_input(words, not_ignored.encode("utf-8", "surrogateescape"), env)
+        arguments = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
+        result = await self._with_input(
+            arguments, not_ignored.encode("utf-8", "surrogateescape"), env
+        )
         if result[0] != 0:
             raise WorkingCopyFailed(f"git update-index failed: {result[1].strip()}")
 
     async def _with_input(
-        self, words: list[str], data: bytes, env: Mapping[str, str]
+        self, arguments: list[str], data: bytes, env: Mapping[str, str]
     ) -> tuple[int, str]:
-        where = {**self.environ, **env, **self._repository}
-        result = await run_git(words, self.path, where, input=data)
+        git_environ = {**self.environ, **env, **self._repository}
+        result = await run_git(arguments, self.path, git_environ, input=data)
         if result is None:
             raise WorkingCopyFailed("git was not found.", hint="Install git.")
         return result
@@ -505,7 +509,7 @@ def _copy_tree(source: Path, target: Path, skipped: Path, max_files: int) -> Non
         names[:] = [name for name in names if source_folder / name not in (skipped, skipped.parent)]
         target_folder = target / source_folder.relative_to(source)
         target_folder.mkdir(parents=True, exist_ok=True)
-        for name in [*entries, *(each for each in names if (source_folder / each).is_symlink())]:
+        for name in [*entries, *(name for name in names if (source_folder / name).is_symlink())]:
             path = source_folder / name
             if not (path.is_file() or path.is_symlink()):
                 continue  # sockets and pipes

@@ -79,11 +79,11 @@ def find_scope(
     patterns: Iterable[str], models: Sequence[Model], *, usable: Usable
 ) -> tuple[ResolvedModel, ...]:
     """Return the usable models that match ``patterns``, without duplicates, in order."""
-    found: dict[tuple[str, str], ResolvedModel] = {}
+    choices: dict[tuple[str, str], ResolvedModel] = {}
     for pattern in patterns:
         for choice in _all_matching(pattern.strip(), models, usable):
-            found.setdefault((choice.model.provider, choice.model.id), choice)
-    return tuple(found.values())
+            choices.setdefault((choice.model.provider, choice.model.id), choice)
+    return tuple(choices.values())
 
 
 def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequence[ResolvedModel]:
@@ -118,15 +118,15 @@ def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None
     Models with credentials come first, then those of their makers; then, if only one provider has
     such, those whose own names match; then names without a date; then later names.
     """
-    words = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
-    words = [word for word in words if word]
-    if not words:
+    prefixes = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
+    prefixes = [word for word in prefixes if word]
+    if not prefixes:
         return None
-    near = [m for m in models if all(_has_word(_names(m), word) for word in words)]
+    near = [m for m in models if all(_has_word(_names(m), word) for word in prefixes)]
     near.sort(key=lambda m: m.id, reverse=True)
     near.sort(key=lambda m: (*_preference(m, usable), re.search(_DATED, m.id) is not None))
     if len({m.provider for m in near}) == 1:
-        near.sort(key=lambda m: not all(_has_word(f"{m.id} {m.name}", word) for word in words))
+        near.sort(key=lambda m: not all(_has_word(f"{m.id} {m.name}", word) for word in prefixes))
     return next(iter(near), None)
 
 
@@ -159,8 +159,8 @@ def _has_word(names: str, prefix: str) -> bool:
 
     So ``sonnet4.6`` finds ``claude-sonnet-4-6``, and letters within words do not match by chance.
     """
-    words = _words(names)
-    return any("".join(words[at:]).startswith(prefix) for at in range(len(words)))
+    name_words = _words(names)
+    return any("".join(name_words[start:]).startswith(prefix) for start in range(len(name_words)))
 
 
 def _words(text: str) -> list[str]:
@@ -213,10 +213,10 @@ class ModelRegistry:
 
         Models bundled with pi are included only if there are no others.
         """
-        known = self.get_all()
+        models = self.get_all()
         # Each provider once: there are thousands of models.
-        providers = {name for name in {model.provider for model in known} if self.is_usable(name)}
-        usable = [model for model in known if model.provider in providers]
+        providers = {name for name in {model.provider for model in models} if self.is_usable(name)}
+        usable = [model for model in models if model.provider in providers]
         fallbacks = self._fallbacks()
         others = tuple(model for model in usable if model.provider not in fallbacks)
         return others or tuple(usable)
@@ -244,8 +244,10 @@ class ModelRegistry:
 
     def not_chosen(self) -> tuple[ServerStatus, ...]:
         """Return the local servers that were found but not chosen."""
-        found = (self.server_status(name) for name in LOCAL if self.models.get_models(name))
-        return tuple(each for each in found if each is not None and each.state != "chosen")
+        servers = (self.server_status(name) for name in LOCAL if self.models.get_models(name))
+        return tuple(
+            server for server in servers if server is not None and server.state != "chosen"
+        )
 
     async def choose_server(self, model: Model, *, anew: bool = False) -> None:
         """Allow requests to the server of ``model``, if it is a local one.
@@ -271,10 +273,10 @@ class ModelRegistry:
         ``providers`` are all by default. Unconfigured providers are not problems.
         """
         return [
-            problem
+            message
             for row in self.models.get_providers()
             if (providers is None or row.id in providers) and not self.has_auth(row.id)
-            if (problem := self.models.missing_credentials(row.id).problem)
+            if (message := self.models.missing_credentials(row.id).problem)
         ]
 
     async def get_api_key_and_headers(self, model: Model) -> tuple[str | None, dict[str, str]]:
@@ -316,9 +318,9 @@ class ModelRegistry:
         """Return the models to cycle through."""
         if not patterns:
             return ()
-        words = {word for pattern in patterns for word in (pattern, pattern.partition("/")[0])}
-        unnamed = self._fallbacks() - words  # a glob over all providers does not include them
-        candidates = [m for m in self.get_all() if m.provider not in unnamed or m.id in words]
+        named = {word for pattern in patterns for word in (pattern, pattern.partition("/")[0])}
+        unnamed = self._fallbacks() - named  # a glob over all providers does not include them
+        candidates = [m for m in self.get_all() if m.provider not in unnamed or m.id in named]
         return find_scope(patterns, candidates, usable=self.is_usable)
 
     def default_of(self, provider: str) -> Model | None:
@@ -341,9 +343,9 @@ class ModelRegistry:
         refreshes = [self.models.refresh(name) for name in self.discoverable()]
         failures = await asyncio.gather(*refreshes)
         self.unlisted = {
-            name: problem
-            for found in failures
-            for name, problem in found.items()
+            name: error
+            for errors in failures
+            for name, error in errors.items()
             if name not in LOCAL  # most machines run no such server
         }
         return len(self.get_all()) > before

@@ -108,11 +108,11 @@ class RoleResolution(Record):
 
 def parse_role(text: str) -> RoleReference | None:
     """Return the role that ``text`` names; ``None`` if it is a model pattern."""
-    found = _REFERENCE.fullmatch(text.strip())
-    if found is None or (found[2] and found[2] not in (*LEVELS, INHERIT)):
+    match = _REFERENCE.fullmatch(text.strip())
+    if match is None or (match[2] and match[2] not in (*LEVELS, INHERIT)):
         return None
-    level = found[2] if found[2] in LEVELS else None
-    return RoleReference(role=found[1], thinking=level)  # type: ignore[arg-type]
+    level = match[2] if match[2] in LEVELS else None
+    return RoleReference(role=match[1], thinking=level)  # type: ignore[arg-type]
 
 
 def configured_roles(
@@ -126,12 +126,12 @@ def configured_roles(
     providers = settings.get("providers")
     if isinstance(providers, Mapping) and (tiny := providers.get("tinyModel")):
         roles.setdefault("tiny", tiny)
-    known = {name: value for name, value in roles.items() if _is_pattern(value)}
+    patterns = {name: value for name, value in roles.items() if _is_pattern(value)}
     tags = _table(settings.get("modelTags"))
     order = settings.get("cycleOrder")
     from_flags = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
     return RoleSettings(
-        roles=known,
+        roles=patterns,
         overrides=role_overrides(from_flags, environ),
         tags={name: str(text) for name, text in tags.items()},
         cycle_order=tuple(map(str, order)) if isinstance(order, Sequence) else (),
@@ -145,7 +145,7 @@ def _table(value: object) -> dict[str, Any]:
 def _is_pattern(value: object) -> bool:
     if isinstance(value, str):
         return bool(value.strip())
-    return isinstance(value, Sequence) and all(isinstance(each, str) for each in value)
+    return isinstance(value, Sequence) and all(isinstance(pattern, str) for pattern in value)
 
 
 def role_overrides(flags: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -171,14 +171,14 @@ def resolve_role(
     walk = _Walk(settings, find, current)
     models = tuple(walk.models(role, thinking, ()))
     if role == "vision":
-        models = tuple(each for each in models if each.model.sees_images)
+        models = tuple(candidate for candidate in models if candidate.model.sees_images)
     if role != DEFAULT:
         models = tuple(candidate for candidate in models if writes_texts(candidate.model))
     unique: dict[tuple[str, str], RoleModel] = {}
-    for each in models:
-        level = each.thinking and clamp_level(each.model, each.thinking)
-        chosen = RoleModel(role=role, model=each.model, thinking=level, via=each.via)
-        unique.setdefault((each.model.provider, each.model.id), chosen)
+    for candidate in models:
+        level = candidate.thinking and clamp_level(candidate.model, candidate.thinking)
+        chosen = RoleModel(role=role, model=candidate.model, thinking=level, via=candidate.via)
+        unique.setdefault((candidate.model.provider, candidate.model.id), chosen)
     return RoleResolution(
         models=tuple(unique.values()), unknown=tuple(walk.unknown), problem=walk.problem
     )
@@ -225,12 +225,12 @@ class _Walk:
         if reference is not None:
             yield from self.models(reference.role, thinking or reference.thinking, path)
             return
-        found = self._find(pattern.removesuffix(f":{INHERIT}"))
-        if found is None:
+        choice = self._find(pattern.removesuffix(f":{INHERIT}"))
+        if choice is None:
             self.unknown[pattern] = None
             return
         yield RoleModel(
-            role=path[0], model=found.model, thinking=thinking or found.thinking, via=path
+            role=path[0], model=choice.model, thinking=thinking or choice.thinking, via=path
         )
 
 
@@ -253,8 +253,8 @@ def next_role(
             continue
         answer = resolve_role(role, settings, find, current=session)
         ready += answer.models[:1]
-    names = [each.role for each in ready]
+    names = [role_model.role for role_model in ready]
     if not names or names == [current]:
         return None
-    at = names.index(current) if current in names else -1 if step > 0 else 0
-    return ready[(at + step) % len(ready)]
+    position = names.index(current) if current in names else -1 if step > 0 else 0
+    return ready[(position + step) % len(ready)]

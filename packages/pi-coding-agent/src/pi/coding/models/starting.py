@@ -150,12 +150,12 @@ def _default_level(preferences: ModelPreferences, model: Model) -> ThinkingLevel
 def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> ResolvedModel | None:
     if preferences.model is not None:
         return ResolvedModel(model=preferences.model)
-    known = [row.id for row in registry.models.get_providers()]
-    if preferences.provider is not None and preferences.provider not in known:
+    provider_names = [row.id for row in registry.models.get_providers()]
+    if preferences.provider is not None and preferences.provider not in provider_names:
         raise UnknownModel(
             f'Unknown provider "{preferences.provider}".'
             f" Use {preferences.names.list_models} to see available providers/models.",
-            hint=_suggestion(preferences.provider, known),
+            hint=_suggestion(preferences.provider, provider_names),
         )
     if preferences.pattern is not None:
         choice = registry.resolve(preferences.pattern, preferences.provider)
@@ -238,8 +238,8 @@ def _role_hint(pattern: str) -> str:
 def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:
     """Return the hint for a gateway that lists its models only with credentials."""
     owner = preferences.provider or (preferences.pattern or "").partition("/")[0]
-    if (problem := registry.unlisted.get(owner)) is not None:
-        return f"{problem.message} {problem.hint}"
+    if (error := registry.unlisted.get(owner)) is not None:
+        return f"{error.message} {error.hint}"
     rows = [row for row in registry.models.get_providers() if row.id == owner and row.lists_models]
     if not rows or registry.has_auth(owner):
         return ""
@@ -258,11 +258,13 @@ def _found_here(pattern: str, registry: ModelRegistry) -> str:
 def _spellings(names: list[str]) -> list[str]:
     """Return model names as users write them: whole, without the provider, or one word of it."""
     ids = [name.split("/", 1)[1] for name in names]
-    words = dict.fromkeys(word for id in ids for word in re.split(r"[-/.:_]", id) if word.isalpha())
-    return [*names, *ids, *words]
+    name_parts = dict.fromkeys(
+        word for id in ids for word in re.split(r"[-/.:_]", id) if word.isalpha()
+    )
+    return [*names, *ids, *name_parts]
 
 
-def _suggestion(word: str, known: list[str]) -> str:
+def _suggestion(word: str, candidates: list[str]) -> str:
     from pi.base.fuzzy import did_you_mean  # lazy: only for mistyped names
 
-    return did_you_mean(word, known)
+    return did_you_mean(word, candidates)

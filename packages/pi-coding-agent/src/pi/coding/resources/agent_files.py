@@ -105,8 +105,8 @@ class AgentFiles:
             for kind in kinds
             for name in accepted.user.get(kind, ())
         ]
-        existing_paths = set(existing(each.path for each in offered))
-        yield from (each for each in offered if each.path in existing_paths)
+        existing_paths = set(existing(agent_path.path for agent_path in offered))
+        yield from (agent_path for agent_path in offered if agent_path.path in existing_paths)
 
     @cached_property
     def _accepted(self) -> tuple[Agent, ...]:
@@ -115,8 +115,8 @@ class AgentFiles:
 
     def places(self, kind: Kind) -> Iterator[Place]:
         """Yield the folders of skills or commands, then those of plugins."""
-        for found in self.paths(kind):
-            yield Place(path=found.path, source=found.agent, scope=found.scope)
+        for agent_path in self.paths(kind):
+            yield Place(path=agent_path.path, source=agent_path.agent, scope=agent_path.scope)
         for plugin in self.plugins:
             folder = plugin.root / kind
             if path_exists(folder):
@@ -127,22 +127,22 @@ class AgentFiles:
     def directories(self) -> tuple[Path, ...]:
         """The directories of the project that are trusted, nearest first."""
         every = project_directories(self._cwd, self._home)
-        return tuple(each for each in every if self._trusts(each))
+        return tuple(directory for directory in every if self._trusts(directory))
 
     @cached_property
     def plugins(self) -> tuple[Plugin, ...]:
         """Plugins in folders of the project, and those that the user has installed."""
-        found = list(self._plugins())
-        return tuple(each for each in found if each.name not in self.settings.plugins_off)
+        plugins = list(self._plugins())
+        return tuple(plugin for plugin in plugins if plugin.name not in self.settings.plugins_off)
 
     def _plugins(self) -> Iterator[Plugin]:
         for directory in self.directories:  # as in the specification
             yield from self._in_folder("gemini", directory / ".pi/extensions", "project")
-        for found in self.paths("plugins"):
-            yield from self._in_folder(found.agent, found.path, found.scope)
-            if found.agent == "claude" and is_file(found.path / INSTALLED):
-                for root in _install_paths(self._values(found.path / INSTALLED, parse_jsonc)):
-                    yield from self._claude(root, found.scope)
+        for agent_path in self.paths("plugins"):
+            yield from self._in_folder(agent_path.agent, agent_path.path, agent_path.scope)
+            if agent_path.agent == "claude" and is_file(agent_path.path / INSTALLED):
+                for root in _install_paths(self._values(agent_path.path / INSTALLED, parse_jsonc)):
+                    yield from self._claude(root, agent_path.scope)
 
     def _in_folder(self, agent: str, folder: Path, scope: Scope) -> Iterator[Plugin]:
         for root in entries_of(folder):
@@ -175,10 +175,10 @@ class AgentFiles:
     def settings(self) -> AgentSettings:
         """The values of all settings files together; the nearest project file wins."""
         total = AgentSettings()
-        for found in reversed(list(self.paths("settings"))):
-            parse = parse_toml if found.path.suffix == ".toml" else parse_jsonc
-            values = self._values(found.path, parse)
-            total = _merged(total, _SETTINGS[found.agent](values, found))
+        for agent_path in reversed(list(self.paths("settings"))):
+            parse = parse_toml if agent_path.path.suffix == ".toml" else parse_jsonc
+            values = self._values(agent_path.path, parse)
+            total = _merged(total, _SETTINGS[agent_path.agent](values, agent_path))
         return total
 
     def variables(self) -> dict[str, str]:
@@ -206,13 +206,13 @@ class AgentFiles:
         return values
 
 
-def _claude_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+def _claude_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
     enabled = _object(values.get("enabledPlugins"))
     off = (name.partition("@")[0] for name, on in enabled.items() if on is False)
     return AgentSettings(variables=_variables(values.get("env")), plugins_off=frozenset(off))
 
 
-def _codex_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+def _codex_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
     policy = _object(values.get("shell_environment_policy"))
     return AgentSettings(
         fallback_names=_names(values.get("project_doc_fallback_filenames")),
@@ -220,20 +220,22 @@ def _codex_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
     )
 
 
-def _gemini_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
+def _gemini_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
     named = _object(values.get("context")).get("fileName") or values.get("contextFileName")
     return AgentSettings(context_names=_names(named))
 
 
-def _opencode_settings(values: dict[str, Any], found: AgentPath) -> AgentSettings:
-    folder = found.path.parent
+def _opencode_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
+    folder = agent_path.path.parent
     base = folder.parent if folder.name == ".opencode" else folder
-    source = Place(path=found.path, source=found.agent, scope=found.scope).info(found.path)
+    source = Place(path=agent_path.path, source=agent_path.agent, scope=agent_path.scope).info(
+        agent_path.path
+    )
     named = _object(values.get("command")).items()
-    commands = (named_command(name, _object(each), source) for name, each in named)
+    commands = (named_command(name, _object(command), source) for name, command in named)
     return AgentSettings(
         instructions=tuple(
-            (base, pattern, found.scope) for pattern in _texts(values.get("instructions"))
+            (base, pattern, agent_path.scope) for pattern in _texts(values.get("instructions"))
         ),
         commands=tuple(command for command in commands if command is not None),
     )
@@ -261,8 +263,8 @@ def _merged(below: AgentSettings, above: AgentSettings) -> AgentSettings:
 def _install_paths(values: dict[str, Any]) -> Iterator[Path]:
     """Yield the folders of installed plugins; each has one entry, or one per scope."""
     for entry in _object(values.get("plugins")).values():
-        for each in entry if isinstance(entry, list) else [entry]:
-            path = _object(each).get("installPath")
+        for installation in entry if isinstance(entry, list) else [entry]:
+            path = _object(installation).get("installPath")
             if isinstance(path, str) and os.path.isabs(path):  # noqa: PTH117
                 yield Path(path)
 
@@ -273,7 +275,7 @@ def _object(value: object) -> dict[str, Any]:
 
 def _texts(value: object) -> tuple[str, ...]:
     listed: Iterable[object] = value if isinstance(value, list) else [value]
-    return tuple(each for each in listed if isinstance(each, str) and each)
+    return tuple(text for text in listed if isinstance(text, str) and text)
 
 
 def _names(value: object) -> tuple[str, ...]:
@@ -283,7 +285,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 def _variables(value: object) -> dict[str, str]:
     return {
-        name: str(each)
-        for name, each in _object(value).items()
-        if isinstance(each, str | int) and name.isidentifier()
+        name: str(variable)
+        for name, variable in _object(value).items()
+        if isinstance(variable, str | int) and name.isidentifier()
     }

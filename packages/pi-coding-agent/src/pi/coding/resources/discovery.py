@@ -63,7 +63,7 @@ def find_prompt_files(
     return PromptFiles(
         system=_first(folders, "SYSTEM.md", warn) if system is None else text_or_file(system, cwd),
         append=(
-            "\n\n".join(text_or_file(each, cwd) for each in append)
+            "\n\n".join(text_or_file(text, cwd) for text in append)
             if append
             else _first(folders, "APPEND_SYSTEM.md", warn)
         ),
@@ -133,26 +133,26 @@ class Selection(Record):
 
         A pattern matches paths relative to ``root`` or ``base``, names, and parent folders.
         """
-        if any(path.is_relative_to(each) for each in self.forced):
+        if any(path.is_relative_to(forced) for forced in self.forced):
             return True
-        if any(path.is_relative_to(each) for each in self.without):
+        if any(path.is_relative_to(excluded) for excluded in self.without):
             return False
         if not self.patterns:
             return True
         from pi.coding.resources.ignore import compile_glob  # lazy: most lists have no patterns
 
         names = set(_names(path, (root, self.base)))
-        found = (compile_glob(pattern.removeprefix("./").rstrip("/")) for pattern in self.patterns)
-        return not any(each.fullmatch(name) for each in found for name in names)
+        globs = (compile_glob(pattern.removeprefix("./").rstrip("/")) for pattern in self.patterns)
+        return not any(glob.fullmatch(name) for glob in globs for name in names)
 
 
 def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
     """Yield the names of a file that patterns may match: relative, absolute, or its base name."""
-    shown: list[PurePath] = [path, PurePath(path.name)]
-    shown += (path.relative_to(root) for root in roots if path.is_relative_to(root))
-    for each in shown:
-        yield each.as_posix()
-        yield from (folder.as_posix() for folder in each.parents)
+    paths: list[PurePath] = [path, PurePath(path.name)]
+    paths += (path.relative_to(root) for root in roots if path.is_relative_to(root))
+    for candidate in paths:
+        yield candidate.as_posix()
+        yield from (folder.as_posix() for folder in candidate.parents)
 
 
 def _expanded(path: Path) -> tuple[Path, ...]:
@@ -255,29 +255,31 @@ class ResourceSearch(Record):
         """The trusted directories of the project, nearest first."""
         every = (self.cwd, *project_directories(self.cwd, self.home)[1:])
         return tuple(
-            each for each in every if (self.trusted if each == self.cwd else self.trusts(each))
+            directory
+            for directory in every
+            if (self.trusted if directory == self.cwd else self.trusts(directory))
         )
 
 
-def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
+def discover(options: ResourceOptions, search: ResourceSearch) -> Resources:
     """Search all places. Only trusted files are opened."""
     warnings: list[str] = []
-    directories = where.directories
-    agents = AgentFiles(where.cwd, where.home, where.use, where.trusts, warnings.append)
+    directories = search.directories
+    agents = AgentFiles(search.cwd, search.home, search.use, search.trusts, warnings.append)
     context = ContextFiles()
     if options.context_files:
-        search = InstructionSearch(
-            cwd=where.cwd,
-            agent_dir=where.agent_dir,
-            home=where.home,
-            trusts=where.trusts,
-            rulebook=where.rulebook,
+        instruction_search = InstructionSearch(
+            cwd=search.cwd,
+            agent_dir=search.agent_dir,
+            home=search.home,
+            trusts=search.trusts,
+            rulebook=search.rulebook,
         )
-        context = find_context_files(search, warnings.append, agents)
+        context = find_context_files(instruction_search, warnings.append, agents)
     provided = options.provided
     prompt_files = find_prompt_files(
-        where.cwd,
-        where.agent_dir,
+        search.cwd,
+        search.agent_dir,
         trusted=directories,
         system=options.system_prompt,
         append=options.append_system_prompt,
@@ -288,11 +290,11 @@ def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
         prompt_files=replace(prompt_files, append=provided.append_prompt or prompt_files.append),
         skills=(
             *(FoundSkill(skill=skill, source=INLINE) for skill in provided.skills),
-            *_admitted_skills(options, where, directories, agents, warnings.append),
+            *_admitted_skills(options, search, directories, agents, warnings.append),
         ),
         prompts=(
             *provided.prompts,
-            *_admitted_prompts(options, where, directories, agents, warnings.append),
+            *_admitted_prompts(options, search, directories, agents, warnings.append),
         ),
         variables=agents.variables(),
         warnings=tuple(warnings),
@@ -301,90 +303,94 @@ def discover(options: ResourceOptions, where: ResourceSearch) -> Resources:
 
 def _admitted_skills(
     options: ResourceOptions,
-    where: ResourceSearch,
+    search: ResourceSearch,
     directories: Sequence[Path],
     agents: AgentFiles,
     warn: Warn,
 ) -> tuple[FoundSkill, ...]:
-    selections = _selections(where, "skills")
-    places = [
-        *named_places(options.skill_paths, where.cwd),
-        *(_skill_places(where, directories, selections, agents) if options.skills else ()),
+    selections = _selections(search, "skills")
+    locations = [
+        *named_places(options.skill_paths, search.cwd),
+        *(_skill_places(search, directories, selections, agents) if options.skills else ()),
     ]
-    found = find_skills(_existing(places, "Skill", warn), warn, partial(_admits, selections))
-    admits = where.names.admits
-    return tuple(each for each in found if each.source.source == "cli" or admits(each.skill.name))
+    skills = find_skills(_existing(locations, "Skill", warn), warn, partial(_admits, selections))
+    admits = search.names.admits
+    return tuple(
+        skill for skill in skills if skill.source.source == "cli" or admits(skill.skill.name)
+    )
 
 
 def _admitted_prompts(
     options: ResourceOptions,
-    where: ResourceSearch,
+    search: ResourceSearch,
     directories: Sequence[Path],
     agents: AgentFiles,
     warn: Warn,
 ) -> tuple[PromptTemplate, ...]:
-    selections = _selections(where, "prompts")
-    places = [
-        *named_places(options.prompt_paths, where.cwd),
-        *(_prompt_places(where, directories, selections) if options.prompts else ()),
+    selections = _selections(search, "prompts")
+    locations = [
+        *named_places(options.prompt_paths, search.cwd),
+        *(_prompt_places(search, directories, selections) if options.prompts else ()),
     ]
-    existing = _existing(places, "Prompt template", warn)
+    existing = _existing(locations, "Prompt template", warn)
     admits = partial(_admits, selections)
-    found = find_prompts(existing, warn, admits)
+    prompts = find_prompts(existing, warn, admits)
     if not options.prompts:
-        return found
-    found += find_commands(_command_places(where, directories, agents), warn, found, admits)
-    names = {each.name for each in found}
-    return found + tuple(each for each in agents.settings.commands if each.name not in names)
+        return prompts
+    prompts += find_commands(_command_places(search, directories, agents), warn, prompts, admits)
+    names = {prompt.name for prompt in prompts}
+    return prompts + tuple(
+        command for command in agents.settings.commands if command.name not in names
+    )
 
 
 def _skill_places(
-    where: ResourceSearch,
+    search: ResourceSearch,
     directories: Sequence[Path],
     selections: Sequence[Selection],
     agents: AgentFiles,
 ) -> Iterator[Place]:
     for directory in directories:
         yield Place(path=directory / ".pi" / "skills", scope="project")
-    if where.use.in_project(SHARED):
-        for directory in _up_to_repository(where.cwd):
-            if directory != where.home and where.trusts(directory):
+    if search.use.in_project(SHARED):
+        for directory in _up_to_repository(search.cwd):
+            if directory != search.home and search.trusts(directory):
                 yield Place(path=directory / ".agents" / "skills", scope="project")
-    yield Place(path=where.agent_dir / "skills")
-    if where.use.of_user(SHARED):
-        yield Place(path=where.home / ".agents" / "skills")
+    yield Place(path=search.agent_dir / "skills")
+    if search.use.of_user(SHARED):
+        yield Place(path=search.home / ".agents" / "skills")
     yield from _listed(selections)
-    yield from where.extra
-    yield from (place for place in agents.places("skills") if place.source != SHARED)
+    yield from search.extra
+    yield from (location for location in agents.places("skills") if location.source != SHARED)
 
 
 def _command_places(
-    where: ResourceSearch, directories: Sequence[Path], agents: AgentFiles
+    search: ResourceSearch, directories: Sequence[Path], agents: AgentFiles
 ) -> Iterator[Place]:
     for directory in directories:
         base = directory / ".pi"
         yield Place(path=base / "commands", scope="project", base=base)
-    yield Place(path=where.agent_dir / "commands", base=where.agent_dir)
+    yield Place(path=search.agent_dir / "commands", base=search.agent_dir)
     yield from agents.places("commands")
 
 
 def _prompt_places(
-    where: ResourceSearch, directories: Sequence[Path], selections: Sequence[Selection]
+    search: ResourceSearch, directories: Sequence[Path], selections: Sequence[Selection]
 ) -> Iterator[Place]:
     for directory in directories:
         base = directory / ".pi"
         yield Place(path=base / "prompts", scope="project", base=base)
-    yield Place(path=where.agent_dir / "prompts", base=where.agent_dir)
+    yield Place(path=search.agent_dir / "prompts", base=search.agent_dir)
     yield from _listed(selections)
-    yield from where.extra_prompts
+    yield from search.extra_prompts
 
 
-def _selections(where: ResourceSearch, name: str) -> tuple[Selection, Selection]:
+def _selections(search: ResourceSearch, name: str) -> tuple[Selection, Selection]:
     """Return the selections of the project and of the user."""
-    project = getattr(where.project, name) if where.trusted else ()
+    project = getattr(search.project, name) if search.trusted else ()
     return (
-        Selection.of(project, where.project.base),
-        Selection.of(getattr(where.user, name), where.user.base),
+        Selection.of(project, search.project.base),
+        Selection.of(getattr(search.user, name), search.user.base),
     )
 
 
@@ -394,19 +400,19 @@ def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
     yield from user.places("user")
 
 
-def _existing(places: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
+def _existing(locations: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
     """Yield existing places; warn about missing ones unless they are default places."""
-    for place in places:
-        if place.source == "auto" or place.source in AGENTS or path_exists(place.path):
-            yield place
+    for location in locations:
+        if location.source == "auto" or location.source in AGENTS or path_exists(location.path):
+            yield location
         else:
-            warn(f"{what} {place.path} does not exist.")
+            warn(f"{what} {location.path} does not exist.")
 
 
-def _admits(selections: Sequence[Selection], path: Path, place: Place) -> bool:
-    if place.source == "cli":
+def _admits(selections: Sequence[Selection], path: Path, location: Place) -> bool:
+    if location.source == "cli":
         return True
-    return all(selection.admits(path, place.folder) for selection in selections)
+    return all(selection.admits(path, location.folder) for selection in selections)
 
 
 def _up_to_repository(cwd: Path) -> Iterator[Path]:

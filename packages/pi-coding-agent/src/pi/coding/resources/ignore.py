@@ -94,20 +94,20 @@ def _checked(pattern: str) -> str:
 
 def _units(pattern: str) -> Iterator[tuple[int, str]]:
     """Yield escaped characters, character classes and single characters with their positions."""
-    at = 0
-    while at < len(pattern):
-        end = at + 1
-        if pattern[at] == "\\" and end < len(pattern):
+    start = 0
+    while start < len(pattern):
+        end = start + 1
+        if pattern[start] == "\\" and end < len(pattern):
             end += 1
-        elif pattern[at] == "[":
-            end = _class_end(pattern, at) or end
-        yield at, pattern[at:end]
-        at = end
+        elif pattern[start] == "[":
+            end = _class_end(pattern, start) or end
+        yield start, pattern[start:end]
+        start = end
 
 
-def _class_end(pattern: str, at: int) -> int | None:
-    """Return the end of the class that begins at ``at``; a leading ``]`` is a member of it."""
-    first = at + 1 + (pattern[at + 1 : at + 2] in ("!", "^"))
+def _class_end(pattern: str, start: int) -> int | None:
+    """Return the end of the class that begins at ``start``; a leading ``]`` is a member of it."""
+    first = start + 1 + (pattern[start + 1 : start + 2] in ("!", "^"))
     end = pattern.find("]", first + 1)
     return end + 1 if end > 0 else None
 
@@ -116,11 +116,11 @@ def _first_braces(text: str) -> tuple[int, int] | None:
     """Return the positions of the first balanced pair of braces."""
     opened: list[int] = []
     closed: list[tuple[int, int]] = []
-    for at, unit in _units(text):
+    for position, unit in _units(text):
         if unit == "{":
-            opened.append(at)
+            opened.append(position)
         elif unit == "}" and opened:
-            closed.append((opened.pop(), at))
+            closed.append((opened.pop(), position))
     return min(closed, default=None)
 
 
@@ -263,13 +263,13 @@ class IgnoreTree:
         return self._known[folder]
 
     def _inside(self, folder: str, git: Rules, other: Rules) -> tuple[Rules, Rules]:
-        place, base = self._root / folder, f"{folder}/" if folder else ""
-        inner_repository = bool(folder) and (place / ".git").exists()
+        path, base = self._root / folder, f"{folder}/" if folder else ""
+        inner_repository = bool(folder) and (path / ".git").exists()
         if inner_repository:
-            git = rules_in(place / ".git" / "info", ["exclude"], base=base)
+            git = rules_in(path / ".git" / "info", ["exclude"], base=base)
         if self._git or inner_repository:
-            git += rules_in(place, [GIT_FILE], base=base)
-        return git, other + rules_in(place, OTHER_FILES, base=base)
+            git += rules_in(path, [GIT_FILE], base=base)
+        return git, other + rules_in(path, OTHER_FILES, base=base)
 
 
 def parse_ignore_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
@@ -303,10 +303,10 @@ def rules_in(folder: Path, names: Iterable[str], *, base: str = "", lead: str = 
         except OSError as error:
             log.warning("ignore rules in %s are not used: %s", folder / name, error.strerror)
             continue
-        found = parse_ignore_rules(text, base=base, lead=lead)
-        if len(found) == MAX_RULES:
+        file_rules = parse_ignore_rules(text, base=base, lead=lead)
+        if len(file_rules) == MAX_RULES:
             log.warning("only the first %d rules of %s are used", MAX_RULES, folder / name)
-        rules += found
+        rules += file_rules
     return rules
 
 
@@ -354,14 +354,14 @@ def matching_paths(folder: Path, pattern: str) -> list[Path]:
     """
     if pattern.startswith("/") or Path(pattern).is_absolute():
         raise ValueError(f"the pattern {pattern} is absolute")
-    found: set[Path] = set()
+    paths: set[Path] = set()
     names = _Names()
     try:
         for alternative in expand_braces(pattern):
-            found |= names.matching(folder, alternative)
+            paths |= names.matching(folder, alternative)
     except _TooManyNames:
         log.warning("%s in %s matches too many files; not all are used", pattern, folder)
-    return sorted(found)
+    return sorted(paths)
 
 
 class _TooManyNames(Exception):
@@ -376,24 +376,24 @@ class _Names:
 
     def matching(self, folder: Path, pattern: str) -> set[Path]:
         """Return the matches of a pattern without braces."""
-        places = {folder}
+        folders = {folder}
         for part in filter(None, pattern.split("/")):
-            places = set(self._step(places, part))
-        return places - {folder}
+            folders = set(self._step(folders, part))
+        return folders - {folder}
 
-    def _step(self, places: Iterable[Path], part: str) -> Iterator[Path]:
-        """Yield the matches of one part of the pattern in each of ``places``."""
+    def _step(self, folders: Iterable[Path], part: str) -> Iterator[Path]:
+        """Yield the matches of one part of the pattern in each of ``folders``."""
         if part == "**":
-            for place in places:
-                yield place
-                yield from (path for path in self._counted(walk_below(place)) if is_folder(path))
+            for base in folders:
+                yield base
+                yield from (path for path in self._counted(walk_below(base)) if is_folder(path))
         elif not _WILD & set(part):
-            paths = self._counted(place / part for place in places)
+            paths = self._counted(base / part for base in folders)
             yield from (path for path in paths if os.path.lexists(path))
         else:
             glob = compile_glob(part, braces=False)
-            for place in places:
-                paths = self._counted(entries_of(place))
+            for base in folders:
+                paths = self._counted(entries_of(base))
                 yield from (path for path in paths if glob.fullmatch(path.name))
 
     def _counted(self, paths: Iterable[Path]) -> Iterator[Path]:

@@ -80,47 +80,49 @@ class _Candidate(Record):
 
 
 def find_context_files(
-    where: InstructionSearch, warn: Warn, agents: AgentFiles | None = None
+    search: InstructionSearch, warn: Warn, agents: AgentFiles | None = None
 ) -> ContextFiles:
     """Return the user's files, then those from the root of the file system down to ``cwd``.
 
     In each directory, instructions of other agents follow those of pi.
     """
-    reader = _Reader(where, warn, agents)
-    for candidate in _candidates(where, agents):
+    reader = _Reader(search, warn, agents)
+    for candidate in _candidates(search, agents):
         reader.add(candidate)
     return ContextFiles(files=tuple(reader.files))
 
 
-def _candidates(where: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
-    directories = (*reversed(where.cwd.parents), where.cwd)
-    own = context_files((where.agent_dir, *directories))
-    if (path := own.get(where.agent_dir)) is not None:
+def _candidates(search: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
+    directories = (*reversed(search.cwd.parents), search.cwd)
+    own = context_files((search.agent_dir, *directories))
+    if (path := own.get(search.agent_dir)) is not None:
         yield _Candidate(path=path, scope="user", imports=_has_imports(path), is_own=True)
-    for path in _markdown(where.agent_dir / "instructions"):
+    for path in _markdown(search.agent_dir / "instructions"):
         yield _Candidate(path=path, scope="user", imports=True)
-    found = () if agents is None else tuple(agents.paths("instructions"))
+    agent_paths = () if agents is None else tuple(agents.paths("instructions"))
     if agents is not None:
-        yield from _of_user(agents, found)
+        yield from _of_user(agents, agent_paths)
     for directory in directories:
         if (path := own.get(directory)) is not None:
             yield _Candidate(
                 path=path,
-                allowed=where.trusts(directory),
+                allowed=search.trusts(directory),
                 imports=_has_imports(path),
                 is_own=True,
             )
         if agents is not None and directory in agents.directories:
-            others = [each for each in found if _base(each.path) == directory]
+            others = [
+                agent_path for agent_path in agent_paths if _base(agent_path.path) == directory
+            ]
             yield from _of_directory(directory, agents, others, has_own=directory in own)
     if agents is not None:
-        yield from _of_project(where, agents)
+        yield from _of_project(search, agents)
 
 
 def _of_user(agents: AgentFiles, instructions: Iterable[AgentPath]) -> Iterator[_Candidate]:
-    for found in instructions:
-        if found.scope == "user":
-            yield from _expanded(found)
+    for instruction in instructions:
+        if instruction.scope == "user":
+            yield from _expanded(instruction)
     for plugin in agents.plugins:
         for name in plugin.context:
             yield _Candidate(path=plugin.root / name, scope=plugin.scope, imports=True)
@@ -136,34 +138,36 @@ def _of_directory(
         names = (*names, *list(fallback)[:1])
     for name in names:
         yield _Candidate(path=directory / name, imports=True)
-    for found in others:
-        if found.scope == "project":
-            yield from _expanded(found)
+    for other in others:
+        if other.scope == "project":
+            yield from _expanded(other)
 
 
-def _of_project(where: InstructionSearch, agents: AgentFiles) -> Iterator[_Candidate]:
+def _of_project(search: InstructionSearch, agents: AgentFiles) -> Iterator[_Candidate]:
     own = (directory / PROJECT_FOLDER / "AGENTS.md" for directory in agents.directories)
     if nearest := first_file(own):
         yield _Candidate(path=nearest, imports=True)
-    if where.cwd in agents.directories:
-        for path in _markdown(where.cwd / PROJECT_FOLDER / "instructions"):
+    if search.cwd in agents.directories:
+        for path in _markdown(search.cwd / PROJECT_FOLDER / "instructions"):
             yield _Candidate(path=path, imports=True)
     for base, pattern, scope in agents.settings.instructions:
         if "://" not in pattern:  # instructions from the network are not fetched
             for path in _matching(base, pattern):
                 yield _Candidate(path=path, scope=scope, is_named=True)
-    for found in (*agents.paths("rules"), *_cline(where, agents)):
-        inside = (p for p in entries_of(found.path) if p.suffix in (".md", ".mdc"))
-        for path in (found.path,) if is_file(found.path) else inside:
-            yield _Candidate(path=path, scope=found.scope, agent=found.agent, imports=True)
+    for agent_path in (*agents.paths("rules"), *_cline(search, agents)):
+        inside = (p for p in entries_of(agent_path.path) if p.suffix in (".md", ".mdc"))
+        for path in (agent_path.path,) if is_file(agent_path.path) else inside:
+            yield _Candidate(
+                path=path, scope=agent_path.scope, agent=agent_path.agent, imports=True
+            )
 
 
-def _cline(where: InstructionSearch, agents: AgentFiles) -> Iterator[AgentPath]:
+def _cline(search: InstructionSearch, agents: AgentFiles) -> Iterator[AgentPath]:
     """Yield the nearest rules of Cline in ``cwd`` or above, if they may be used."""
-    rules = (directory / CLINE_RULES for directory in (where.cwd, *where.cwd.parents))
+    rules = (directory / CLINE_RULES for directory in (search.cwd, *search.cwd.parents))
     if nearest := first_existing(rules):
-        used = nearest.parent != where.home and agents.use.in_project("cline")
-        if used and where.trusts(nearest.parent):
+        used = nearest.parent != search.home and agents.use.in_project("cline")
+        if used and search.trusts(nearest.parent):
             yield AgentPath(agent="cline", path=nearest, scope="project")
 
 
@@ -172,14 +176,16 @@ def _base(path: Path) -> Path:
     return path.parent.parent if path.parent.name.startswith(".") else path.parent
 
 
-def _expanded(found: AgentPath) -> Iterator[_Candidate]:
+def _expanded(instruction: AgentPath) -> Iterator[_Candidate]:
     """Yield a file, or the instruction files of a folder."""
-    if is_folder(found.path):
-        for path in entries_of(found.path):
+    if is_folder(instruction.path):
+        for path in entries_of(instruction.path):
             if path.name.endswith(".instructions.md"):
-                yield _Candidate(path=path, scope=found.scope)
+                yield _Candidate(path=path, scope=instruction.scope)
     else:
-        yield _Candidate(path=found.path, scope=found.scope, imports=_has_imports(found.path))
+        yield _Candidate(
+            path=instruction.path, scope=instruction.scope, imports=_has_imports(instruction.path)
+        )
 
 
 def _has_imports(path: Path) -> bool:
@@ -205,9 +211,9 @@ def _matching(base: Path, pattern: str) -> Iterable[Path]:
 class _Reader:
     """Reads each file once, with the files that it imports."""
 
-    def __init__(self, where: InstructionSearch, warn: Warn, agents: AgentFiles | None) -> None:
+    def __init__(self, search: InstructionSearch, warn: Warn, agents: AgentFiles | None) -> None:
         self.files: list[ContextFile] = []
-        self._where = where
+        self._where = search
         self._warn = warn
         self._agents = agents
         self._seen: set[str] = set()
@@ -259,9 +265,9 @@ class _Reader:
             return
         self._seen.add(real)
         self._imported += 1
-        found = _Candidate(path=path, scope=importer.scope, imports=True)
+        imported = _Candidate(path=path, scope=importer.scope, imports=True)
         try:
-            self._append(found, read_text(path), depth)
+            self._append(imported, read_text(path), depth)
         except BadResource as error:
             self._warn(f"{importer.path}, line {line}: @{name} was not read: {error.message}")
 
@@ -271,7 +277,7 @@ class _Reader:
         It must be in a trusted directory or, if Claude Code is accepted, Markdown in ``~/.claude``.
         """
         directories = self._agents.directories if self._agents else (self._where.cwd,)
-        if any(Path(real).is_relative_to(os.path.realpath(each)) for each in directories):
+        if any(Path(real).is_relative_to(os.path.realpath(directory)) for directory in directories):
             return True
         accepted = self._agents is not None and self._agents.use.of_user("claude")
         own = os.path.realpath(self._where.home / ".claude")
@@ -291,13 +297,13 @@ class _Reader:
 
     def _is_used(self, rule: Rule, candidate: _Candidate) -> bool:
         """Whether a rule applies to every session; other rules need the rulebook."""
-        where = self._where
+        search = self._where
         if not rule.enabled or rule.conditions or rule.ast_conditions:
             return False
         plain = candidate.agent in _UNCONDITIONAL and not rule.globs
         # The rulebook reads rules of the user and of ``cwd``.
-        if where.rulebook and (
-            candidate.scope == "user" or candidate.path.is_relative_to(where.cwd)
+        if search.rulebook and (
+            candidate.scope == "user" or candidate.path.is_relative_to(search.cwd)
         ):
             return plain and not rule.always_apply and not rule.description
         return plain or rule.always_apply
@@ -315,6 +321,6 @@ def _of_copilot(text: str) -> str:
 def imports_in(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of each ``@path`` outside of code and comments."""
     plain = re.sub(_CODE, lambda code: re.sub(r"[^\n]", " ", code[0]), text)
-    for found in re.finditer(_IMPORT, plain):
-        name = found[1].replace("\\ ", " ").rstrip(".")
-        yield plain.count("\n", 0, found.start()) + 1, name
+    for mention in re.finditer(_IMPORT, plain):
+        name = mention[1].replace("\\ ", " ").rstrip(".")
+        yield plain.count("\n", 0, mention.start()) + 1, name

@@ -103,11 +103,11 @@ def agent_source(
 ) -> ResourceSource:
     """Return the source for an agent that uses the same folder in the project and at home."""
 
-    def find(where: Where) -> Iterator[Path]:
-        if where.allows(where.cwd / folder):
-            yield from files(where.cwd / folder)
-        if where.cwd != where.home:
-            yield from files(where.home / folder)
+    def find(search: Where) -> Iterator[Path]:
+        if search.allows(search.cwd / folder):
+            yield from files(search.cwd / folder)
+        if search.cwd != search.home:
+            yield from files(search.home / folder)
 
     return ResourceSource(kind=kind, name=agent, find=find, priority=priority)
 
@@ -127,15 +127,15 @@ class ResourceItem(Record):
 
 
 def load_kind(
-    kind: ResourceKind, sources: Iterable[ResourceSource], where: Where, warn: Warn
+    kind: ResourceKind, sources: Iterable[ResourceSource], search: Where, warn: Warn
 ) -> tuple[ResourceItem, ...]:
     """Load all values of a kind by priority, including shadowed ones."""
     items: list[ResourceItem] = []
     used: dict[str, list[tuple[str, Any]]] = {}
     """By name: sources and values."""
     for source in sorted(sources, key=lambda source: -source.priority):
-        for path in source.find(where):
-            if not where.allows(path.parent) or not where.uses(source.name, path):
+        for path in source.find(search):
+            if not search.allows(path.parent) or not search.uses(source.name, path):
                 continue
             if not is_file(path):
                 continue
@@ -155,7 +155,7 @@ def load_kind(
                     value=value,
                     path=path,
                     source=source.name,
-                    scope=where.scope(path),
+                    scope=search.scope(path),
                     priority=source.priority,
                     shadowed=key in used,
                 )
@@ -167,8 +167,8 @@ def load_kind(
 def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
     try:
         value = kind.parse(read_text(path), path)
-        if problem := getattr(value, "problem", ""):
-            warn(problem)
+        if warning := getattr(value, "problem", ""):
+            warn(warning)
         return value
     except BadResource as error:
         warn(f"{path} was not used as one of the {kind.name}: {error.message}")

@@ -72,24 +72,24 @@ class PromptTemplate(Record):
 
 
 def find_prompts(
-    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
+    locations: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[PromptTemplate, ...]:
-    """Return the admitted templates of ``places``; the first with a name is used."""
-    found: dict[str, PromptTemplate] = {}
-    for place in places:
-        for path in template_files(place.path):
-            if not admits(path, place):
+    """Return the admitted templates of ``locations``; the first with a name is used."""
+    templates: dict[str, PromptTemplate] = {}
+    for location in locations:
+        for path in template_files(location.path):
+            if not admits(path, location):
                 continue
             try:
-                template = _template(path, read_document(path), place.info(path))
+                template = _template(path, read_document(path), location.info(path))
             except BadResource as error:
                 warn(f"Prompt template {path} was not loaded: {error.message}")
                 continue
-            if (known := found.get(template.name)) is not None:
-                warn(f'Prompt "{template.name}" at {path} is hidden by {known.source.path}')
+            if (earlier := templates.get(template.name)) is not None:
+                warn(f'Prompt "{template.name}" at {path} is hidden by {earlier.source.path}')
                 continue
-            found[template.name] = template
-    return tuple(found.values())
+            templates[template.name] = template
+    return tuple(templates.values())
 
 
 def parse_template(text: str, path: Path) -> PromptTemplate:
@@ -115,9 +115,9 @@ def expand_prompt(
     Values of variables come from the arguments, then from ``more``. Raises ``MissingValues`` for
     variables that are in neither.
     """
-    if (found := find_template(text, templates)) is None:
+    if (match := find_template(text, templates)) is None:
         return text
-    template, arguments = found
+    template, arguments = match
     if template.syntax != "pi":
         return fill_command(template.content, arguments, template.syntax)
     return _filled(template, split_arguments(arguments), more or {})
@@ -154,10 +154,10 @@ def fill_command(
     as it is; the others count from one. Arguments of a command without a place for them are
     appended.
     """
-    words = split_arguments(text)
+    arguments = split_arguments(text)
     if quote is not None:
-        words = [quote(word) for word in words]
-        text = " ".join(words)
+        arguments = [quote(word) for word in arguments]
+        text = " ".join(arguments)
     if syntax == "gemini":
         filled = content.replace("{{args}}", text)
         return filled if "{{args}}" in content or not text else f"{content}\n\n{text}"
@@ -168,10 +168,10 @@ def fill_command(
             return text
         index = int(match["index"]) if match["index"] else int(match["place"]) - first
         missing = match[0] if syntax == "claude" else ""
-        return words[index] if 0 <= index < len(words) else missing
+        return arguments[index] if 0 <= index < len(arguments) else missing
 
-    filled, places = re.subn(_CLAUDE, value, content)
-    return filled if places or not text else f"{content}\n\nARGUMENTS: {text}"
+    filled, count = re.subn(_CLAUDE, value, content)
+    return filled if count or not text else f"{content}\n\nARGUMENTS: {text}"
 
 
 def split_arguments(text: str) -> list[str]:
@@ -187,8 +187,8 @@ def split_arguments(text: str) -> list[str]:
 
 def variables(content: str) -> tuple[str, ...]:
     """Return the names in ``{{name}}``, in order of first appearance."""
-    found = (match["variable"] for match in re.finditer(_PLACEHOLDER, content))
-    return tuple(dict.fromkeys(name for name in found if name))
+    names = (match["variable"] for match in re.finditer(_PLACEHOLDER, content))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def substitute(
@@ -234,14 +234,14 @@ def _divided(names: Sequence[str], arguments: Sequence[str]) -> tuple[dict[str, 
     """
     parts = [argument.partition("=") for argument in arguments]
     named = {name: value for name, equals, value in parts if equals and name in names}
-    others = ["".join(each) for each in parts if not (each[1] and each[0] in names)]
+    others = ["".join(part) for part in parts if not (part[1] and part[0] in names)]
     in_turn = zip((name for name in names if name not in named), others, strict=False)
     return dict(in_turn) | named, others
 
 
 def _argument(arguments: Sequence[str], number: str) -> str:
-    place = int(number) - 1
-    return arguments[place] if 0 <= place < len(arguments) else ""
+    index = int(number) - 1
+    return arguments[index] if 0 <= index < len(arguments) else ""
 
 
 def _hint(content: str) -> str:
@@ -270,30 +270,30 @@ PLUGIN_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 
 def find_commands(
-    places: Iterable[Place],
+    locations: Iterable[Place],
     warn: Warn,
-    known: Sequence[PromptTemplate] = (),
+    used: Sequence[PromptTemplate] = (),
     admits: Callable[[Path, Place], bool] = lambda path, place: True,
 ) -> tuple[PromptTemplate, ...]:
-    """Return the commands of ``places`` whose names are not used by ``known``.
+    """Return the commands of ``locations`` whose names are not used by ``used``.
 
     Commands of two agents with the same name are usual: the first is used, without a warning.
     """
-    used_names = {template.name for template in known}
-    found: list[PromptTemplate] = []
-    for place in places:
-        for path in command_files(place.path):
-            if not admits(path, place):
+    used_names = {template.name for template in used}
+    commands: list[PromptTemplate] = []
+    for location in locations:
+        for path in command_files(location.path):
+            if not admits(path, location):
                 continue
             try:
-                command = _command(path, place)
+                command = _command(path, location)
             except BadResource as error:
                 warn(f"Command {path} was not loaded: {error.message}")
                 continue
             if command is not None and command.name not in used_names:
                 used_names.add(command.name)
-                found.append(command)
-    return tuple(found)
+                commands.append(command)
+    return tuple(commands)
 
 
 def command_files(root: Path) -> Iterator[Path]:
@@ -325,30 +325,30 @@ def named_command(
     )
 
 
-def _command(path: Path, place: Place) -> PromptTemplate | None:
+def _command(path: Path, location: Place) -> PromptTemplate | None:
     text = read_text(path)
-    name = _name(path, place)
+    name = _name(path, location)
     if path.suffix == ".toml":
-        return _from_toml(name, text, place.info(path))
+        return _from_toml(name, text, location.info(path))
     template = parse_template(text, path)
     content = template.content
-    model = parse_document(text).meta.get("model") if place.source == "claude" else None
-    if place.prefix:  # a plugin: its author writes a variable for its folder
-        content = content.replace(PLUGIN_ROOT, str(place.path.parent))
+    model = parse_document(text).meta.get("model") if location.source == "claude" else None
+    if location.prefix:  # a plugin: its author writes a variable for its folder
+        content = content.replace(PLUGIN_ROOT, str(location.path.parent))
     return replace(
         template,
         name=name,
         content=content,
-        source=place.info(path),
-        syntax="claude" if place.source == "claude" else "numbered",
+        source=location.info(path),
+        syntax="claude" if location.source == "claude" else "numbered",
         model=model if isinstance(model, str) and model != "inherit" else "",
     )
 
 
-def _name(path: Path, place: Place) -> str:
+def _name(path: Path, location: Place) -> str:
     last = path.name.removesuffix(COPILOT) if path.name.endswith(COPILOT) else path.stem
-    folders = path.parent.relative_to(place.folder).parts
-    return ":".join(part for part in (place.prefix, *folders, last) if part)
+    folders = path.parent.relative_to(location.folder).parts
+    return ":".join(part for part in (location.prefix, *folders, last) if part)
 
 
 def _from_toml(name: str, text: str, source: SourceInfo) -> PromptTemplate | None:

@@ -56,11 +56,11 @@ class Rule(Record):
 
 def parse_rule(text: str, path: Path) -> Rule:
     """Parse a rule; front matter that is not valid YAML is read as lines of ``name: value``."""
-    problem = ""
+    warning = ""
     try:
         document = parse_document(text)
     except BadResource as error:
-        problem = f"{path}: {error.message}; only its other lines of `name: value` are used."
+        warning = f"{path}: {error.message}; only its other lines of `name: value` are used."
         document = _by_lines(text)
     meta = document.meta
     conditions = _first_of(meta, "condition", "ttsr_trigger", "ttsrTrigger")
@@ -79,7 +79,7 @@ def parse_rule(text: str, path: Path) -> Rule:
         scopes=_split(_first_of(meta, "scope")),
         enabled=meta.get("enabled") is not False,
         meta=meta,
-        problem=problem,
+        problem=warning,
     )
 
 
@@ -135,37 +135,37 @@ def _split(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def _pi(where: Where) -> Iterator[Path]:
-    if where.allows(folder := where.cwd / ".pi" / "rules"):
+def _pi(search: Where) -> Iterator[Path]:
+    if search.allows(folder := search.cwd / ".pi" / "rules"):
         yield from _files(folder)
-    yield from _files(where.agent_dir / "rules")
+    yield from _files(search.agent_dir / "rules")
 
 
-def _cursor(where: Where) -> Iterator[Path]:
+def _cursor(search: Where) -> Iterator[Path]:
     """Yield rules of the user before those of the project, as in the original."""
-    if where.cwd != where.home:
-        yield from _files(where.home / ".cursor" / "rules")
-    if where.allows(folder := where.cwd / ".cursor" / "rules"):
+    if search.cwd != search.home:
+        yield from _files(search.home / ".cursor" / "rules")
+    if search.allows(folder := search.cwd / ".cursor" / "rules"):
         yield from _files(folder)
-    yield where.cwd / LEGACY_FILES["cursor"]
+    yield search.cwd / LEGACY_FILES["cursor"]
 
 
-def _windsurf(where: Where) -> Iterator[Path]:
-    yield where.home / ".codeium" / "windsurf" / "memories" / GLOBAL_RULES
-    if where.allows(folder := where.cwd / ".windsurf" / "rules"):
+def _windsurf(search: Where) -> Iterator[Path]:
+    yield search.home / ".codeium" / "windsurf" / "memories" / GLOBAL_RULES
+    if search.allows(folder := search.cwd / ".windsurf" / "rules"):
         yield from (path for path in _files(folder) if path.suffix == ".md")
-    yield where.cwd / LEGACY_FILES["windsurf"]
+    yield search.cwd / LEGACY_FILES["windsurf"]
 
 
-def _cline(where: Where) -> Iterator[Path]:
+def _cline(search: Where) -> Iterator[Path]:
     """Yield the nearest rules in ``cwd`` or above: a folder of rules, or a single file."""
-    for directory in (where.cwd, *where.cwd.parents):
-        found = directory / CLINE_RULES
-        if path_exists(found):
+    for directory in (search.cwd, *search.cwd.parents):
+        rules = directory / CLINE_RULES
+        if path_exists(rules):
             # A directory above the project must be trusted itself: another user may own it.
-            if directory == where.home or where.trusts(directory):
-                inside = (path for path in _files(found) if path.suffix == ".md")
-                yield from inside if found.is_dir() else (found,)
+            if directory == search.home or search.trusts(directory):
+                inside = (path for path in _files(rules) if path.suffix == ".md")
+                yield from inside if rules.is_dir() else (rules,)
             return
 
 

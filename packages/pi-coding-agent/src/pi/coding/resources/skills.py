@@ -55,29 +55,29 @@ class FoundSkill(Record):
 
 
 def find_skills(
-    places: Iterable[Place], warn: Warn, admits: Admits = admit_all
+    locations: Iterable[Place], warn: Warn, admits: Admits = admit_all
 ) -> tuple[FoundSkill, ...]:
-    """Return the admitted skills of ``places``; the first with a name is used."""
-    found: dict[str, FoundSkill] = {}
+    """Return the admitted skills of ``locations``; the first with a name is used."""
+    skills: dict[str, FoundSkill] = {}
     seen: set[str] = set()
-    for place in places:
-        for path in skill_files(place.path):
-            if place.source in AGENTS and path.name != SKILL_FILE:
+    for location in locations:
+        for path in skill_files(location.path):
+            if location.source in AGENTS and path.name != SKILL_FILE:
                 continue  # other agents support only folders with that file
             real = os.path.realpath(path)
-            if real in seen or not admits(path, place):
+            if real in seen or not admits(path, location):
                 continue
             seen.add(real)
             skill = load_skill(path, warn)
             if skill is None:
                 continue
-            if (known := found.get(skill.name)) is not None:
-                if place.source in AGENTS:
+            if (earlier := skills.get(skill.name)) is not None:
+                if location.source in AGENTS:
                     continue  # projects often repeat the same skill for every agent
-                warn(f'Skill "{skill.name}" at {path} is hidden by {known.skill.location}')
+                warn(f'Skill "{skill.name}" at {path} is hidden by {earlier.skill.location}')
                 continue
-            found[skill.name] = FoundSkill(skill=skill, source=place.info(path))
-    return tuple(found.values())
+            skills[skill.name] = FoundSkill(skill=skill, source=location.info(path))
+    return tuple(skills.values())
 
 
 def load_skill(path: Path, warn: Warn) -> Skill | None:

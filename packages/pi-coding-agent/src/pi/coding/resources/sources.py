@@ -81,7 +81,7 @@ Admits: TypeAlias = Callable[[Path, Place], bool]
 """Whether a resource found in a place may be used."""
 
 
-def admit_all(path: Path, place: Place) -> bool:
+def admit_all(path: Path, location: Place) -> bool:
     """Admit every resource."""
     return True
 
@@ -100,8 +100,8 @@ MAX_TREE_ENTRIES = 50_000
 def entries_of(folder: Path) -> list[Path]:
     """Return the entries of a folder sorted by name; empty if it is missing or unreadable."""
     try:
-        with os.scandir(folder) as found:
-            names = [entry.name for entry in islice(found, MAX_ENTRIES + 1)]
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, MAX_ENTRIES + 1)]
     except OSError:
         return []
     if len(names) > MAX_ENTRIES:
@@ -121,9 +121,9 @@ def walk_below(
     """
     waiting, count = [folder], 0
     while waiting:
-        here = waiting.pop()
+        current = waiting.pop()
         inner: list[Path] = []
-        for path in entries_of(here):
+        for path in entries_of(current):
             count += 1
             if count > MAX_TREE_ENTRIES:
                 log.warning("%s holds more than %d entries", folder, MAX_TREE_ENTRIES)

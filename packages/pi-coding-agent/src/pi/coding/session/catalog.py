@@ -94,7 +94,7 @@ def read_prompts(path: Path) -> list[str]:
             for role, _, line in _relevant_lines(lines)
             if role == "user"
         )
-        return [text for text in (words.strip() for words in texts) if text]
+        return [text for text in (prompt.strip() for prompt in texts) if text]
 
 
 def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
@@ -112,8 +112,8 @@ def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
             case _:
                 count, last = count + 1, timestamp
                 if first is None and role == "user":
-                    words = _words(read_object(line) or {})
-                    first = one_line(words[: 2 * FIRST_MESSAGE])[:FIRST_MESSAGE]
+                    message_text = _words(read_object(line) or {})
+                    first = one_line(message_text[: 2 * FIRST_MESSAGE])[:FIRST_MESSAGE]
     return SessionSummary(
         id=header["id"],
         cwd=_text(header, "cwd"),
@@ -139,8 +139,8 @@ def _read_header(file: BinaryIO) -> Json | None:
 def _relevant_lines(lines: Iterable[bytes]) -> Iterator[tuple[str, str, bytes]]:
     """Yield the relevant lines: role or type, time, and the line."""
     for line in lines:
-        if known := _MESSAGE.match(line):
-            yield known[2].decode(), known[1].decode(errors="replace"), line
+        if match := _MESSAGE.match(line):
+            yield match[2].decode(), match[1].decode(errors="replace"), line
         elif not _IRRELEVANT.match(line) and (data := read_object(line)) is not None:
             match data:
                 case {"type": "message", "message": {"role": str(role)}}:
@@ -152,16 +152,16 @@ def _relevant_lines(lines: Iterable[bytes]) -> Iterator[tuple[str, str, bytes]]:
 def _words(entry: Json) -> str:
     match entry:
         case {"message": {"content": str(text)}}:
-            words = text
+            content_text = text
         case {"message": {"content": list(blocks)}}:
-            words = " ".join(
+            content_text = " ".join(
                 block["text"]
                 for block in blocks
                 if isinstance(block, dict) and isinstance(block.get("text"), str)
             )
         case _:
-            words = ""
-    return words
+            content_text = ""
+    return content_text
 
 
 def _text(data: Json, key: str) -> str:
@@ -262,8 +262,12 @@ class SessionCatalog:
         """
         listed = self._listed([session_directory(self._agent_dir, cwd, custom=self.custom)])
         recorded = {session.summary.cwd for session in listed}
-        here = {place for place in recorded if not place or is_same_directory(place, cwd)}
-        return [session for session in listed if session.summary.cwd in here]
+        matching_cwds = {
+            recorded_cwd
+            for recorded_cwd in recorded
+            if not recorded_cwd or is_same_directory(recorded_cwd, cwd)
+        }
+        return [session for session in listed if session.summary.cwd in matching_cwds]
 
     def in_all_directories(self) -> list[ListedSession]:
         """Return the sessions of all working directories."""
@@ -273,22 +277,22 @@ class SessionCatalog:
 
     def _listed(self, folders: Iterable[Path]) -> list[ListedSession]:
         by_real_path = {os.path.realpath(folder): folder for folder in folders}
-        found = [file for real, folder in by_real_path.items() for file in _files(folder, real)]
-        rows = self._rows(found, set(by_real_path))
+        files = [file for real, folder in by_real_path.items() for file in _files(folder, real)]
+        rows = self._rows(files, set(by_real_path))
         sessions = {
             # Links first, so that the file itself replaces them.
             file.real: ListedSession(path=file.path, size=file.size, summary=summary)
-            for file in sorted(found, key=lambda file: not file.is_link)
+            for file in sorted(files, key=lambda file: not file.is_link)
             if (row := rows.get(file.real)) and (summary := row.facts)
         }
         return sorted(sessions.values(), key=lambda session: -session.summary.active_ms)
 
-    def _rows(self, found: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
+    def _rows(self, files: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
         """Return a row for every readable file: from the index, or read now and added to it."""
         index = load_index(self._agent_dir)
         rows: dict[str, IndexRow] = {}
         unread: dict[str, _Found] = {}
-        for file in found:
+        for file in files:
             row = index.get(file.real)
             if row and (row.size, row.modified_ns) == (file.size, file.modified_ns):
                 rows[file.real] = row
@@ -316,7 +320,9 @@ def _folders(root: Path) -> list[Path]:
             folders = [entry for entry in entries if entry.is_dir()]
     except OSError:  # no session was ever stored
         return []
-    return [Path(each.path) for each in sorted(folders, key=lambda each: not each.is_symlink())]
+    return [
+        Path(folder.path) for folder in sorted(folders, key=lambda folder: not folder.is_symlink())
+    ]
 
 
 def _files(folder: Path, real_folder: str) -> Iterator[_Found]:

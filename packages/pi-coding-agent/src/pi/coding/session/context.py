@@ -125,10 +125,10 @@ def message_of(entry: Entry) -> SessionMessage | None:
 def chosen_model(log: SessionLog) -> ModelChoice | None:
     """Return the model that was last chosen or used on the path."""
     outlines = log.tree.outlines
-    for place in log.tree.upwards(log.leaf):
-        if outlines[place].type != "model_change" and not log.may_be_answer(place):
+    for position in log.tree.upwards(log.leaf):
+        if outlines[position].type != "model_change" and not log.may_be_answer(position):
             continue
-        match log.at(place):
+        match log.at(position):
             case ModelChange(provider=provider, model_id=model):
                 return ModelChoice(provider=provider, model_id=model)
             case MessageEntry(message=AssistantMessage(provider=provider, model=model)) if model:
@@ -154,25 +154,29 @@ def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
 
 def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
     edits = edits_on(log, path)
-    at, compaction = latest_compaction(log, path)
-    shown: list[SessionMessage] = []
+    boundary, compaction = latest_compaction(log, path)
+    messages: list[SessionMessage] = []
     if compaction is not None:
         if compaction.system_message is not UNSET:
-            shown.append(compaction.system_message)
-        shown.append(compaction_message(compaction))
+            messages.append(compaction.system_message)
+        messages.append(compaction_message(compaction))
         if (native := replayed(compaction)) is not None:
-            shown.append(native)
-        kept = _messages(log, path[first_kept(log, path) : at], edits)
+            messages.append(native)
+        kept_messages = _messages(log, path[first_kept(log, path) : boundary], edits)
         # The compaction's own system message combines these.
-        shown += [message for message in kept if not isinstance(message, SystemMessage)]
-    shown += _messages(log, path[at + 1 :], edits)
-    return shown
+        messages += [message for message in kept_messages if not isinstance(message, SystemMessage)]
+    messages += _messages(log, path[boundary + 1 :], edits)
+    return messages
 
 
 def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
     """Yield entries of these types from the leaf up; no others are decoded."""
     outlines = log.tree.outlines
-    return (log.at(place) for place in log.tree.upwards(log.leaf) if outlines[place].type in types)
+    return (
+        log.at(position)
+        for position in log.tree.upwards(log.leaf)
+        if outlines[position].type in types
+    )
 
 
 def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
@@ -181,11 +185,11 @@ def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compac
     ``(-1, None)`` if there is none.
     """
     outlines = log.tree.outlines
-    for at in range(len(path) - 1, -1, -1):
-        if outlines[path[at]].type == "compaction":
-            entry = log.at(path[at])
+    for index in range(len(path) - 1, -1, -1):
+        if outlines[path[index]].type == "compaction":
+            entry = log.at(path[index])
             if isinstance(entry, Compaction):
-                return at, entry
+                return index, entry
     return -1, None
 
 
@@ -238,16 +242,16 @@ def first_kept(log: SessionLog, path: Sequence[int]) -> int:
 
     A compaction that names a missing entry keeps nothing before it.
     """
-    at, compaction = latest_compaction(log, path)
+    boundary, compaction = latest_compaction(log, path)
     if compaction is None:
         return 0
     outlines, first_id = log.tree.outlines, compaction.first_kept_id
-    return next((n for n in range(at) if outlines[path[n]].id == first_id), at)
+    return next((n for n in range(boundary) if outlines[path[n]].id == first_id), boundary)
 
 
 def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
-    for place in path:
-        if (message := message_as_edited(log.at(place), edits)) is not None:
+    for position in path:
+        if (message := message_as_edited(log.at(position), edits)) is not None:
             yield message
 
 
@@ -263,9 +267,9 @@ def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
     """Return the last edit of every edited entry."""
     edits: dict[str, Json | None] = {}
     outlines = log.tree.outlines
-    for place in path:
-        if outlines[place].type == "context_edit":
-            edit = log.at(place)
+    for position in path:
+        if outlines[position].type == "context_edit":
+            edit = log.at(position)
             if isinstance(edit, ContextEdit):
                 edits[edit.target_id] = edit.replacement
     return edits

@@ -58,10 +58,13 @@ class SessionConversation:
         if self.log.leaf == self._leaf and len(outlines) == self._seen:
             return self._shown
         new = self._new_places()
-        if new is None or any(outlines[place].type in REPLACING for place in new):
+        if new is None or any(outlines[position].type in REPLACING for position in new):
             self._shown = shown_messages(self.log)
         else:
-            added = (self._appended.get(place) or message_of(self.log.at(place)) for place in new)
+            added = (
+                self._appended.get(position) or message_of(self.log.at(position))
+                for position in new
+            )
             self._shown += [message for message in added if message is not None]
         self._appended.clear()
         self._leaf, self._seen = self.log.leaf, len(outlines)
@@ -73,12 +76,14 @@ class SessionConversation:
         leaf, length = log.leaf, len(log.tree.outlines)
         if length - seen <= LARGE:
             return
-        shown = await asyncio.to_thread(shown_messages, log, leaf)
+        messages = await asyncio.to_thread(shown_messages, log, leaf)
         if self._seen == seen:  # nothing else has called messages() meanwhile
-            self._shown, self._leaf, self._seen = shown, leaf, length
+            self._shown, self._leaf, self._seen = messages, leaf, length
             # Messages that were appended meanwhile are still needed.
             self._appended = {
-                at: each for at, each in self._appended.items() if (at or 0) >= length
+                position: message
+                for position, message in self._appended.items()
+                if (position or 0) >= length
             }
 
     def append(self, message: SessionMessage) -> None:
@@ -100,11 +105,11 @@ class SessionConversation:
         """
         new: list[int] = []
         before: int | None = None
-        for place in self.log.tree.upwards(self.log.leaf):
-            if place < self._seen:
-                before = place
+        for position in self.log.tree.upwards(self.log.leaf):
+            if position < self._seen:
+                before = position
                 break
-            new.append(place)
+            new.append(position)
         new.reverse()
         return new if before == self._leaf else None
 

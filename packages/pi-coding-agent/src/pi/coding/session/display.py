@@ -63,13 +63,13 @@ def display_transcript(
     """
     items: list[Displayed] = []
     above: int | None = None
-    for place in log.tree.upwards(log.leaf if end is None else end):
-        item = _displayed(log, place, shows)
+    for position in log.tree.upwards(log.leaf if end is None else end):
+        item = _displayed(log, position, shows)
         if item is None:
             continue
         items.append(item)
         if len(items) >= most and not isinstance(item, ToolResultMessage):
-            above = log.tree.parent(place)
+            above = log.tree.parent(position)
             break
     items.reverse()
     earlier = count_displayed(log, above)
@@ -77,16 +77,16 @@ def display_transcript(
 
 
 def _displayed(
-    log: SessionLog, place: int, shows: Callable[[Custom], bool] | None
+    log: SessionLog, position: int, shows: Callable[[Custom], bool] | None
 ) -> Displayed | None:
-    kind = log.tree.outlines[place].type
+    kind = log.tree.outlines[position].type
     if kind == "custom":
-        may_be_shown = shows is not None or _EDITED in log.line(place)
+        may_be_shown = shows is not None or _EDITED in log.line(position)
     else:
         may_be_shown = kind in _DISPLAYED
     if not may_be_shown:
         return None
-    match log.at(place):
+    match log.at(position):
         case Custom(custom_type=type) as edited if type == EDITED:
             return _divider(edited)
         case Custom() as custom:
@@ -104,10 +104,10 @@ def _displayed(
 
 def _divider(edited: Custom) -> CompactionSummaryMessage | None:
     with suppress(msgspec.ValidationError):  # an entry of another program
-        found = msgspec.convert(edited.data, _Edited)
+        marker = msgspec.convert(edited.data, _Edited)
         return CompactionSummaryMessage(
-            summary=found.summary,
-            tokens_before=found.tokens_before,
+            summary=marker.summary,
+            tokens_before=marker.tokens_before,
             timestamp=milliseconds(edited.timestamp),
         )
     return None
@@ -135,22 +135,22 @@ def count_displayed(log: SessionLog, last: int | None) -> int:
     outlines, counts, count = log.tree.outlines, log.displayed, 0
     counts.extend([-1] * (len(outlines) - len(counts)))
     new: list[int] = []
-    for place in log.tree.upwards(last):
-        if counts[place] >= 0:
-            count = counts[place]
+    for position in log.tree.upwards(last):
+        if counts[position] >= 0:
+            count = counts[position]
             break
-        new.append(place)
-    for place in reversed(new):
-        count += _is_displayed(log, place, outlines[place].type)
-        counts[place] = count
+        new.append(position)
+    for position in reversed(new):
+        count += _is_displayed(log, position, outlines[position].type)
+        counts[position] = count
     return count
 
 
-def _is_displayed(log: SessionLog, place: int, kind: str) -> bool:
+def _is_displayed(log: SessionLog, position: int, kind: str) -> bool:
     if kind == "message":
-        line = log.line(place)
+        line = log.line(position)
         if b'"system"' not in line and b'"role":' in line:
             return True
         with suppress(*UNREADABLE):
             return _GLANCE.decode(line).message.role != "system"
-    return _displayed(log, place, None) is not None
+    return _displayed(log, position, None) is not None

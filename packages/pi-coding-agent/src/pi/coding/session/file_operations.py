@@ -70,12 +70,14 @@ def clone(source: SessionLog, location: SessionLocation) -> SessionLog:
 
 def fork_at(source: SessionLog, leaf_id: str | None, location: SessionLocation) -> SessionLog:
     """Copy the path up to and including an entry into a new session, with labels and artifacts."""
-    places = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
-    lines = [_copied(source.line(place), source.tree.outlines[place]) for place in places]
+    positions = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
+    lines = [
+        _copied(source.line(position), source.tree.outlines[position]) for position in positions
+    ]
     fork = new_session(
         location,
         parent=source.file if source.is_saved else None,
-        lines=lines + _missing_labels(source, places, location.stamps),
+        lines=lines + _missing_labels(source, positions, location.stamps),
         version=_version(source.header),
     )
     _copy_artifacts(source.file, fork)
@@ -115,24 +117,24 @@ def _version(header: SessionHeader) -> int:
     return max(header.version or SESSION_VERSION, SESSION_VERSION)
 
 
-def _copied(line: bytes, known: Outline) -> bytes:
+def _copied(line: bytes, outline: Outline) -> bytes:
     """Return a line of the copy: unchanged, except that a session name is normalised."""
-    if known.type == "session_info" and (data := read_object(line)) is not None:
+    if outline.type == "session_info" and (data := read_object(line)) is not None:
         name = data.get("name")
         if isinstance(name, str) and clean_name(name) != name:
             return encode_line(data | {"name": clean_name(name)})
     return line if line.endswith(b"\n") else line + b"\n"
 
 
-def _missing_labels(source: SessionLog, places: Sequence[int], stamps: IdFactory) -> list[bytes]:
+def _missing_labels(source: SessionLog, positions: Sequence[int], stamps: IdFactory) -> list[bytes]:
     """Return entries that set or remove labels as other branches of ``source`` have done."""
     copied = Annotations()
-    for place in places:
-        if source.tree.outlines[place].type in ANNOTATING:
-            copied.read(source.at(place))
-    targets = {source.tree.outlines[place].id for place in places}
+    for position in positions:
+        if source.tree.outlines[position].type in ANNOTATING:
+            copied.read(source.at(position))
+    targets = {source.tree.outlines[position].id for position in positions}
     used_ids = set(targets)
-    parent = source.tree.outlines[places[-1]].id if places else None
+    parent = source.tree.outlines[positions[-1]].id if positions else None
     lines = []
     for target in dict.fromkeys([*source.labels, *copied.labels]):
         bookmark = source.labels.get(target)
@@ -188,14 +190,14 @@ def relocated(lines: list[bytes], path: Path, cwd: str) -> bytes:
 
     Unchanged if it has that one already. ``path`` is for the error message.
     """
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         match read_object(line):
             case None:
                 continue
             case {"type": "session", "id": str()} as header:
                 same = header.get("cwd") == cwd
                 renewed = line if same else encode_line({**header, "cwd": cwd})
-                return b"".join([*lines[:place], renewed, *lines[place + 1 :]])
+                return b"".join([*lines[:index], renewed, *lines[index + 1 :]])
             case _:
                 break
     raise NotASession(path)

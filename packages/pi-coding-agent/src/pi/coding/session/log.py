@@ -50,11 +50,13 @@ class EntryTree:
         self._outlines = list(outlines)
         self.outlines: Sequence[Outline] = self._outlines
         """Outlines of all entries by position."""
-        self._places = {outline.id: place for place, outline in enumerate(outlines)}
+        self._places = {outline.id: position for position, outline in enumerate(outlines)}
         self.ids: Collection[str] = self._places.keys()
         """Ids of all entries."""
-        known = self._places.get
-        self._parents = array("q", [known(each.parent_id or "", _NONE) for each in outlines])
+        position_of = self._places.get
+        self._parents = array(
+            "q", [position_of(outline.parent_id or "", _NONE) for outline in outlines]
+        )
         self._children: dict[int, list[int]] | None = None
         self._cut_cycles()
 
@@ -73,72 +75,72 @@ class EntryTree:
 
     def add(self, outline: Outline) -> int:
         """Append an entry to its parent, if that exists; returns its position."""
-        place = len(self._outlines)
+        position = len(self._outlines)
         parent = self._places.get(outline.parent_id or "", _NONE)
         self._outlines.append(outline)
         self._parents.append(parent)
-        self._places[outline.id] = place
+        self._places[outline.id] = position
         if self._children is not None:
-            self._children.setdefault(parent, []).append(place)
-        return place
+            self._children.setdefault(parent, []).append(position)
+        return position
 
-    def parent(self, place: int) -> int | None:
+    def parent(self, position: int) -> int | None:
         """Return the parent; ``None`` for a root."""
-        parent = self._parents[place]
+        parent = self._parents[position]
         return None if parent == _NONE else parent
 
-    def children(self, place: int | None) -> Sequence[int]:
-        """Return the children of ``place`` in file order; the roots for ``None``."""
+    def children(self, position: int | None) -> Sequence[int]:
+        """Return the children of ``position`` in file order; the roots for ``None``."""
         if self._children is None:
             self._children = {}
             for child, parent in enumerate(self._parents):
                 self._children.setdefault(parent, []).append(child)
-        return self._children.get(_NONE if place is None else place, ())
+        return self._children.get(_NONE if position is None else position, ())
 
-    def siblings(self, place: int) -> Sequence[int]:
+    def siblings(self, position: int) -> Sequence[int]:
         """Return all entries with the same parent, including this one."""
-        return self.children(self.parent(place))
+        return self.children(self.parent(position))
 
     def upwards(self, leaf: int | None) -> Iterator[int]:
         """Iterate from ``leaf`` to its root; empty for ``None``."""
-        place = _NONE if leaf is None else leaf
-        while place != _NONE:
-            yield place
-            place = self._parents[place]
+        position = _NONE if leaf is None else leaf
+        while position != _NONE:
+            yield position
+            position = self._parents[position]
 
     def path(self, leaf: int | None) -> list[int]:
         """Return the path from the root to ``leaf``; empty for ``None``."""
-        places = list(self.upwards(leaf))
-        places.reverse()
-        return places
+        positions = list(self.upwards(leaf))
+        positions.reverse()
+        return positions
 
     def abandoned(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
         """Return the positions on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
         shared = set(self.path(new_leaf))
-        return [place for place in self.path(old_leaf) if place not in shared]
+        return [position for position in self.path(old_leaf) if position not in shared]
 
     def _cut_cycles(self) -> None:
         """Make one entry of every cycle a root. Nearly linear: visited walks are remembered.
 
         A cycle always contains an entry whose parent is itself or comes later in the file.
         """
-        suspects = [place for place, parent in enumerate(self._parents) if parent >= place]
-        parents = [self._parents[place] for place in suspects]
-        for place in suspects:
-            self._parents[place] = _NONE
+        suspects = [position for position, parent in enumerate(self._parents) if parent >= position]
+        parents = [self._parents[position] for position in suspects]
+        for position in suspects:
+            self._parents[position] = _NONE
         above: dict[int, int] = {}
 
-        def root(place: int) -> int:
+        def root(position: int) -> int:
             path = []
-            while (higher := above.get(place, self._parents[place])) != _NONE:
-                path.append(place)
-                place = higher
-            above.update(dict.fromkeys(path, place))
-            return place
+            while (higher := above.get(position, self._parents[position])) != _NONE:
+                path.append(position)
+                position = higher
+            above.update(dict.fromkeys(path, position))
+            return position
 
-        for place, parent in zip(suspects, parents, strict=True):
-            if root(parent) != place:
-                self._parents[place] = parent
+        for position, parent in zip(suspects, parents, strict=True):
+            if root(parent) != position:
+                self._parents[position] = parent
 
 
 ANNOTATING = frozenset({"label", "session_info"})
@@ -170,8 +172,8 @@ class Annotations:
         match entry:
             case Label(target_id=target, label=label):
                 self._labels.pop(target, None)
-                if isinstance(label, str) and (shown := clean_name(label)):
-                    self._labels[target] = Bookmark(label=shown, timestamp=entry.timestamp)
+                if isinstance(label, str) and (clean_label := clean_name(label)):
+                    self._labels[target] = Bookmark(label=clean_label, timestamp=entry.timestamp)
             case SessionInfo(name=name):
                 self.name = (clean_name(name) if isinstance(name, str) else "") or None
 
@@ -203,9 +205,9 @@ class SessionLog:
 
         Cache of ``count_displayed``; entries never change.
         """
-        for place, known in enumerate(content.outlines):
-            if known.type in ANNOTATING:
-                self._annotations.read(self.at(place))
+        for position, outline in enumerate(content.outlines):
+            if outline.type in ANNOTATING:
+                self._annotations.read(self.at(position))
         self.leaf: int | None = len(content.outlines) - 1 if content.outlines else None
         """Position of the parent of the next entry, which ``move_to`` changes; ``None`` if the next
         entry will be a root."""
@@ -280,36 +282,36 @@ class SessionLog:
         It is written to the file of a replica, if that has one.
         """
         line = line.strip() + b"\n"
-        found = None if b"\n" in line[:-1] else read_outline(line)
-        if found is None:
+        outline = None if b"\n" in line[:-1] else read_outline(line)
+        if outline is None:
             raise SessionProblem("Invalid session entry received from the remote session.")
-        entry = decode_entry(line, found)
+        entry = decode_entry(line, outline)
         if self._writer is not None:
             self._writer.write(line, worth_keeping=is_worth_keeping(entry))
-        self._grow(line, found, entry)
+        self._grow(line, outline, entry)
 
     def move_to(self, id: str | None) -> None:
         """Make another entry the leaf, or start a new root. Writes nothing."""
         self.leaf = None if id is None else self.tree.place(id)
 
-    def at(self, place: int) -> Entry:
+    def at(self, position: int) -> Entry:
         """Return the entry at a position."""
-        return decode_entry(self._lines[place], self.tree.outlines[place])
+        return decode_entry(self._lines[position], self.tree.outlines[position])
 
-    def may_be_answer(self, place: int) -> bool:
+    def may_be_answer(self, position: int) -> bool:
         """Whether the entry can be a response of a model; decodes nothing.
 
         Looking for the last response in 200,000 messages of the user takes 0.1 s this way.
         """
-        is_message = self.tree.outlines[place].type == "message"
-        return is_message and b'"assistant"' in self._lines[place]
+        is_message = self.tree.outlines[position].type == "message"
+        return is_message and b'"assistant"' in self._lines[position]
 
     def custom_types(self) -> Collection[str]:
         """Return the types of all custom entries."""
         outlines = self.tree.outlines
-        for place in range(self._searched, len(outlines)):
-            if outlines[place].type == "custom":
-                self._custom_types.add(str(self.json(place).get("customType")))
+        for position in range(self._searched, len(outlines)):
+            if outlines[position].type == "custom":
+                self._custom_types.add(str(self.json(position).get("customType")))
         self._searched = len(outlines)
         return self._custom_types
 
@@ -328,23 +330,23 @@ class SessionLog:
         """
         return map(self.at, self.tree.path(self.leaf))
 
-    def line(self, place: int) -> bytes:
+    def line(self, position: int) -> bytes:
         """Return the line of an entry, with its LF unless that was lost."""
-        return self._lines[place]
+        return self._lines[position]
 
-    def json(self, place: int) -> Json:
+    def json(self, position: int) -> Json:
         """Return the JSON of an entry, with unknown fields."""
-        known = self.tree.outlines[place]
-        return read_object(self._lines[place]) or {"type": known.type, "id": known.id}
+        outline = self.tree.outlines[position]
+        return read_object(self._lines[position]) or {"type": outline.type, "id": outline.id}
 
     def close(self) -> None:
         """Release the session for other writers; nothing may be added afterwards."""
         if self._writer is not None:
             self._writer.close()
 
-    def _grow(self, line: bytes, found: Outline, entry: Entry) -> None:
+    def _grow(self, line: bytes, outline: Outline, entry: Entry) -> None:
         self._lines.append(line)
-        self.leaf = self.tree.add(found)
+        self.leaf = self.tree.add(outline)
         self._annotations.read(entry)
 
 
@@ -386,20 +388,20 @@ def _entry_decoder(type: str) -> msgspec.json.Decoder[KnownEntry]:
     return msgspec.json.Decoder(ENTRY_KINDS[type])
 
 
-def decode_entry(line: bytes, known: Outline) -> Entry:
+def decode_entry(line: bytes, outline: Outline) -> Entry:
     """Decode a whole entry; ``UnknownEntry`` if its kind or shape is unknown."""
     try:
-        return _entry_decoder(known.type).decode(line)
+        return _entry_decoder(outline.type).decode(line)
     except (KeyError, *UNREADABLE):  # of an unknown kind or shape
         data = read_object(line)
     if data is None:
-        data = msgspec.to_builtins(known)
+        data = msgspec.to_builtins(outline)
     try:
         entry: KnownEntry = msgspec.convert(_without_nulls(data), KnownEntry, strict=False)
         return entry
     except msgspec.ValidationError:
         return UnknownEntry(
-            data=data, id=known.id, parent_id=known.parent_id, timestamp=_time(data)
+            data=data, id=outline.id, parent_id=outline.parent_id, timestamp=_time(data)
         )
 
 

@@ -78,17 +78,17 @@ def resolve_session(
         if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
             raise NoMatchingSession(text)
         return LocalMatch(path=path)
-    if found := _matching(text, catalog.in_directory(cwd)):
-        return LocalMatch(path=found.path)
-    if found := _matching(text, catalog.in_all_directories()):
-        return OtherDirectoryMatch(session=found)
+    if match := _matching(text, catalog.in_directory(cwd)):
+        return LocalMatch(path=match.path)
+    if match := _matching(text, catalog.in_all_directories()):
+        return OtherDirectoryMatch(session=match)
     raise NoMatchingSession(text)
 
 
 def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
     """Return the session of this working directory with exactly this id, for ``--session-id``."""
-    found = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
-    return found.path if found else None
+    match = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
+    return match.path if match else None
 
 
 def session_to_continue(
@@ -157,8 +157,8 @@ class SavedSessions:
 
     def forked(self, query: str, *, id: str | None = None) -> SessionLog:
         """Return a copy of a session, with a given id or a new one."""
-        found = resolve_session(query, self._catalog, self._location.cwd)
-        path = found.session.path if isinstance(found, OtherDirectoryMatch) else found.path
+        match = resolve_session(query, self._catalog, self._location.cwd)
+        path = match.session.path if isinstance(match, OtherDirectoryMatch) else match.path
         if id is None:
             return fork_file(path, self._location)
         lock = reserve_id(id, self._location)
@@ -176,15 +176,15 @@ class SavedSessions:
     ) -> SessionLog | None:
         """Return a session, or a copy of one of another project; ``None`` if the user declines."""
         cwd = self._location.cwd
-        found = resolve_session(query, self._catalog, cwd, must_exist=must_exist)
-        if not isinstance(found, OtherDirectoryMatch):
-            return open_session(found.path, self._location)
+        match = resolve_session(query, self._catalog, cwd, must_exist=must_exist)
+        if not isinstance(match, OtherDirectoryMatch):
+            return open_session(match.path, self._location)
         if not confirm(
-            f"Session found in another project: {found.session.summary.cwd}\n"
+            f"Session found in another project: {match.session.summary.cwd}\n"
             "Fork this session into current directory? [y/N] "
         ):
             return None
-        return fork_file(found.session.path, self._location)
+        return fork_file(match.session.path, self._location)
 
     def by_id(self, id: str, report: Callable[[str], None]) -> SessionLog:
         """Return the session with exactly that id; create it if it does not exist."""
@@ -219,11 +219,11 @@ def search_sessions(query: str, sessions: Sequence[ListedSession]) -> list[Liste
     Sessions with all words as typed keep their order (last use); fuzzy matches follow, the best
     first.
     """
-    words = query.lower().split()
+    query_words = query.lower().split()
     texts = {session.path: _shown(session) for session in sessions}
-    exact = [s for s in sessions if all(word in texts[s.path].lower() for word in words)]
-    known = {session.path for session in exact}
-    rest = [session for session in sessions if session.path not in known]
+    exact = [s for s in sessions if all(word in texts[s.path].lower() for word in query_words)]
+    exact_paths = {session.path for session in exact}
+    rest = [session for session in sessions if session.path not in exact_paths]
     return exact + rank(query, rest, key=lambda session: texts[session.path])
 
 
@@ -254,17 +254,17 @@ def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:
 
     Reads the files, those used last first, up to a limit: call it from a thread.
     """
-    found: dict[str, None] = {}
+    prompts: dict[str, None] = {}
     remaining = MAX_PROMPT_BYTES
     for session in catalog.in_directory(cwd)[:MAX_PROMPT_SESSIONS]:
         remaining -= session.size
         if remaining < 0:
             break
         try:
-            found |= dict.fromkeys(reversed(read_prompts(session.path)))
+            prompts |= dict.fromkeys(reversed(read_prompts(session.path)))
         except OSError:  # removed since it was listed
             continue
-    return list(found)
+    return list(prompts)
 
 
 def _shown(session: ListedSession) -> str:

@@ -95,13 +95,13 @@ def open_or_create(
     id: str, find: Callable[[], Path | None], location: SessionLocation
 ) -> SessionLog:
     """Open the session with exactly this id; create it if ``find`` returns none."""
-    if (found := find()) is None:
+    if (path := find()) is None:
         lock = reserve_id(id, location)
-        if (found := find()) is None:
+        if (path := find()) is None:
             return new_session(location, id=id, id_lock=lock)
         if lock is not None:  # the process that created it has closed it meanwhile
             lock.__exit__()
-    return open_session(found, location)
+    return open_session(path, location)
 
 
 def reserve_id(id: str, location: SessionLocation) -> HolderLock | None:
@@ -132,29 +132,29 @@ def new_replica(header: Json, location: SessionLocation, file: Path | None = Non
     Raises ``SessionProblem`` if it has another session, ``SessionInUse`` if it is open.
     """
     try:
-        known = msgspec.convert({**header, "type": "session"}, SessionHeader)
+        own_header = msgspec.convert({**header, "type": "session"}, SessionHeader)
     except msgspec.ValidationError as error:
         raise SessionProblem(
             f"Invalid session header received from the remote session: {error}"
         ) from error
     if file is None:
-        return SessionLog(SessionFile(known, [], []), location.stamps, replica=True)
+        return SessionLog(SessionFile(own_header, [], []), location.stamps, replica=True)
     path = Path(location.cwd, file)
     writer = location.writer(path, lock_session(path))
     try:
         lines = _read_lines(path, location.blobs, location.report)
-        content = SessionFile(known, [], [])
+        content = SessionFile(own_header, [], [])
         if lines:
             content = parse_session(lines, path, location.stamps.entry_id)
-            if content.header.id != known.id:
+            if content.header.id != own_header.id:
                 raise SessionProblem(
-                    f"{path} holds the session {content.header.id}, not {known.id}.",
+                    f"{path} holds the session {content.header.id}, not {own_header.id}.",
                     hint="Use another file for this session.",
                 )
             writer.follow(content.migrated)
         else:
             # Entries of the feed have the current version, whatever the file of the host has.
-            own = replace(known, version=SESSION_VERSION)
+            own = replace(own_header, version=SESSION_VERSION)
             writer.begin([encode_line(own)], worth_keeping=False)
         return SessionLog(content, location.stamps, writer, replica=True)
     except BaseException:
@@ -200,10 +200,12 @@ async def opened_in_thread(
     Reports reach ``location.report`` on the loop. A log that is opened after a cancellation is
     closed again.
     """
-    loop, here = asyncio.get_running_loop(), threading.get_ident()
+    loop, loop_thread = asyncio.get_running_loop(), threading.get_ident()
 
     def report(text: str) -> None:
-        if threading.get_ident() == here:  # the writer keeps this function and calls it later
+        if (
+            threading.get_ident() == loop_thread
+        ):  # the writer keeps this function and calls it later
             location.report(text)
         else:
             loop.call_soon_threadsafe(location.report, text)
@@ -254,7 +256,7 @@ def _read_lines(path: Path, blobs: BlobStore | None, report: Report) -> list[byt
 def _begin(
     header: SessionHeader, lines: Sequence[bytes], stamps: IdFactory, writer: SessionWriter | None
 ) -> SessionLog:
-    outlines = [found for line in lines if (found := read_outline(line)) is not None]
+    outlines = [outline for line in lines if (outline := read_outline(line)) is not None]
     log = SessionLog(
         SessionFile(header=header, lines=list(lines), outlines=outlines), stamps, writer
     )

@@ -74,10 +74,10 @@ def _with_kept_id(record: Json, tree: list[Json]) -> Json:
         return record
     compaction = dict(record)
     index = compaction.pop("firstKeptEntryIndex")
-    known = type(index) is int and 0 <= index < len(tree)
+    is_in_tree = type(index) is int and 0 <= index < len(tree)
     # Number 0 is the header: everything was kept. An invalid number keeps nothing: its own id.
-    kept = tree[max(index, 1)] if known else record
-    return compaction | {"firstKeptEntryId": kept["id"]}
+    first_kept = tree[max(index, 1)] if is_in_tree else record
+    return compaction | {"firstKeptEntryId": first_kept["id"]}
 
 
 def _with_custom_role(record: Json) -> Json:
@@ -198,10 +198,10 @@ _TAIL = (
 
 def _note(line: LongLine, size: str) -> bytes:
     """Return an entry with id and parent of a line that is too long; an empty line without id."""
-    found = re.match(_HEAD, line.head) or re.search(_TAIL, line.tail)
-    if found is None:
+    match = re.match(_HEAD, line.head) or re.search(_TAIL, line.tail)
+    if match is None:
         return b"\n"
-    id, parent, time = (found[name] or b"" for name in ("id", "parent", "time"))
+    id, parent, time = (match[name] or b"" for name in ("id", "parent", "time"))
     return encode_line(
         CustomMessageEntry(
             custom_type="oversized-entry",
@@ -218,19 +218,19 @@ def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
 
     Lines that are not entries are skipped. ``path`` is for the error message.
     """
-    at, header = _find_header(lines, path)
+    header_index, header = _find_header(lines, path)
     migrated = None
     if version_of(header) < SESSION_VERSION:
-        lines, header = _migrated(lines, at, new_id)
+        lines, header = _migrated(lines, header_index, new_id)
         migrated = b"".join(lines)
-    entries, outlines = _entries(lines[at + 1 :])
+    entries, outlines = _entries(lines[header_index + 1 :])
     return SessionFile(_header(header), entries, outlines, migrated)
 
 
 def read_outline(line: bytes) -> Outline | None:
     """Return the outline of a line; ``None`` if it is not an entry."""
-    _, found = _entries([line])
-    return found[0] if found else None
+    _, outlines = _entries([line])
+    return outlines[0] if outlines else None
 
 
 def read_object(line: bytes) -> Json | None:
@@ -257,15 +257,15 @@ def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     decode = _OUTLINES.decode  # looked up once: this loop dominates opening a session
     for line in lines:
         try:
-            found = decode(line)
+            outline = decode(line)
         except UNREADABLE:
-            for part, known in _careful_outlines(line):
+            for part, part_outline in _careful_outlines(line):
                 entries.append(part)
-                outlines.append(known)
+                outlines.append(part_outline)
             continue
-        if found.id and found.type != "session":
+        if outline.id and outline.type != "session":
             entries.append(line)
-            outlines.append(found)
+            outlines.append(outline)
     return entries, outlines
 
 
@@ -274,14 +274,16 @@ def _careful_outlines(line: bytes) -> list[tuple[bytes, Outline]]:
 
     Such lines result from damage, and from programs that append to an incomplete line.
     """
-    if (whole := _careful_outline(line)) is not None:
-        return [(line, whole)]
+    if (outline := _careful_outline(line)) is not None:
+        return [(line, outline)]
     for start in _entry_start().finditer(line, 1):
-        at = start.start()
-        if (second := _careful_outline(line[at:])) is not None:
-            parts = ((part, _careful_outline(part)) for part in (line[:at], line[: at - 1]))
-            first = [(part, known) for part, known in parts if known is not None]
-            return [*first[:1], (line[at:], second)]
+        split = start.start()
+        if (second := _careful_outline(line[split:])) is not None:
+            parts = ((part, _careful_outline(part)) for part in (line[:split], line[: split - 1]))
+            first = [
+                (part, part_outline) for part, part_outline in parts if part_outline is not None
+            ]
+            return [*first[:1], (line[split:], second)]
     return []
 
 
@@ -299,12 +301,12 @@ def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
 
     Raises ``NotASession``.
     """
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         match _read(line):
             case None:
                 continue
             case {"type": "session", "id": str()} as header if isinstance(header, dict):
-                return at, header
+                return index, header
             case _:
                 break
     raise NotASession(path)
@@ -322,13 +324,15 @@ def _header(data: Json) -> SessionHeader:
     )
 
 
-def _migrated(lines: Sequence[bytes], at: int, new_id: NewId) -> tuple[list[bytes], Json]:
+def _migrated(lines: Sequence[bytes], header_index: int, new_id: NewId) -> tuple[list[bytes], Json]:
     """Return the lines in the current version and their header; other lines stay unchanged."""
-    found = [(place, read_object(lines[place])) for place in range(at, len(lines))]
-    records = [(place, record) for place, record in found if record is not None]
+    numbered_records = [
+        (index, read_object(lines[index])) for index in range(header_index, len(lines))
+    ]
+    records = [(index, record) for index, record in numbered_records if record is not None]
     renewed = migrate([record for _, record in records], new_id)
     migrated = list(lines)
-    for (place, old), new in zip(records, renewed, strict=True):
+    for (index, old), new in zip(records, renewed, strict=True):
         if new != old:
-            migrated[place] = encode_line(new)
+            migrated[index] = encode_line(new)
     return migrated, renewed[0]

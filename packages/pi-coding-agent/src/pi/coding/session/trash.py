@@ -45,8 +45,8 @@ class Trash:
             raise SessionNotFound(path)
         with sole_use(path):
             await self._command(path)
-            for each in _present(path):
-                self._put(each)
+            for file in _present(path):
+                self._put(file)
 
     async def _command(self, path: Path) -> None:
         command = find_program("trash", self._environ)
@@ -54,7 +54,7 @@ class Trash:
             return
         try:
             result = await run(
-                [command, *(str(each.absolute()) for each in _present(path))],
+                [command, *(str(file.absolute()) for file in _present(path))],
                 cwd=path.absolute().parent,
                 env=allow_listed(self._environ),
                 timeout=TIMEOUT,
@@ -70,7 +70,9 @@ class Trash:
         desktop = self._desktop_trash()
         try:
             if desktop is None or not self._put_on_desktop(path, desktop):
-                free = (each for each in _names(self._own, path.name) if not os.path.lexists(each))
+                free = (
+                    target for target in _names(self._own, path.name) if not os.path.lexists(target)
+                )
                 private_directory(self._own)
                 shutil.move(path, next(free))
         except OSError as error:
@@ -123,7 +125,7 @@ class Trash:
 
 def _present(path: Path) -> list[Path]:
     """Return the existing files of a session."""
-    return [each for each in (path, artifact_directory(path)) if os.path.lexists(each)]
+    return [file for file in (path, artifact_directory(path)) if os.path.lexists(file)]
 
 
 def _names(folder: Path, name: str) -> Iterator[Path]:

@@ -44,7 +44,7 @@ class TreeNode(Struct, eq=False):
 
 def session_tree(log: SessionLog) -> list[TreeNode]:
     """Return the roots, usually one; children are in file order."""
-    nodes = [_node(log, place) for place in range(len(log.tree.outlines))]
+    nodes = [_node(log, position) for position in range(len(log.tree.outlines))]
     roots: list[TreeNode] = []
     for node in nodes:
         parent = log.tree.parent(node.place)
@@ -66,26 +66,26 @@ def tree_json(log: SessionLog) -> bytes:
     return b"".join(parts)
 
 
-def public_line(log: SessionLog, place: int) -> bytes:
+def public_line(log: SessionLog, position: int) -> bytes:
     """Return an entry as it is in the file, for clients; a compaction loses its pictures.
 
     They are megabytes of base64 that only the model needs.
     """
-    if log.tree.outlines[place].type != "compaction":
-        return log.line(place).removesuffix(b"\n")
-    entry = log.json(place)
+    if log.tree.outlines[position].type != "compaction":
+        return log.line(position).removesuffix(b"\n")
+    entry = log.json(position)
     content = entry.get("content")
     if not isinstance(content, list):
-        return log.line(place).removesuffix(b"\n")
-    texts = [each for each in content if isinstance(each, dict) and each.get("type") != "image"]
+        return log.line(position).removesuffix(b"\n")
+    texts = [part for part in content if isinstance(part, dict) and part.get("type") != "image"]
     return _json({**entry, "content": texts})
 
 
-def _node(log: SessionLog, place: int) -> TreeNode:
-    id = log.tree.outlines[place].id
+def _node(log: SessionLog, position: int) -> TreeNode:
+    id = log.tree.outlines[position].id
     if (bookmark := log.labels.get(id)) is None:
-        return TreeNode(id, place)
-    return TreeNode(id, place, bookmark.label, bookmark.timestamp)
+        return TreeNode(id, position)
+    return TreeNode(id, position, bookmark.label, bookmark.timestamp)
 
 
 def _separated(nodes: list[TreeNode]) -> list[TreeNode | bytes]:

@@ -194,19 +194,19 @@ class LocalShell:
         limit = MAX_LINE_BYTES_ON_WINDOWS if self._platform == "win32" else MAX_LINE_BYTES
         if len(line.encode("utf-8", "surrogateescape")) > limit:
             line = self._line_in_file(line, options, shell, scripts)
-        words = [shell, *(["-l"] if options.login else []), "-c", line]
+        arguments = [shell, *(["-l"] if options.login else []), "-c", line]
         folder, start = cwd or self._cwd(), terminal.spawn if terminal else spawn
         if wraps := self._spawn_wraps(kind):
             # lazy: few sessions have any
             from pi.coding.shell.spawns import SpawnRequest, wrapped_request
 
             request = SpawnRequest(
-                kind=kind, arguments=tuple(words), command=command, cwd=folder, env=variables
+                kind=kind, arguments=tuple(arguments), command=command, cwd=folder, env=variables
             )
             request = await wrapped_request(request, wraps)
-            words, folder, variables = request.limited, request.cwd, dict(request.env)
-        child = await start(words, cwd=folder, env=variables)
-        self._started = [each for each in self._started if not each.is_gone]
+            arguments, folder, variables = request.limited, request.cwd, dict(request.env)
+        child = await start(arguments, cwd=folder, env=variables)
+        self._started = [process for process in self._started if not process.is_gone]
         self._started.append(child)
         return child
 

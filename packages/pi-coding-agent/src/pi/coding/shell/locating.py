@@ -31,20 +31,20 @@ def find_shell(
         return _configured(configured, environ)
     if platform == "win32":
         return _on_windows(environ, environ.get("PATH", os.defpath), is_file)
-    for place in POSIX_PLACES:
-        if is_file(place):
-            return place
+    for path in POSIX_PLACES:
+        if is_file(path):
+            return path
     for name in ("bash", "sh"):
-        if found := _which(name, environ):
-            return found
+        if program := _which(name, environ):
+            return program
     raise NoShell("There is no bash on this machine.", hint="Install bash, or set shellPath.")
 
 
 def _configured(shell: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     path = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
-    if found := _which(path, environ):
-        return found
+    if program := _which(path, environ):
+        return program
     raise NoShell(
         f"The configured shell {shell} does not exist or is not executable.",
         hint="Correct shellPath in the settings, or remove it to use bash.",
@@ -62,18 +62,18 @@ def _on_windows(environ: Mapping[str, str], path: str, is_file: Callable[[str], 
     for variable in ("ProgramFiles", "ProgramFiles(x86)", "LocalAppData"):
         if folder := environ.get(variable) or environ.get(variable.upper()):
             middle = "Programs/Git" if variable == "LocalAppData" else "Git"
-            place = str(PureWindowsPath(folder) / middle / "bin" / "bash.exe")
-            if is_file(place):
-                return place
+            candidate = str(PureWindowsPath(folder) / middle / "bin" / "bash.exe")
+            if is_file(candidate):
+                return candidate
     for folder in path.split(";"):
-        place = str(PureWindowsPath(folder) / "bash.exe")
+        candidate = str(PureWindowsPath(folder) / "bash.exe")
         legacy = {part.lower() for part in PureWindowsPath(folder).parts} & {
             "system32",
             "sysnative",
             "windowsapps",
         }
-        if folder and not legacy and is_file(place):
-            return place
+        if folder and not legacy and is_file(candidate):
+            return candidate
     raise NoShell(
         "There is no bash on this machine.", hint="Install Git for Windows, or set shellPath."
     )

@@ -37,9 +37,9 @@ class OutputDecoder:
         except UnicodeDecodeError as error:
             assert self._fallback is not None  # otherwise errors are replaced
             self._decoder = codecs.getincrementaldecoder(self._fallback)("replace")
-            whole = held + data
-            decoded = whole[: error.start].decode("utf-8", "replace")
-            return decoded + self._decoder.decode(whole[error.start :], final)
+            buffered = held + data
+            decoded = buffered[: error.start].decode("utf-8", "replace")
+            return decoded + self._decoder.decode(buffered[error.start :], final)
 
 
 MAX_LINES = 2000
@@ -86,11 +86,11 @@ def keep_head(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) 
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
         return _whole(data, total, most)
-    kept = body[: most.bytes]
+    head = body[: most.bytes]
     if body[most.bytes : most.bytes + 1] not in (b"", b"\n"):
-        kept = kept[: max(kept.rfind(b"\n"), 0)]
-    too_long = not kept and not body.startswith(b"\n")
-    lines = kept.split(b"\n", most.lines)[: most.lines]
+        head = head[: max(head.rfind(b"\n"), 0)]
+    too_long = not head and not body.startswith(b"\n")
+    lines = head.split(b"\n", most.lines)[: most.lines]
     return replace(_cut([] if too_long else lines, total, most), first_line_exceeds_limit=too_long)
 
 
@@ -100,13 +100,13 @@ def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) 
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
         return _whole(data, total, most)
-    kept = body[-most.bytes :]
+    tail = body[-most.bytes :]
     partial = False
     if len(body) > most.bytes and body[-most.bytes - 1] != 0x0A:
-        newline = kept.find(b"\n")
+        newline = tail.find(b"\n")
         partial = newline < 0
-        kept = _from_character(kept) if partial else kept[newline + 1 :]
-    lines = kept.rsplit(b"\n", most.lines)[-most.lines :]
+        tail = _from_character(tail) if partial else tail[newline + 1 :]
+    lines = tail.rsplit(b"\n", most.lines)[-most.lines :]
     return replace(_cut(lines, total, most), last_line_partial=partial)
 
 

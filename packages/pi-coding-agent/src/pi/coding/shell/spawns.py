@@ -42,8 +42,8 @@ class ProcessLimits(Record):
             return list(arguments)
         if platform == "win32":
             raise SpawnFailed("Limits of processes are not supported on Windows.")
-        words = ["" if value is None else str(value) for value in values]
-        return [sys.executable, "-I", "-S", "-c", _LIMIT, *words, *arguments]
+        limits = ["" if value is None else str(value) for value in values]
+        return [sys.executable, "-I", "-S", "-c", _LIMIT, *limits, *arguments]
 
 
 class SpawnRequest(Record):

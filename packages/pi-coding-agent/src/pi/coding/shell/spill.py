@@ -146,8 +146,8 @@ class SpillFolder:
         before = self._clock.now_ms() / 1000 - MAX_AGE_SECONDS
         for path in self._folder.glob("pi-bash-*.log"):
             with suppress(OSError):
-                found = path.lstat()
-                if found.st_uid == os.getuid() and found.st_mtime < before:
+                status = path.lstat()
+                if status.st_uid == os.getuid() and status.st_mtime < before:
                     path.unlink()
 
     def _artifact(self) -> Artifact | None:

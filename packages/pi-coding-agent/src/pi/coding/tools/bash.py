@@ -112,7 +112,7 @@ def bash_result_text(written: Written) -> str:
     if not tail.truncated:
         return tail.content
     path = written.full_output_path
-    where = f". {written.file_label}: {path}" if path else ""
+    location = f". {written.file_label}: {path}" if path else ""
     first = tail.total_lines - tail.output_lines + 1
     if tail.last_line_partial:
         line = f"line {tail.total_lines} (line is {size_text(written.last_line_bytes)})"
@@ -120,7 +120,7 @@ def bash_result_text(written: Written) -> str:
     else:
         why = f" ({size_text(MAX_BYTES)} limit)" if tail.truncated_by == "bytes" else ""
         notice = f"Showing lines {first}-{tail.total_lines} of {tail.total_lines}{why}"
-    return f"{tail.content}\n\n[{notice}{where}]"
+    return f"{tail.content}\n\n[{notice}{location}]"
 
 
 def output_details(written: Written) -> Json:

@@ -47,20 +47,20 @@ class Diff:
         remaining = MAX_DIFF_CHARACTERS
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
-        at = 0
+        position = 0
         for hunk in _hunks(self.changes, len(self._old)):
-            if hunk.old_start > at:
+            if hunk.old_start > position:
                 out.append(f" {'':{width}} ...")
             for sign, number, line in self._signed(hunk):
-                shown = line.removesuffix("\n")
-                if len(shown) > MAX_LINE_CHARACTERS:
-                    shown = f"{shown[:MAX_LINE_CHARACTERS]}…"
-                remaining -= len(shown)
+                truncated = line.removesuffix("\n")
+                if len(truncated) > MAX_LINE_CHARACTERS:
+                    truncated = f"{truncated[:MAX_LINE_CHARACTERS]}…"
+                remaining -= len(truncated)
                 if remaining < 0:
                     return "\n".join((*out, f" {'':{width}} ..."))
-                out.append(f"{sign}{number:>{width}} {shown}")
-            at = hunk.old_end
-        if out and at < len(self._old):
+                out.append(f"{sign}{number:>{width}} {truncated}")
+            position = hunk.old_end
+        if out and position < len(self._old):
             out.append(f" {'':{width}} ...")
         return "\n".join(out)
 
@@ -76,19 +76,19 @@ class Diff:
             new_from = new_start + (new_size > 0)
             out.append(f"@@ -{old_from},{old_size} +{new_from},{new_size} @@\n")
             for sign, _, line in self._signed(hunk):
-                whole = line.endswith("\n")
-                out.append(f"{sign}{line}" if whole else f"{sign}{line}\n{NO_LINE_END}\n")
+                is_complete = line.endswith("\n")
+                out.append(f"{sign}{line}" if is_complete else f"{sign}{line}\n{NO_LINE_END}\n")
         return "".join(out)
 
     def _signed(self, hunk: Hunk) -> list[tuple[str, int, str]]:
         out: list[tuple[str, int, str]] = []
-        at = hunk.old_start
+        position = hunk.old_start
         for change in hunk.changes:
-            out += [(" ", n + 1, self._old[n]) for n in range(at, change.old_start)]
+            out += [(" ", n + 1, self._old[n]) for n in range(position, change.old_start)]
             out += [("-", n + 1, self._old[n]) for n in range(change.old_start, change.old_end)]
             out += [("+", n + 1, self._new[n]) for n in range(change.new_start, change.new_end)]
-            at = change.old_end
-        out += [(" ", n + 1, self._old[n]) for n in range(at, hunk.old_end)]
+            position = change.old_end
+        out += [(" ", n + 1, self._old[n]) for n in range(position, hunk.old_end)]
         return out
 
 
@@ -128,14 +128,14 @@ def _passages(old: Sequence[str], new: Sequence[str]) -> list[Change]:
 
     Long texts are also split at anchors.
     """
-    whole = _narrowed(old, new, Change(0, len(old), 0, len(new)))
-    if _work(whole) <= MAX_COMPARISONS:
-        return [whole]
+    passage = _narrowed(old, new, Change(0, len(old), 0, len(new)))
+    if _work(passage) <= MAX_COMPARISONS:
+        return [passage]
     passages: list[Change] = []
-    at = Anchor(whole.old_start, whole.new_start)
-    for anchor in (*_anchors(old, new, whole), Anchor(whole.old_end, whole.new_end)):
-        passages.append(_narrowed(old, new, Change(at.old, anchor.old, at.new, anchor.new)))
-        at = Anchor(anchor.old + 1, anchor.new + 1)
+    start = Anchor(passage.old_start, passage.new_start)
+    for anchor in (*_anchors(old, new, passage), Anchor(passage.old_end, passage.new_end)):
+        passages.append(_narrowed(old, new, Change(start.old, anchor.old, start.new, anchor.new)))
+        start = Anchor(anchor.old + 1, anchor.new + 1)
     return passages
 
 
@@ -176,11 +176,11 @@ def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[An
     last: list[int] = []  # for each length, where the best sequence ends in ``new``
     ends: list[tuple[Anchor, int]] = []  # an anchor, and the index of its predecessor
     best: list[int] = []
-    for line, place in _single(old, passage.old_start, passage.old_end).items():
+    for line, old_position in _single(old, passage.old_start, passage.old_end).items():
         if line not in positions:
             continue
         length = bisect_left(last, positions[line])
-        ends.append((Anchor(place, positions[line]), best[length - 1] if length else -1))
+        ends.append((Anchor(old_position, positions[line]), best[length - 1] if length else -1))
         last[length : length + 1] = [positions[line]]
         best[length : length + 1] = [len(ends) - 1]
     row: list[Anchor] = []
@@ -195,7 +195,7 @@ def _single(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     """Return the lines that occur once between ``start`` and ``end``, with their positions."""
     part = lines[start:end]
     count = Counter(part)
-    return {line: place for place, line in enumerate(part, start) if count[line] == 1}
+    return {line: number for number, line in enumerate(part, start) if count[line] == 1}
 
 
 def _hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:

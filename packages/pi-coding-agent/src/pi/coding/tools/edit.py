@@ -81,7 +81,9 @@ def locate_edits(text: str, edits: Sequence[Edit], path: str) -> list[Replacemen
                 f"edits[{first}] and edits[{second}] overlap in {path}. "
                 "Merge them into one edit or target disjoint regions."
             )
-    return [Replacement(each.span.start, each.span.end, each.new_text) for each in placed]
+    return [
+        Replacement(located.span.start, located.span.end, located.new_text) for located in placed
+    ]
 
 
 def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> Span:
@@ -92,8 +94,8 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
             return Span(0, 0)  # an empty file contains no text to match
         name = f"edits[{index}].oldText" if several else "oldText"
         raise ToolFailed(f"{name} must not be empty in {path}.")
-    found = passages.find(old)
-    if not found:
+    spans = passages.find(old)
+    if not spans:
         what = (
             f"Could not find edits[{index}] in" if several else "Could not find the exact text in"
         )
@@ -102,40 +104,40 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
             f"{what} {path}. The {name} must match exactly including all whitespace and newlines."
             + _nearest(passages.text, old)
         )
-    if len(found) > 1:
+    if len(spans) > 1:
         what = f"edits[{index}]" if several else "the text"
-        each = "Each oldText must be unique" if several else "The text must be unique"
+        requirement = "Each oldText must be unique" if several else "The text must be unique"
         raise ToolFailed(
-            f"Found {len(found)} occurrences of {what} in {path}. {each}. "
+            f"Found {len(spans)} occurrences of {what} in {path}. {requirement}. "
             "Please provide more context to make it unique."
         )
-    return found[0]
+    return spans[0]
 
 
 def _nearest(text: str, old: str) -> str:
     """Return a note with the passage most similar to ``old``; empty if none is similar."""
     lines, old_lines = text.split("\n"), old.strip("\r\n").split("\n")
     before, key = max(enumerate(old_lines), key=lambda line: len(line[1]))
-    words = set(re.findall(_WORD, key))
+    key_words = set(re.findall(_WORD, key))
     # Comparing is slow, counting common words is fast: only the best by words are compared.
     candidates = heapq.nlargest(
         MAX_COMPARED_LINES,
         range(len(lines)),
-        key=lambda n: len(words & set(re.findall(_WORD, lines[n]))),
+        key=lambda n: len(key_words & set(re.findall(_WORD, lines[n]))),
     )
     import difflib  # lazy: takes 5 ms, and most edits succeed
 
     matcher = difflib.SequenceMatcher(b=key.strip()[:MAX_COMPARED_CHARACTERS], autojunk=False)
-    best, place = 0.0, 0
-    for number in candidates if words else ():
+    best, best_line = 0.0, 0
+    for number in candidates if key_words else ():
         matcher.set_seq1(lines[number].strip()[:MAX_COMPARED_CHARACTERS])
         if matcher.real_quick_ratio() > best and (ratio := matcher.ratio()) > best:
-            best, place = ratio, number
+            best, best_line = ratio, number
     if best < MIN_SIMILARITY:
         return ""
-    first = max(place - before, 0)
-    shown = "\n".join(lines[first : first + min(len(old_lines), MAX_SHOWN_LINES)])
-    return f"\n\nThe most similar text is at line {first + 1}:\n{shown}"
+    first = max(best_line - before, 0)
+    similar_text = "\n".join(lines[first : first + min(len(old_lines), MAX_SHOWN_LINES)])
+    return f"\n\nThe most similar text is at line {first + 1}:\n{similar_text}"
 
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -200,7 +202,7 @@ def preview_edit(arguments: Json) -> FilePreview | None:
     """Return the new and the old texts received so far, one below the other."""
     match arguments:
         case {"path": str(path), "edits": [*entries]}:
-            edits = [each for each in entries if isinstance(each, dict)]
+            edits = [entry for entry in entries if isinstance(entry, dict)]
             return FilePreview(
                 path=path, added=_texts(edits, "newText"), removed=_texts(edits, "oldText")
             )
@@ -209,7 +211,7 @@ def preview_edit(arguments: Json) -> FilePreview | None:
 
 
 def _texts(edits: list[Json], name: str) -> str:
-    texts = (each.get(name) for each in edits)
+    texts = (edit.get(name) for edit in edits)
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
@@ -288,8 +290,8 @@ def edit_bytes(data: bytes, path: str, locate: Locate) -> EditedFile:
             "Writing it back would damage it, so it was left alone; change it with bash."
         ) from error
     placed = locate(text, form)
-    for each in placed:
-        refuse_elisions(elisions(each.new_text), before=text)
+    for replacement in placed:
+        refuse_elisions(elisions(replacement.new_text), before=text)
     changed = apply_replacements(text, placed, path=path, line_end=form.line_end)
     details = _details(text, changed, path)
     return EditedFile(
@@ -320,12 +322,12 @@ def apply_replacements(
         if other.start < one.end:
             raise ToolFailed(f"Two changes of {path} overlap. Merge them into one.")
     pieces = []
-    at = 0
-    for each in placed:
-        new = each.new_text.replace("\r\n", "\n").replace("\n", line_end)
-        pieces += [text[at : each.start], new]
-        at = each.end
-    changed = "".join([*pieces, text[at:]])
+    position = 0
+    for replacement in placed:
+        new = replacement.new_text.replace("\r\n", "\n").replace("\n", line_end)
+        pieces += [text[position : replacement.start], new]
+        position = replacement.end
+    changed = "".join([*pieces, text[position:]])
     if changed == text:
         what = "replacements" if len(placed) > 1 else "replacement"
         raise ToolFailed(

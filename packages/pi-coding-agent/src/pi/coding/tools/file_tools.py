@@ -62,16 +62,16 @@ def read_tool(
         try:
             file = await files.permit_read(params.path)
             text = await files.read_open(params.path)
-            found = await asyncio.to_thread(
+            content = await asyncio.to_thread(
                 _read_window_or_image, file, text, params, skip, image_limits(), stop
             )
         except (OSError, ValueError) as error:
             raise ToolFailed(_failure(error, path)) from error
         finally:
             stop.set()  # a thread cannot be cancelled; it checks this flag
-        if isinstance(found, PreparedImage):
-            return _picture(found)
-        return _text(found, params, skip, path)
+        if isinstance(content, PreparedImage):
+            return _picture(content)
+        return _text(content, params, skip, path)
 
     return make_tool(
         name="read",
@@ -135,9 +135,9 @@ def _failure(error: OSError | ValueError, path: Path) -> str:
     return node_text(error, "access", str(path))
 
 
-def _picture(found: PreparedImage) -> ToolResult:
-    text = Text(text="\n".join([f"Read image file [{found.mime}]", *found.notes]))
-    return ToolResult(content=(text, found.image) if found.image else (text,))
+def _picture(image: PreparedImage) -> ToolResult:
+    text = Text(text="\n".join([f"Read image file [{image.mime}]", *image.notes]))
+    return ToolResult(content=(text, image.image) if image.image else (text,))
 
 
 def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResult:
@@ -158,8 +158,8 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
         return ToolResult.of(notice, details=_details(cut.as_json()))
     if cut.truncated:
         why = f" ({size_text(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
-        shown = f"Showing lines {skip + 1}-{last} of {total}{why}."
-        notice = f"[{shown} Use offset={last + 1} to continue.]"
+        summary = f"Showing lines {skip + 1}-{last} of {total}{why}."
+        notice = f"[{summary} Use offset={last + 1} to continue.]"
         return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
     limit = _limit(params)
     if limit is not None and (remaining := window.total - skip - limit) > 0:

@@ -183,11 +183,11 @@ def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> P
         picture.getexif()[ORIENTATION] = orientation or 1
     upright = ImageOps.exif_transpose(picture)
     for step in SCALES if limits.resize else SCALES[:1]:
-        shown = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
-        smaller = upright if shown == upright.size else _resized(upright, shown)
+        scaled_size = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
+        smaller = upright if scaled_size == upright.size else _resized(upright, scaled_size)
         best = _best(_encodings(smaller, limits), kind, limits)
         if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
-            notes = (*_conversion(kind, best[0]), *_scale(original, shown))
+            notes = (*_conversion(kind, best[0]), *_scale(original, scaled_size))
             return PreparedImage(mime=best[0], image=_image(best[1], best[0]), notes=notes)
     return PreparedImage(mime=kind.mime, notes=(OMITTED,))
 
@@ -200,7 +200,7 @@ def _best(
     JPEG blurs the text of screenshots, which is what most PNG files are.
     """
     png, *others = encodings
-    best = min(png, *others, key=lambda each: len(each[1]))
+    best = min(png, *others, key=lambda encoding: len(encoding[1]))
     keeps = not limits.resize or _base64_size(len(png[1])) <= limits.max_bytes
     if kind.mime == png[0] and keeps and len(png[1]) <= MAX_PNG_TO_JPEG_RATIO * len(best[1]):
         return png
@@ -257,11 +257,11 @@ def _conversion(kind: ImageType, mime: str) -> tuple[str, ...]:
     return (f"[Image converted from {kind.mime} to {mime}.]",)
 
 
-def _scale(original: tuple[int, int], shown: tuple[int, int]) -> tuple[str, ...]:
-    if original == shown:
+def _scale(original: tuple[int, int], displayed: tuple[int, int]) -> tuple[str, ...]:
+    if original == displayed:
         return ()
-    was, now = f"{original[0]}x{original[1]}", f"{shown[0]}x{shown[1]}"
-    factor = f"{original[0] / shown[0]:.2f}"
+    was, now = f"{original[0]}x{original[1]}", f"{displayed[0]}x{displayed[1]}"
+    factor = f"{original[0] / displayed[0]:.2f}"
     return (
         f"[Image: original {was}, displayed at {now}. "
         f"Multiply coordinates by {factor} to map to original image.]",

@@ -53,10 +53,10 @@ def limit_or_default(limit: float | UnsetType, default: int) -> int:
 
 
 def limit_notice(
-    limit: int, found: int, names: tuple[str, str], advice: str = ""
+    limit: int, count: int, names: tuple[str, str], advice: str = ""
 ) -> LimitNotice | None:
-    """Return a notice if ``found`` exceeds ``limit``; ``names`` are singular and plural."""
-    if found <= limit:
+    """Return a notice if ``count`` exceeds ``limit``; ``names`` are singular and plural."""
+    if count <= limit:
         return None
     one, many = names
     notice = f"{limit} {many} limit reached. Use limit={2 * limit} for more{advice}"
@@ -66,8 +66,10 @@ def limit_notice(
 def list_result(lines: Sequence[str], *limited: LimitNotice | None) -> ToolResult:
     """Return the lines as a result, truncated, with all notices in one pair of brackets."""
     cut = keep_head("\n".join(lines).encode("utf-8", "replace"))
-    details: Json = {each.detail: each.value for each in limited if each}
-    notices = [each.notice for each in limited if each]
+    details: Json = {
+        limit_notice.detail: limit_notice.value for limit_notice in limited if limit_notice
+    }
+    notices = [limit_notice.notice for limit_notice in limited if limit_notice]
     if cut.truncated:
         details["truncation"] = cut.as_json()
         by_lines = cut.truncated_by == "lines"
@@ -77,26 +79,26 @@ def list_result(lines: Sequence[str], *limited: LimitNotice | None) -> ToolResul
     return ToolResult.of(text, details=details or UNSET)
 
 
-def path_exists(place: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether the path exists and may be seen."""
     try:
-        return place.exists()
+        return path.exists()
     except OSError:  # an invalid name, or a folder on the way that may not be read
         return False
 
 
-def require_readable(place: Path) -> None:
+def require_readable(path: Path) -> None:
     """Check that a search root is readable, so that an empty result is reliable.
 
     Raises ``ToolFailed`` if it may not be read, or is neither a file nor a folder.
     """
-    if is_special_file(place):
-        raise ToolFailed(f"Cannot search {place}: it is a device or a pipe, not a regular file.")
-    is_folder = place.is_dir()
+    if is_special_file(path):
+        raise ToolFailed(f"Cannot search {path}: it is a device or a pipe, not a regular file.")
+    is_folder = path.is_dir()
     mode = os.R_OK | os.X_OK if is_folder else os.R_OK
-    if not os.access(place, mode, effective_ids=EFFECTIVE_IDS):
+    if not os.access(path, mode, effective_ids=EFFECTIVE_IDS):
         denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        raise ToolFailed(node_text(denied, "scandir" if is_folder else "open", str(place)))
+        raise ToolFailed(node_text(denied, "scandir" if is_folder else "open", str(path)))
 
 
 GIT_FOLDER = ".git"
@@ -141,15 +143,15 @@ def walk(
 def _entries(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
     lead = f"{folder}/" if folder else ""
     try:
-        with os.scandir(root / folder) as found:
+        with os.scandir(root / folder) as scanned:
             entries = [
                 WalkedFile(
-                    path=lead + each.name,
-                    is_folder=each.is_dir(follow_symlinks=False),
-                    is_link=each.is_symlink(),
+                    path=lead + entry.name,
+                    is_folder=entry.is_dir(follow_symlinks=False),
+                    is_link=entry.is_symlink(),
                 )
-                for each in found
-                if files or not each.is_file(follow_symlinks=False)
+                for entry in scanned
+                if files or not entry.is_file(follow_symlinks=False)
             ]
     except OSError:
         return []
@@ -268,16 +270,16 @@ class _Paths:
 
         Raises ``ProgramFailed`` for empty, repeated, or too long or many paths.
         """
-        whole, end, self._begun = (self._begun + piece).rpartition(b"\0")
+        complete, end, self._begun = (self._begun + piece).rpartition(b"\0")
         if not end:
             if len(self._begun) > MAX_PATH_BYTES:
                 raise _not_paths()
             return
-        names = whole.decode("utf-8", "surrogateescape").split("\0")
+        names = complete.decode("utf-8", "surrogateescape").split("\0")
         self._count += len(names)
         if "" in names or len(set(names)) < len(names) or self._count > MAX_PATHS:
             raise _not_paths()
-        paths = [name for each in names if (name := each.removeprefix("./"))]
+        paths = [name for raw_name in names if (name := raw_name.removeprefix("./"))]
         if self._collects_folders:
             for path in paths:
                 self._note_folders(path)

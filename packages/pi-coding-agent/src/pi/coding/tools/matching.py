@@ -36,7 +36,7 @@ class Passages:
     def find(self, passage: str) -> list[Span]:
         """Return all occurrences of ``passage``, or else of text that looks the same."""
         passage = passage.replace("\r\n", "\n")
-        exact = [Span(at, at + len(passage)) for at in _occurrences(self.text, passage)]
+        exact = [Span(start, start + len(passage)) for start in _occurrences(self.text, passage)]
         return [self._in_original(span) for span in exact or self._find_similar(passage)]
 
     def _find_similar(self, passage: str) -> list[Span]:
@@ -46,13 +46,13 @@ class Passages:
         spans = []
         # Trailing spaces were folded away: such a passage must end at the end of a line.
         to_line_end = passage[-1] != "\n" and passage[-1].isspace()
-        for at in _occurrences(folded.text, needle):
-            end = at + len(needle)
+        for start in _occurrences(folded.text, needle):
+            end = start + len(needle)
             at_line_end = folded.text[end : end + 1] in ("", "\n")
             if at_line_end and not needle.endswith("\n"):
-                spans.append(self._with_line_end(folded.span(at, end)))
+                spans.append(self._with_line_end(folded.span(start, end)))
             elif not to_line_end:
-                spans.append(folded.span(at, end))
+                spans.append(folded.span(start, end))
         return spans
 
     def _with_line_end(self, span: Span) -> Span:
@@ -67,7 +67,7 @@ class Passages:
     def _in_original(self, span: Span) -> Span:
         if not self._returns:
             return span
-        return Span(*(place + bisect_left(self._returns, place) for place in span))
+        return Span(*(index + bisect_left(self._returns, index) for index in span))
 
 
 class _Line(NamedTuple):
@@ -111,43 +111,43 @@ class Folded:
             return Span(end - 1, end)
         if line.clusters is None:
             return Span(line.start + offset, line.start + offset + 1)
-        return Span(*(line.start + place for place in line.clusters[offset]))
+        return Span(*(line.start + index for index in line.clusters[offset]))
 
 
 def _folded_line(line: str) -> tuple[str, list[Span]]:
     looks: list[str] = []
     clusters: list[Span] = []
-    for cluster, at in _clusters(line):
+    for cluster, start in _clusters(line):
         seen = unicodedata.normalize("NFKC", cluster.translate(LOOKALIKES)).translate(LOOKALIKES)
         looks.append(seen)
-        clusters += [Span(at, at + len(cluster))] * len(seen)
+        clusters += [Span(start, start + len(cluster))] * len(seen)
     return "".join(looks), clusters
 
 
 def _clusters(line: str) -> Iterator[tuple[str, int]]:
     """Yield characters with their combining marks, and their positions."""
     start = 0
-    for at in range(1, len(line) + 1):
-        if at == len(line) or not unicodedata.combining(line[at]):
-            yield line[start:at], start
-            start = at
+    for index in range(1, len(line) + 1):
+        if index == len(line) or not unicodedata.combining(line[index]):
+            yield line[start:index], start
+            start = index
 
 
 def _occurrences(text: str, passage: str) -> Iterator[int]:
-    at = text.find(passage) if passage else -1
-    while at >= 0:
-        yield at
-        at = text.find(passage, at + len(passage))
+    index = text.find(passage) if passage else -1
+    while index >= 0:
+        yield index
+        index = text.find(passage, index + len(passage))
 
 
 def _returns(text: str) -> list[int]:
     """Return the positions of removed carriage returns in the text with line feeds only."""
-    places: list[int] = []
-    at = text.find("\r\n")
-    while at >= 0:
-        places.append(at - len(places))
-        at = text.find("\r\n", at + 2)
-    return places
+    positions: list[int] = []
+    index = text.find("\r\n")
+    while index >= 0:
+        positions.append(index - len(positions))
+        index = text.find("\r\n", index + 2)
+    return positions
 
 
 _MARKERS = r"""

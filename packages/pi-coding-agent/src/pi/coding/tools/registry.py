@@ -48,20 +48,20 @@ class ToolWorkspace(Record):
     """Variables for the bash tool only, such as ``PI_SESSION_ID``."""
 
 
-def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
+def built_in_tools(workspace: ToolWorkspace) -> dict[str, BuiltIn]:
     """Return every built-in tool by name, in the order of requests."""
     return {
         "read": BuiltIn(
-            partial(declared_tool, "read", partial(_read, place), replay="safe"),
+            partial(declared_tool, "read", partial(_read, workspace), replay="safe"),
             "Show a file or a picture",
             ("Look at files with read, not with cat or sed.",),
         ),
         "bash": BuiltIn(
-            partial(declared_tool, "bash", partial(_bash, place)),
+            partial(declared_tool, "bash", partial(_bash, workspace)),
             "Run a command (tests, builds, git, ls, rg, find)",
         ),
         "edit": BuiltIn(
-            partial(declared_tool, "edit", partial(_edit, place), changes_files=True),
+            partial(declared_tool, "edit", partial(_edit, workspace), changes_files=True),
             "Replace passages of a file",
             (
                 "Change existing files with edit; oldText must be in the file exactly once.",
@@ -69,17 +69,17 @@ def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
             ),
         ),
         "write": BuiltIn(
-            partial(declared_tool, "write", partial(_write, place), changes_files=True),
+            partial(declared_tool, "write", partial(_write, workspace), changes_files=True),
             "Create or overwrite a file",
             ("Use write for new files and complete rewrites only.",),
         ),
         "grep": BuiltIn(
-            partial(_grep, place), "Search the contents of files (respects .gitignore)"
+            partial(_grep, workspace), "Search the contents of files (respects .gitignore)"
         ),
         "find": BuiltIn(
-            partial(_find, place), "Find files by a glob pattern (respects .gitignore)"
+            partial(_find, workspace), "Find files by a glob pattern (respects .gitignore)"
         ),
-        "ls": BuiltIn(partial(_ls, place), "List a folder"),
+        "ls": BuiltIn(partial(_ls, workspace), "List a folder"),
     }
 
 
@@ -87,44 +87,44 @@ def built_in_tools(place: ToolWorkspace) -> dict[str, BuiltIn]:
 # are built, and the others are off by default.
 
 
-def _read(place: ToolWorkspace) -> AgentTool:
+def _read(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.file_tools import read_tool
 
-    return read_tool(place.files(), image_limits=place.image_limits)
+    return read_tool(workspace.files(), image_limits=workspace.image_limits)
 
 
-def _bash(place: ToolWorkspace) -> AgentTool:
+def _bash(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.bash import bash_tool
 
-    return bash_tool(place.shell(), variables=place.session_variables)
+    return bash_tool(workspace.shell(), variables=workspace.session_variables)
 
 
-def _edit(place: ToolWorkspace) -> AgentTool:
+def _edit(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.edit import edit_tool
 
-    return edit_tool(place.files())
+    return edit_tool(workspace.files())
 
 
-def _write(place: ToolWorkspace) -> AgentTool:
+def _write(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.file_tools import write_tool
 
-    return write_tool(place.files())
+    return write_tool(workspace.files())
 
 
-def _grep(place: ToolWorkspace) -> AgentTool:
+def _grep(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.search_tools import grep_tool
 
-    return grep_tool(place.files(), place.programs(), home=place.home)
+    return grep_tool(workspace.files(), workspace.programs(), home=workspace.home)
 
 
-def _find(place: ToolWorkspace) -> AgentTool:
+def _find(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.listing import FileListing
     from pi.coding.tools.search_tools import find_tool
 
-    return find_tool(place.files(), FileListing(place.programs(), home=place.home))
+    return find_tool(workspace.files(), FileListing(workspace.programs(), home=workspace.home))
 
 
-def _ls(place: ToolWorkspace) -> AgentTool:
+def _ls(workspace: ToolWorkspace) -> AgentTool:
     from pi.coding.tools.search_tools import ls_tool
 
-    return ls_tool(place.files())
+    return ls_tool(workspace.files())

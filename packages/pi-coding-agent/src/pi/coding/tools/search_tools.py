@@ -72,25 +72,25 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
     """Build the tool."""
 
     async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
-        place = (await files.permit_read(params.path or ".")).path
-        if not path_exists(place):
-            raise ToolFailed(f"Path not found: {place}")
-        require_readable(place)
+        path = (await files.permit_read(params.path or ".")).path
+        if not path_exists(path):
+            raise ToolFailed(f"Path not found: {path}")
+        require_readable(path)
         limit = min(limit_or_default(params.limit, DEFAULT_MATCHES), MAX_MATCHES)
         query = Search(
             pattern=params.pattern,
-            place=place,
+            path=path,
             glob=params.glob or "",
             ignore_case=params.ignore_case is True,
             literal=params.literal is True,
             limit=limit,
         )
-        found = await search(query, programs, home=home, is_visible=files.visibility())
-        if not found:
+        matches = await search(query, programs, home=home, is_visible=files.visibility())
+        if not matches:
             return ToolResult.of("No matches found", useless=True)
         context = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
-        lines = await asyncio.to_thread(_shown, found[:limit], query.folder, context)
-        too_many = limit_notice(limit, len(found), ("match", "matches"), REFINE)
+        lines = await asyncio.to_thread(_shown, matches[:limit], query.folder, context)
+        too_many = limit_notice(limit, len(matches), ("match", "matches"), REFINE)
         return list_result([line for line, _ in lines], too_many, _shortened(lines))
 
     return make_tool(
@@ -113,17 +113,17 @@ def _shortened(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
     return LimitNotice(detail="linesTruncated", value=True, notice=notice)
 
 
-def _shown(found: Sequence[Match], folder: Path, context: int) -> list[tuple[str, bool]]:
+def _shown(found_matches: Sequence[Match], folder: Path, context: int) -> list[tuple[str, bool]]:
     """Return formatted lines, each with whether it was truncated."""
-    shown: list[tuple[str, bool]] = []
-    for path, matches in groupby(found, key=lambda match: match.path):
+    formatted: list[tuple[str, bool]] = []
+    for path, matches in groupby(found_matches, key=lambda match: match.path):
         texts = {match.number: match.text for match in matches}
         lines = (_with_context(folder / path, texts, context) if context else {}) | texts
         for number in sorted(lines):
             text, cut = _bounded(lines[number])
             mark = f":{number}:" if number in texts else f"-{number}-"
-            shown.append((f"{path}{mark} {text}", cut))
-    return shown
+            formatted.append((f"{path}{mark} {text}", cut))
+    return formatted
 
 
 def _with_context(file: Path, numbers: Iterable[int], context: int) -> dict[int, str]:
@@ -131,10 +131,10 @@ def _with_context(file: Path, numbers: Iterable[int], context: int) -> dict[int,
     try:
         if file.stat().st_size > MAX_CONTEXT_FILE_BYTES:
             return {}
-        found = read_lines(file, _near(numbers, context), longest=MAX_MATCH_CHARACTERS)
+        lines = read_lines(file, _near(numbers, context), longest=MAX_MATCH_CHARACTERS)
     except OSError:
         return {}
-    return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in found.items()}
+    return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in lines.items()}
 
 
 def _near(numbers: Iterable[int], context: int) -> list[range]:
@@ -186,11 +186,11 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
         except PatternTooLarge as error:
             raise ToolFailed(f"The pattern cannot be used: {error}.") from error
         accepts = _visible(matches, root, files.visibility())
-        found = await listed.below(root, accepts=accepts, most=limit + 1)
-        if not found:
+        paths = await listed.below(root, accepts=accepts, most=limit + 1)
+        if not paths:
             return ToolResult.of("No files found matching pattern", useless=True)
         names = ("result", "results")
-        return list_result(found[:limit], limit_notice(limit, len(found), names, REFINE))
+        return list_result(paths[:limit], limit_notice(limit, len(paths), names, REFINE))
 
     return make_tool(
         name="find",
@@ -291,8 +291,8 @@ def _folder_names(folder: Path, is_visible: Callable[[Path], bool] | None) -> li
     if not folder.is_dir():
         raise ToolFailed(f"Not a directory: {folder}")
     try:
-        with os.scandir(folder) as found:
-            names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in found]
+        with os.scandir(folder) as entries:
+            names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in entries]
     except OSError as error:
         raise ToolFailed(node_text(error, "scandir", str(folder))) from error
     if is_visible is not None:

@@ -75,7 +75,7 @@ class Search(Record):
     """A search request."""
 
     pattern: str
-    place: Path
+    path: Path
     """A file or a folder."""
     glob: str = ""
     ignore_case: bool = False
@@ -85,7 +85,7 @@ class Search(Record):
     @property
     def folder(self) -> Path:
         """The folder that globs and found paths are relative to."""
-        return self.place.parent if self.place.is_file() else self.place
+        return self.path.parent if self.path.is_file() else self.path
 
 
 async def search(
@@ -132,13 +132,13 @@ async def _rg_found(
     query: Search, rg: str, env: dict[str, str], is_visible: Callable[[Path], bool] | None
 ) -> list[Match]:
     command, patterns = _rg_command(query)
-    found = await _first(query, _Command([rg, *RG, *command], patterns), env, is_visible)
-    if len(found) > query.limit and query.place == query.folder:
+    matches = await _first(query, _Command([rg, *RG, *command], patterns), env, is_visible)
+    if len(matches) > query.limit and query.path == query.folder:
         # With several threads the first matches are random. Sorted output uses one thread and
         # ends as soon as there are enough matches.
         in_order = _Command([rg, *RG, SORTED, *command], patterns)
-        found = await _first(query, in_order, env, is_visible)
-    return found
+        matches = await _first(query, in_order, env, is_visible)
+    return matches
 
 
 class _Command(NamedTuple):
@@ -151,8 +151,8 @@ def _rg_command(query: Search) -> _Command:
     command += ["--fixed-strings"] if query.literal else []
     command += [f"--glob={rooted_glob(query.glob, query.folder)}"] if query.glob else []
     # A file that was named is searched even if it is binary, as ripgrep's JSON mode does.
-    command += ["--text"] if query.place.is_file() else []
-    target = query.place.name if query.place.is_file() else ""
+    command += ["--text"] if query.path.is_file() else []
+    target = query.path.name if query.path.is_file() else ""
     # After -- nothing is parsed as an option; ./ is for a file named "-".
     pattern = query.pattern.encode("utf-8", "replace")
     if len(pattern) <= MAX_ARGUMENT_BYTES:
@@ -170,8 +170,8 @@ def _python_search(query: Search, home: Path) -> _Command:
     It is a separate process, because a Python regular expression can run forever and cannot be
     cancelled.
     """
-    place = {"place": str(query.place), "home": str(home)}
-    request = msgspec.json.encode({**msgspec.structs.asdict(query), **place})
+    paths = {"path": str(query.path), "home": str(home)}
+    request = msgspec.json.encode({**msgspec.structs.asdict(query), **paths})
     return _Command([sys.executable, "-P", "-m", "pi.coding.tools.searching"], request)
 
 
@@ -181,7 +181,7 @@ async def _first(
     env: dict[str, str],
     is_visible: Callable[[Path], bool] | None,
 ) -> list[Match]:
-    found: list[Match] = []
+    visible_matches: list[Match] = []
     visible: dict[str, bool] = {}
     async with aclosing(_matches(query, command, env)) as matches:
         async for match in matches:
@@ -190,10 +190,10 @@ async def _first(
                     visible[match.path] = is_visible(query.folder / match.path)
                 if not visible[match.path]:
                     continue
-            found.append(match)
-            if len(found) > query.limit:
+            visible_matches.append(match)
+            if len(visible_matches) > query.limit:
                 break
-    return found
+    return visible_matches
 
 
 async def _matches(
@@ -287,15 +287,15 @@ EXIT_INVALID_PATTERN = 2
 def main(request: bytes) -> int:
     """Write every match, up to one more than the limit, and return the exit code."""
     fields = msgspec.json.decode(request)
-    home, place = Path(fields.pop("home")), Path(fields.pop("place"))
-    query = Search(place=place, **fields)
+    home, path = Path(fields.pop("home")), Path(fields.pop("path"))
+    query = Search(path=path, **fields)
     try:
         for match in matches(query, home):
             sys.stdout.buffer.write(_line(match))
     except (re.error, PatternTooLarge) as error:
         what = "regex parse error" if isinstance(error, re.error) else "glob error"
-        shown = query.pattern if isinstance(error, re.error) else query.glob
-        sys.stderr.write(f"{what}:\n    {_short(shown)}\nerror: {error}\n")
+        invalid_pattern = query.pattern if isinstance(error, re.error) else query.glob
+        sys.stderr.write(f"{what}:\n    {_short(invalid_pattern)}\nerror: {error}\n")
         return EXIT_INVALID_PATTERN
     return 0
 
@@ -319,8 +319,8 @@ def _line(match: Match) -> bytes:
 
 
 def _files(query: Search, home: Path) -> Iterator[str]:
-    if query.place.is_file():
-        yield query.place.name
+    if query.path.is_file():
+        yield query.path.name
         return
     tree = IgnoreTree(query.folder, home=home, require_git=True)
     chosen = _glob_filter(query)

@@ -52,14 +52,14 @@ def opening(name: str, **attributes: Value) -> Html:
     Attributes are escaped; ``class_`` and ``data_n`` become ``class`` and ``data-n``. True writes
     an attribute without a value; False and an empty text omit it.
     """
-    words = [name]
+    parts = [name]
     for key, value in attributes.items():
-        shown = key.rstrip("_").replace("_", "-")
+        attribute = key.rstrip("_").replace("_", "-")
         if value is True:
-            words.append(shown)
+            parts.append(attribute)
         elif value is not False and value != "":
-            words.append(f'{shown}="{esc(str(value))}"')
-    return Html(f"<{' '.join(words)}>")
+            parts.append(f'{attribute}="{esc(str(value))}"')
+    return Html(f"<{' '.join(parts)}>")
 
 
 def join(parts: Iterable[Html]) -> Html:
@@ -319,7 +319,7 @@ class _Table:
 
 def _words(events: Iterator[Any], kind: str) -> str:
     """Return the text up to the end of the current element, without markup."""
-    words, depth = [], 1
+    texts, depth = [], 1
     for event in events:
         match event:
             case {"Start": {"Image": _}}:
@@ -329,8 +329,8 @@ def _words(events: Iterator[Any], kind: str) -> str:
                 if depth == 0:
                     break
             case {"Text": text} | {"Code": text} | {"Html": text} | {"InlineHtml": text}:
-                words.append(text)
-    return "".join(words)
+                texts.append(text)
+    return "".join(texts)
 
 
 def _image(address: str, alt: str) -> Html:

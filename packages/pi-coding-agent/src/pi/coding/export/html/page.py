@@ -132,12 +132,12 @@ class Articles:
         row = self._rows.get(number)
         if row is None or not row.siblings:
             return Html("")
-        here = row.siblings.index(number)
-        before, after = row.siblings[:here][-1:], row.siblings[here + 1 :][:1]
+        index = row.siblings.index(number)
+        before, after = row.siblings[:index][-1:], row.siblings[index + 1 :][:1]
         return tag(
             "nav",
             _jump_button("‹", "Previous branch", before),
-            tag("span", esc(f"{here + 1}/{len(row.siblings)}")),
+            tag("span", esc(f"{index + 1}/{len(row.siblings)}")),
             _jump_button("›", "Next branch", after),
             class_="switch",
             aria_label="Branches",
@@ -362,13 +362,13 @@ class _PageAssets(NamedTuple):
 def render_page(transcript: Transcript) -> str:
     """Render the transcript as an HTML page without network access and foreign scripts."""
     sheets, painter, rows = _sheets(), Painter(), build_outline(transcript)
-    shown = set(transcript.branch())
+    branch = set(transcript.branch())
     values = {
         "policy": esc(sheets.policy),
         "style": sheets.style,
         "script": sheets.script,
         "title": esc(transcript.title),
-        "outline": join(_link(row, here=row.node in shown) for row in rows.values()),
+        "outline": join(_link(row, on_branch=row.node in branch) for row in rows.values()),
         "parents": " ".join(str(node.parent) for node in transcript.nodes),
         "leaf": str(transcript.leaf),
         "facts": facts(transcript, painter),
@@ -377,8 +377,8 @@ def render_page(transcript: Transcript) -> str:
     return _PLACEHOLDER.sub(lambda name: values[name[1]], sheets.template)
 
 
-def _link(row: OutlineRow, *, here: bool) -> Html:
-    classes = (row.kind, f"d{min(row.depth, MAX_INDENT)}", "here" if here else "")
+def _link(row: OutlineRow, *, on_branch: bool) -> Html:
+    classes = (row.kind, f"d{min(row.depth, MAX_INDENT)}", "here" if on_branch else "")
     return tag(
         "a",
         esc(row.text or row.kind),

@@ -52,7 +52,7 @@ def drawn(details: Any) -> Html | None:
             return _table(columns, rows)
         case {"phases": [*phases]} if all(map(_is_phase, phases)):
             return _phases(phases)
-        case {"members": [*members]} if members and all(_is_named(each) for each in members):
+        case {"members": [*members]} if members and all(_is_named(member) for member in members):
             return _members(members, details.get("total"))
         case {"files": [*files]} if files and all(map(_is_changed_file, files)):
             return _files(details, files)
@@ -72,9 +72,9 @@ def resolved_action(details: Any) -> Html | None:
             about = ": ".join(filter(None, (source, reason)))
             remaining = details.get("remaining")
             waiting = remaining if isinstance(remaining, list | tuple) else ()
-            notes = [about, *(f"still pending: {each}" for each in waiting)]
+            notes = [about, *(f"still pending: {pending}" for pending in waiting)]
             title = tag("p", verb, Html(" "), esc(label), class_="action")
-            return join((title, *(_note(each) for each in notes if each)))
+            return join((title, *(_note(note) for note in notes if note)))
         case _:
             return None
 
@@ -109,7 +109,7 @@ def _value(value: object) -> str:
 def _is_phase(value: object) -> bool:
     match value:
         case {"name": str(), "tasks": [*tasks]}:
-            return all(isinstance(each, dict) and "content" in each for each in tasks)
+            return all(isinstance(task, dict) and "content" in task for task in tasks)
         case _:
             return False
 
@@ -127,12 +127,14 @@ def _phases(phases: Sequence[Mapping[str, Any]]) -> Html:
 
 def _task(task: Mapping[str, Any]) -> Html:
     status = str(task.get("status", ""))
-    known = status if status in SIGNS else ""
-    words = esc(str(task["content"]))
-    if not known:
-        return tag("li", words)
-    sign = tag("span", esc(SIGNS[known]), role="img", aria_label=known.replace("_", " "))
-    return tag("li", sign, Html(" "), tag("span", words), class_=known)
+    known_status = status if status in SIGNS else ""
+    description = esc(str(task["content"]))
+    if not known_status:
+        return tag("li", description)
+    sign = tag(
+        "span", esc(SIGNS[known_status]), role="img", aria_label=known_status.replace("_", " ")
+    )
+    return tag("li", sign, Html(" "), tag("span", description), class_=known_status)
 
 
 # Archives -----------------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ def _members(members: Sequence[Mapping[str, Any]], total: object) -> Html:
     count = _counted(len(members), "member")
     if isinstance(total, int) and total > len(members):
         count = f"the first {len(members):,} of {_counted(total, 'member')}"
-    rows = (tag("li", esc(each["name"]), *_size(each.get("size"))) for each in members)
+    rows = (tag("li", esc(member["name"]), *_size(member.get("size"))) for member in members)
     return join((_note(count), tag("ul", *rows, class_="members")))
 
 
@@ -188,8 +190,12 @@ def _file(file: Mapping[str, Any]) -> Html:
 def cells_of(details: object) -> Sequence[Mapping[str, Any]]:
     """Return the cells in the details of a result or message; empty if there are none."""
     cells = details.get("cells") if isinstance(details, dict) else None
-    found = cells if isinstance(cells, list | tuple) else ()
-    return [each for each in found if isinstance(each, dict) and isinstance(each.get("code"), str)]
+    candidates = cells if isinstance(cells, list | tuple) else ()
+    return [
+        candidate
+        for candidate in candidates
+        if isinstance(candidate, dict) and isinstance(candidate.get("code"), str)
+    ]
 
 
 def cells(details: Mapping[str, Any], painter: Painter) -> Html:
@@ -201,9 +207,9 @@ def cells(details: Mapping[str, Any], painter: Painter) -> Html:
     )
 
 
-def _cell(cell: Mapping[str, Any], place: str, language: str, painter: Painter) -> Html:
+def _cell(cell: Mapping[str, Any], position: str, language: str, painter: Painter) -> Html:
     status, took = str(cell.get("status", "")), cell.get("durationMs")
-    notes = [place, str(cell.get("title") or ""), "" if status == "ok" else status]
+    notes = [position, str(cell.get("title") or ""), "" if status == "ok" else status]
     notes.append(f"{took / 1000:.1f} s" if isinstance(took, int | float) and took >= 100 else "")
     output = strip_blank_lines(str(cell.get("output") or ""))
     return tag(
@@ -311,8 +317,8 @@ def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
     if action := resolved_action(details):
         outcome = drawn(details.get("sourceDetails"))
         return join((action, _with_failure(outcome, message, painter)))
-    if found := drawn(details):
-        return _with_failure(found, message, painter)
+    if drawn_result := drawn(details):
+        return _with_failure(drawn_result, message, painter)
     if diff_text := changes(message):
         return diff(diff_text)
     reads = call.name == "read" and not message.is_error
@@ -320,11 +326,11 @@ def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
     return content(message.content, painter, file=file)
 
 
-def _with_failure(found: Html | None, message: ToolResultMessage, painter: Painter) -> Html:
+def _with_failure(drawn_details: Html | None, message: ToolResultMessage, painter: Painter) -> Html:
     """Add the text to drawn details if it explains a failure; otherwise it repeats them."""
-    if found is not None and not message.is_error:
-        return found
-    return join((found or Html(""), content(message.content, painter)))
+    if drawn_details is not None and not message.is_error:
+        return drawn_details
+    return join((drawn_details or Html(""), content(message.content, painter)))
 
 
 def _shows_arguments(message: ToolResultMessage) -> bool:

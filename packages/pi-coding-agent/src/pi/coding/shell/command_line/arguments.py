@@ -111,18 +111,18 @@ def arguments_problem(program: str, part: CommandPart) -> str:
 
 def _interpreter_problem(program: str, part: CommandPart) -> str:
     """Return a problem for code in an argument or from the input; a script file has a name."""
-    flags, words = INTERPRETERS[program], part.arguments
-    at = 0
-    while at < len(words) and words[at].literal in flags.harmless:
-        at += 1
-    if at == len(words):
-        runs_tests = any(word.literal == "--test" for word in words)
+    flags, arguments = INTERPRETERS[program], part.arguments
+    index = 0
+    while index < len(arguments) and arguments[index].literal in flags.harmless:
+        index += 1
+    if index == len(arguments):
+        runs_tests = any(word.literal == "--test" for word in arguments)
         return "" if runs_tests else f"{program} runs code from its input"
-    word, text = words[at], words[at].literal
+    word, text = arguments[index], arguments[index].literal
     if text in flags.ending:
         return ""
     if text == "-m" and flags.has_modules:
-        module = words[at + 1].literal if at + 1 < len(words) else None
+        module = arguments[index + 1].literal if index + 1 < len(arguments) else None
         return "" if module is not None else f"the module of {program} is not known in advance"
     if word.may_be_option:
         return f"{program} {word.raw} may run code that is given inline"
@@ -135,11 +135,11 @@ def _code_problem(program: str, part: CommandPart) -> str:
     """Return a problem unless the program of ``awk`` or ``sed`` only prints."""
     takes_value = ("-e", "--expression", "-ne", "-En", "-Ee") if "sed" in program else ("-F", "-v")
     scripts: list[CommandWord] = []
-    words = iter(part.arguments)
-    for word in words:
+    arguments = iter(part.arguments)
+    for word in arguments:
         text = word.literal
         if text in takes_value:
-            value = next(words, CommandWord(raw=""))
+            value = next(arguments, CommandWord(raw=""))
             scripts += [value] if "sed" in program else []
         elif not word.may_be_option:
             scripts += [] if scripts else [word]
@@ -166,55 +166,60 @@ def _awk_only_prints(script: str) -> bool:
 
 def _sed_only_prints(script: str) -> bool:
     """Whether all commands print, delete or substitute: ``e`` runs commands, ``w`` writes files."""
-    at = 0
-    while at < len(script):
-        found = SED_COMMAND.match(script, at)
-        if found is None or (found[1] and re.search(rf"\[[^]]*{re.escape(found[1])}", found[0])):
+    offset = 0
+    while offset < len(script):
+        command = SED_COMMAND.match(script, offset)
+        if command is None or (
+            command[1] and re.search(rf"\[[^]]*{re.escape(command[1])}", command[0])
+        ):
             return False  # the sed of BSD looks for the end of a bracket first
-        at = found.end()
+        offset = command.end()
     return True
 
 
 def _option_problem(program: str, part: CommandPart, options: tuple[str, ...]) -> str:
     letters = {option[1] for option in options if re.fullmatch(r"-\w", option)}
     names = [option for option in options if not re.fullmatch(r"-\w", option)]
-    for at, word in enumerate(part.arguments):
+    for index, word in enumerate(part.arguments):
         text = word.literal
         if text is None:
             if word.may_be_option:
                 return f"the options of {program} are not known in advance"
             continue
-        bundled = re.match(r"-(?!-)", text) or (program == "tar" and at == 0)
-        name = text.partition("=")[0]
-        abbreviates = name.startswith("--") and len(name) > 2
+        bundled = re.match(r"-(?!-)", text) or (program == "tar" and index == 0)
+        typed_name = text.partition("=")[0]
+        abbreviates = typed_name.startswith("--") and len(typed_name) > 2
         dashed = text[1:] if program == "go" and text.startswith("--") else text
         if (bundled and letters & set(text)) or any(
-            dashed.startswith(each) or (abbreviates and each.startswith(name)) for each in names
+            dashed.startswith(option_name) or (abbreviates and option_name.startswith(typed_name))
+            for option_name in names
         ):
             return f"{program} {text} may run a command"
     return f"the options of {program} are not known in advance" if part.more_arguments else ""
 
 
-def git_problem(words: Sequence[CommandWord], *, more: bool) -> str:
+def git_problem(arguments: Sequence[CommandWord], *, more: bool) -> str:
     """Return why the commands that ``git`` runs are not known. Settings may name commands."""
-    at, problem = 0, ""
-    while at < len(words) and words[at].may_be_option and not problem:
-        text = words[at].literal or "$"
-        setting = words[at + 1].prefix if text == "-c" and at + 1 < len(words) else text
+    index, reason = 0, ""
+    while index < len(arguments) and arguments[index].may_be_option and not reason:
+        text = arguments[index].literal or "$"
+        setting = (
+            arguments[index + 1].prefix if text == "-c" and index + 1 < len(arguments) else text
+        )
         if text.startswith(("-c", "--config-env")) and not HARMLESS_GIT_SETTINGS.match(setting):
-            problem = "git -c may set a command"
+            reason = "git -c may set a command"
         elif text.startswith(("$", "--exec-path=")):
-            problem = f"git {words[at].raw} decides which programs run"
-        at += 2 if text in ("-c", "-C", "--git-dir", "--work-tree", "--namespace") else 1
-    if problem:
-        return problem
-    if at > len(words) or not all(word.single for word in words[:at]):
+            reason = f"git {arguments[index].raw} decides which programs run"
+        index += 2 if text in ("-c", "-C", "--git-dir", "--work-tree", "--namespace") else 1
+    if reason:
+        return reason
+    if index > len(arguments) or not all(word.single for word in arguments[:index]):
         return "the options of git are not known in advance"
-    command = words[at].literal if at < len(words) else None
+    command = arguments[index].literal if index < len(arguments) else None
     if command is None:
-        known = at == len(words) and not more
-        return "" if known else "the command of git is not known in advance"
-    return _git_command_problem(command, words[at + 1 :], more=more)
+        has_no_command = index == len(arguments) and not more
+        return "" if has_no_command else "the command of git is not known in advance"
+    return _git_command_problem(command, arguments[index + 1 :], more=more)
 
 
 _GIT_RUNNERS = frozenset({
@@ -235,15 +240,15 @@ _GIT_RISKS = {
 """Arguments with which a command of git runs a program."""
 
 
-def _git_command_problem(command: str, words: Sequence[CommandWord], *, more: bool) -> str:
+def _git_command_problem(command: str, arguments: Sequence[CommandWord], *, more: bool) -> str:
     reason = f"git {command} may run a command"
     if command in _GIT_RUNNERS:
         return reason
     if command == "config":
         read_only = ("--get", "--get-all", "--get-regexp", "--list", "-l", "list", "get")
-        return "" if words and words[0].literal in read_only else reason
+        return "" if arguments and arguments[0].literal in read_only else reason
     if (pattern := _GIT_RISKS.get(command)) is None:
         return ""
-    unknown = more or any(word.literal is None and word.may_be_option for word in words)
-    risky = any(re.match(pattern, word.literal or word.prefix) for word in words)
+    unknown = more or any(word.literal is None and word.may_be_option for word in arguments)
+    risky = any(re.match(pattern, word.literal or word.prefix) for word in arguments)
     return reason if unknown or risky else ""

@@ -24,7 +24,7 @@ def alternatives(letters: Sequence[Letter]) -> list[list[Letter]]:
     Only balanced braces with commas, or with a sequence of numbers or letters, are expanded. Bash
     has further rules for all others, on which this must not depend.
     """
-    start = next((at for at, letter in enumerate(letters) if letter == ("{", False)), None)
+    start = next((index for index, letter in enumerate(letters) if letter == ("{", False)), None)
     if start is None:
         if ("}", False) in letters:
             raise Unclear
@@ -43,13 +43,13 @@ def alternatives(letters: Sequence[Letter]) -> list[list[Letter]]:
 
 def _closing(letters: Sequence[Letter], start: int) -> int:
     depth = 0
-    for at in range(start, len(letters)):
-        if letters[at] == ("{", False):
+    for index in range(start, len(letters)):
+        if letters[index] == ("{", False):
             depth += 1
-        elif letters[at] == ("}", False):
+        elif letters[index] == ("}", False):
             depth -= 1
             if depth == 0:
-                return at
+                return index
     raise Unclear
 
 

@@ -33,19 +33,19 @@ _MISLEADING = re.compile(r"[\"'`\n]|\bcase\b|\besac\b|(?:^|\s)#")
 
 
 class Grammar:
-    """Reads one script, and calls ``found`` with every command of it."""
+    """Reads one script, and calls ``add_part`` with every command of it."""
 
     def __init__(
         self,
         text: str,
         names: Names,
-        found: Callable[[CommandPart], None],
+        add_part: Callable[[CommandPart], None],
         inside: tuple[str, ...] = (),
         depth: int = 0,
     ) -> None:
         self._source = Source(text, depth)
         self._names = names
-        self._found = found
+        self._found = add_part
         self._inside = inside
         self._pending: list[HereDocument] = []
         self._words = WordReader(
@@ -54,7 +54,7 @@ class Grammar:
             quoted_commands=self._backquoted,
             arithmetic=self._arithmetic,
             assigned=self._assigned_by_expansion,
-            problem=self._problem,
+            report_problem=self._problem,
         )
 
     def read(self) -> None:
@@ -259,9 +259,9 @@ class Grammar:
                 continue
             before = word.raw
             words.append(word)
-        for at, word in enumerate(words):
+        for index, word in enumerate(words):
             if word.raw in ("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"):
-                for operand in (*words[max(at - 1, 0) : at], *words[at + 1 : at + 2]):
+                for operand in (*words[max(index - 1, 0) : index], *words[index + 1 : index + 2]):
                     self._evaluate_operand(operand, is_name=word.raw in ("-v", "-R"))
 
     def _evaluate_operand(self, operand: CommandWord, *, is_name: bool) -> None:
@@ -323,21 +323,21 @@ class Grammar:
         """Read the redirections behind a compound command."""
         redirections: list[Redirection] = []
         documents: list[HereDocument] = []
-        while self._blanks() and (each := self._redirection(documents)) is not None:
-            redirections.append(each)
+        while self._blanks() and (redirection := self._redirection(documents)) is not None:
+            redirections.append(redirection)
         if redirections:
             self._emit(CommandPart(redirections=tuple(redirections)), documents)
 
     def _redirection(self, documents: list[HereDocument]) -> Redirection | None:
         source = self._source
-        found = _REDIRECTION.match(source.text, source.at)
-        if found is None:
+        match = _REDIRECTION.match(source.text, source.at)
+        if match is None:
             return None
-        source.at = found.end()
+        source.at = match.end()
         self._blanks()
-        operator = found[2] or found[4]
+        operator = match[2] or match[4]
         target = self._word(f"{operator} without a target")
-        descriptor = found[1] or ""
+        descriptor = match[1] or ""
         if descriptor.startswith("{"):
             self._assigned_by_redirection(descriptor[1:-1])
         redirection = Redirection(operator=operator, target=target, descriptor=descriptor)
@@ -352,15 +352,15 @@ class Grammar:
     def _assignment(self, assignments: list[Assignment], words: list[CommandWord] | None) -> bool:
         """Read ``name=value``, if it is next; for a declaring command it is also a word."""
         source = self._source
-        found = _ASSIGNMENT.match(source.text, source.at)
-        if found is None:
+        match = _ASSIGNMENT.match(source.text, source.at)
+        if match is None:
             if source.peek() != "[" and _ODD_SUBSCRIPT.match(source.text, source.at):
                 self._problem("an array subscript may be evaluated")
             return False
         start = source.at
-        if found[2]:
-            self._names.evaluate(found[2])
-        source.at = found.end()
+        if match[2]:
+            self._names.evaluate(match[2])
+        source.at = match.end()
         if source.peek() == "(":
             value = self._array()
             if self._words.read() is not None:  # "a=(b)c" is one word
@@ -369,12 +369,12 @@ class Grammar:
             value = self._words.read() or CommandWord(raw="", text="")
             value = replace(value, single=True)  # values are not split
         is_number = _ARITHMETIC.fullmatch(value.raw) is not None
-        self._names.assign(found[1], "0" if is_number else value.literal)
-        assignments.append(Assignment(name=found[1], value=value))
+        self._names.assign(match[1], "0" if is_number else value.literal)
+        assignments.append(Assignment(name=match[1], value=value))
         if words is not None:
             raw = source.text[start : source.at]
-            text = None if value.literal is None else found[0] + value.literal
-            words.append(CommandWord(raw=raw, text=text, prefix=found[0], expands=value.expands))
+            text = None if value.literal is None else match[0] + value.literal
+            words.append(CommandWord(raw=raw, text=text, prefix=match[0], expands=value.expands))
         return True
 
     def _array(self) -> CommandWord:
@@ -407,17 +407,17 @@ class Grammar:
         if (part := document.command()) is not None:
             self._found(part)
 
-    def _word(self, problem: str) -> CommandWord:
+    def _word(self, message: str) -> CommandWord:
         word = self._words.read()
         if word is None:
-            raise Malformed(f"syntax error: {problem}")
+            raise Malformed(f"syntax error: {message}")
         return word
 
     def _reserved(self) -> str:
         """Return the reserved word that is next, or an empty string."""
         self._blanks()
-        found = _RESERVED.match(self._source.text, self._source.at)
-        return found[0] if found and (found[0] in _COMPOUND or found[0] in _OTHER) else ""
+        match = _RESERVED.match(self._source.text, self._source.at)
+        return match[0] if match and (match[0] in _COMPOUND or match[0] in _OTHER) else ""
 
     def _take_word(self, word: str) -> bool:
         if self._reserved() != word:

@@ -127,17 +127,17 @@ class CommandLine(Record):
     @property
     def redirections(self) -> tuple[Redirection, ...]:
         """The redirections of all parts."""
-        return tuple(each for part in self.parts for each in part.redirections)
+        return tuple(redirection for part in self.parts for redirection in part.redirections)
 
     @property
     def has_substitutions(self) -> bool:
         """Whether a word contains the output of a command, or is a pipe to one."""
         for part in self.parts:
-            values = (each.value for each in part.assignments)
-            targets = (each.target for each in part.redirections)
+            values = (assignment.value for assignment in part.assignments)
+            targets = (redirection.target for redirection in part.redirections)
             words = (*part.words, *values, *targets)
             if any({"command", "process"} & set(word.expands) for word in words):
                 return True
-            if any("substitution" in place for place in part.inside):
+            if any("substitution" in construct for construct in part.inside):
                 return True
         return False

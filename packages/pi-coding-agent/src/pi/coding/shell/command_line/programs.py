@@ -42,9 +42,9 @@ class Wrapper(Record):
             return 1 if name in self.names else None
         if self.numbers and re.fullmatch(r"-\d+", text):
             return 1
-        for at, letter in enumerate(text[1:], start=2):
+        for word_end, letter in enumerate(text[1:], start=2):
             if letter in self.values:
-                return 1 if at < len(text) else 2
+                return 1 if word_end < len(text) else 2
             if letter not in self.flags:
                 return None
         return 1
@@ -134,7 +134,7 @@ LAUNCHERS: dict[str, tuple[tuple[str, ...], ...]] = {
 """Programs that run another one behind these words, and do more than that: they install it, or
 change its environment. A rule about them covers what they run."""
 LAUNCHED = frozenset(
-    " ".join((name, *words)) for name, starts in LAUNCHERS.items() for words in starts
+    " ".join((name, *start)) for name, starts in LAUNCHERS.items() for start in starts
 )
 """How ``CommandPart.inside`` names them."""
 LOADER = re.compile(r"ld(?:-linux[\w-]*|-musl[\w-]*|\d*)?\.so[.\d]*|ld-[\d.]+\.so")

@@ -35,19 +35,19 @@ def change_reason(part: CommandPart) -> str:
     return _program_problem(name, part.arguments)
 
 
-def _program_problem(name: str, words: Sequence[CommandWord]) -> str:
-    problem = f"{name or 'it'} is not in the list of commands that only read"
+def _program_problem(name: str, arguments: Sequence[CommandWord]) -> str:
+    reason = f"{name or 'it'} is not in the list of commands that only read"
     if name in _READERS:
-        problem = _option_problem(name, words, _READERS[name])
+        reason = _option_problem(name, arguments, _READERS[name])
     elif name in _CHECKED:
-        problem = _CHECKED[name](words)
+        reason = _CHECKED[name](arguments)
     elif name in _PASSING:
-        problem = _passing_problem(name, words)
+        reason = _passing_problem(name, arguments)
     elif name in _QUERIES:
-        problem = _query_problem(name, words)
-    elif name in _VERSIONED and [word.literal for word in words] in _VERSION_ARGUMENTS:
-        problem = ""
-    return problem
+        reason = _query_problem(name, arguments)
+    elif name in _VERSIONED and [word.literal for word in arguments] in _VERSION_ARGUMENTS:
+        reason = ""
+    return reason
 
 
 def _names(text: str) -> frozenset[str]:
@@ -105,9 +105,9 @@ _SED_READING = re.compile(r"-[nErsuz]+e?|-e|--expression|--quiet|--silent|--rege
 """Options of ``sed`` with which it changes no file. The resolver checks its script."""
 
 
-def _passing_problem(name: str, words: Sequence[CommandWord]) -> str:
+def _passing_problem(name: str, arguments: Sequence[CommandWord]) -> str:
     """A wrapper passes the decision on, unless it has nothing to run or sets variables."""
-    for word in words:
+    for word in arguments:
         text = word.literal or ""
         if name == "env" and "=" in text and not text.startswith("-"):
             return f"env sets {text.partition('=')[0]}"
@@ -116,10 +116,10 @@ def _passing_problem(name: str, words: Sequence[CommandWord]) -> str:
     return "" if name in WRAPPERS else f"{name} is not known"
 
 
-def _option_problem(name: str, words: Sequence[CommandWord], reader: _Reader) -> str:
+def _option_problem(name: str, arguments: Sequence[CommandWord], reader: _Reader) -> str:
     """Return the problem of an option that writes; expansions may become options as well."""
     operands, is_value = 0, False
-    for word in words:
+    for word in arguments:
         text = word.literal
         if is_value and text is not None:
             is_value = False
@@ -129,7 +129,7 @@ def _option_problem(name: str, words: Sequence[CommandWord], reader: _Reader) ->
             operands += 1 if word.single else 2
         elif text.startswith("--"):
             option = text.partition("=")[0]
-            if len(option) > 2 and any(each.startswith(option) for each in reader.long):
+            if len(option) > 2 and any(name.startswith(option) for name in reader.long):
                 return f"{name} {option} writes or runs programs"
         elif text.startswith("-") and set(reader.short) & set(text[1:]):
             return f"{name} {text} writes"
@@ -142,8 +142,8 @@ def _option_problem(name: str, words: Sequence[CommandWord], reader: _Reader) ->
     return ""
 
 
-def _find_problem(words: Sequence[CommandWord]) -> str:
-    for word in words:
+def _find_problem(arguments: Sequence[CommandWord]) -> str:
+    for word in arguments:
         text = word.literal
         if text is None and word.may_be_option:
             return f"{word.raw} may become an option of find"
@@ -152,34 +152,34 @@ def _find_problem(words: Sequence[CommandWord]) -> str:
     return ""
 
 
-def _date_problem(words: Sequence[CommandWord]) -> str:
+def _date_problem(arguments: Sequence[CommandWord]) -> str:
     """Allow only ``-u`` and formats: a number or ``-s`` sets the clock."""
-    texts = [word.literal or "" for word in words]
+    texts = [word.literal or "" for word in arguments]
     if all(text in ("-u", "-I", "-R", "-Iseconds") or text.startswith("+") for text in texts):
         return ""
     return "date may set the clock"
 
 
-def _sed_problem(words: Sequence[CommandWord]) -> str:
-    for word in words:
+def _sed_problem(arguments: Sequence[CommandWord]) -> str:
+    for word in arguments:
         if word.may_be_option and not _SED_READING.fullmatch(word.literal or ""):
             return f"sed {word.raw} may change files"
     return ""
 
 
-def _awk_problem(words: Sequence[CommandWord]) -> str:
+def _awk_problem(arguments: Sequence[CommandWord]) -> str:
     """The resolver has checked that the script only prints; see ``arguments.py``."""
-    if any(word.may_be_option and not re.match(r"-[Fv]", word.literal or "") for word in words):
+    if any(word.may_be_option and not re.match(r"-[Fv]", word.literal or "") for word in arguments):
         return "awk has further options"
     return ""
 
 
 def _without_arguments(name: str) -> Callable[[Sequence[CommandWord]], str]:
-    return lambda words: f"{name} has arguments" if words else ""
+    return lambda arguments: f"{name} has arguments" if arguments else ""
 
 
-def _set_problem(words: Sequence[CommandWord]) -> str:
-    texts = [word.literal for word in words]
+def _set_problem(arguments: Sequence[CommandWord]) -> str:
+    texts = [word.literal for word in arguments]
     harmless = (text is not None and re.fullmatch(r"-[eux]*o?|pipefail", text) for text in texts)
     return "" if texts and all(harmless) else "set changes how commands run"
 
@@ -251,20 +251,20 @@ _GO_OPTIONS = _names("-m -json -f -deps -test -e -u -versions -find -all -short 
 """With others, ``go list`` runs the compiler."""
 
 
-def _query_problem(name: str, words: Sequence[CommandWord]) -> str:
+def _query_problem(name: str, arguments: Sequence[CommandWord]) -> str:
     subcommands, reader = _QUERIES[name]
-    word = words[0].literal if words else None
+    word = arguments[0].literal if arguments else None
     if word not in subcommands:
-        return f"{name} {words[0].raw if words else 'alone'} is not known to only read"
-    for each in words[1:]:
+        return f"{name} {arguments[0].raw if arguments else 'alone'} is not known to only read"
+    for argument in arguments[1:]:
         # An unknown value would leave the machine as the name of a package.
-        if each.literal is None:
+        if argument.literal is None:
             return f"the arguments of {name} {word} are not known in advance"
-        if name == "npm" and re.search(r":|^[^@]*/", each.literal):
-            return f"npm {word} {each.raw} may contact another host"
-        if name == "go" and each.may_be_option and each.literal not in _GO_OPTIONS:
-            return f"go {word} {each.raw} may change something or run programs"
-    return _option_problem(name, words[1:], reader)
+        if name == "npm" and re.search(r":|^[^@]*/", argument.literal):
+            return f"npm {word} {argument.raw} may contact another host"
+        if name == "go" and argument.may_be_option and argument.literal not in _GO_OPTIONS:
+            return f"go {word} {argument.raw} may change something or run programs"
+    return _option_problem(name, arguments[1:], reader)
 
 
 _VERSIONED = _names(

@@ -63,9 +63,9 @@ _LISTS: dict[str, _Listing] = {
 }  # fmt: skip
 
 
-def git_change(words: Sequence[CommandWord]) -> str:
+def git_change(git_arguments: Sequence[CommandWord]) -> str:
     """Return why ``git`` with these arguments may change something or run programs."""
-    remaining = list(words)
+    remaining = list(git_arguments)
     while remaining and (remaining[0].literal or "").startswith("-"):
         option = remaining.pop(0).literal
         if option in _GLOBAL_ALONE and not remaining:

@@ -60,19 +60,19 @@ class _Resolver:
     def parse(self, text: str, inside: tuple[str, ...], depth: int) -> CommandLine:
         """Return all parts of ``text``."""
         self._depth = depth
-        found: list[CommandPart] = []
+        raw_parts: list[CommandPart] = []
         error = ""
         try:
-            Grammar(text, self._names, found.append, inside, depth).read()
+            Grammar(text, self._names, raw_parts.append, inside, depth).read()
         except Malformed as malformed:
             error = str(malformed)
         if _SPLIT_TOKEN.search(text) or text.endswith("\\"):
             # A backslash may join ``$`` and ``(``, or the halves of a reserved word.
-            problem = "a word is split over two lines"
-            found.append(CommandPart(inside=inside, unresolved=problem))
-        parts = [each for part in found for each in self._resolved(part)]
-        if problem := self._names.problem:
-            parts.append(CommandPart(inside=inside, unresolved=problem))
+            reason = "a word is split over two lines"
+            raw_parts.append(CommandPart(inside=inside, unresolved=reason))
+        parts = [resolved for part in raw_parts for resolved in self._resolved(part)]
+        if reason := self._names.problem:
+            parts.append(CommandPart(inside=inside, unresolved=reason))
         return CommandLine(parts=tuple(parts), error=error, inherited=self._names.inherited)
 
     def _resolved(self, part: CommandPart) -> Iterator[CommandPart]:
@@ -111,15 +111,17 @@ class _Resolver:
     # Programs that run their arguments -----------------------------------------------------------
 
     def _run(
-        self, via: str, part: CommandPart, words: Sequence[CommandWord], inner: list[CommandPart],
+        self, via: str, part: CommandPart, argv: Sequence[CommandWord], inner: list[CommandPart],
         *, more: bool = False,
     ) -> str:  # fmt: skip
-        """Add the command ``words``, which ``part`` runs; returns a problem or an empty string."""
-        if not words:
+        """Add the command ``argv``, which ``part`` runs; returns a problem or an empty string."""
+        if not argv:
             return ""
         command = CommandPart(
-            words=tuple(words),
-            redirections=tuple(each for each in part.redirections if "<" in each.operator),
+            words=tuple(argv),
+            redirections=tuple(
+                redirection for redirection in part.redirections if "<" in redirection.operator
+            ),
             inside=(*part.inside, via),
             more_arguments=more or part.more_arguments,
         )
@@ -131,22 +133,26 @@ class _Resolver:
     def _wrapper(
         self, program: str, wrapper: Wrapper, part: CommandPart, inner: list[CommandPart]
     ) -> str:
-        words = part.words
-        if program == "command" and len(words) > 1 and words[1].literal in ("-v", "-V"):
+        command_words = part.words
+        if (
+            program == "command"
+            and len(command_words) > 1
+            and command_words[1].literal in ("-v", "-V")
+        ):
             return ""  # it only names the program
-        at, problem = _after_options(program, wrapper, words)
-        while wrapper.assigns and at < len(words) and "=" in words[at].prefix:
-            name = words[at].prefix.partition("=")[0]
-            if not words[at].single or DECIDING_VARIABLES.fullmatch(name):
-                problem = problem or f"{name} decides which programs run"
-            literal = words[at].literal
+        index, reason = _after_options(program, wrapper, command_words)
+        while wrapper.assigns and index < len(command_words) and "=" in command_words[index].prefix:
+            name = command_words[index].prefix.partition("=")[0]
+            if not command_words[index].single or DECIDING_VARIABLES.fullmatch(name):
+                reason = reason or f"{name} decides which programs run"
+            literal = command_words[index].literal
             self._names.assign(name, None if literal is None else literal.partition("=")[2])
-            at += 1
-        at += wrapper.positionals
-        if problem or any(_is_open(word) for word in words[1:at]):
-            return problem or f"the arguments of {program} are not known in advance"
-        rest = words[at:]
-        if wrapper.replaces and (mark := _replaced(words[1:at])):
+            index += 1
+        index += wrapper.positionals
+        if reason or any(_is_open(word) for word in command_words[1:index]):
+            return reason or f"the arguments of {program} are not known in advance"
+        rest = command_words[index:]
+        if wrapper.replaces and (mark := _replaced(command_words[1:index])):
             rest = tuple(_with_mark(word, mark) for word in rest)
         if not rest and part.more_arguments:
             return f"the command of {program} is not known in advance"
@@ -154,31 +160,33 @@ class _Resolver:
 
     def _launcher(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         """Add the command behind ``npm exec``; an option before it is not modelled."""
-        words = part.words
+        command_words = part.words
         for start in LAUNCHERS[program]:
             end = 1 + len(start)
-            if [word.literal for word in words[1:end]] != list(start):
+            if [word.literal for word in command_words[1:end]] != list(start):
                 continue
-            if end < len(words) and words[end].literal == "--":
+            if end < len(command_words) and command_words[end].literal == "--":
                 end += 1
-            if end < len(words) and not words[end].may_be_option:
+            if end < len(command_words) and not command_words[end].may_be_option:
                 via = " ".join((program, *start))
-                return self._run(via, part, words[end:], inner)
+                return self._run(via, part, command_words[end:], inner)
         return ""
 
     def _shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
-        words = part.words
-        at, takes_script, problem = _after_shell_options(program, words)
-        if problem:
-            return problem
+        command_words = part.words
+        index, takes_script, reason = _after_shell_options(program, command_words)
+        if reason:
+            return reason
         if takes_script:
-            script = words[at].literal if at < len(words) else None
+            script = command_words[index].literal if index < len(command_words) else None
             return self._script(program, f"{program} -c", script, part, inner)
-        if at < len(words) or part.more_arguments:
-            file = words[at].literal if at < len(words) else None
+        if index < len(command_words) or part.more_arguments:
+            file = command_words[index].literal if index < len(command_words) else None
             unknown = file is None or STANDARD_INPUT.fullmatch(file)
             return f"the script of {program} is not known in advance" if unknown else ""
-        documents = [each for each in part.redirections if "<" in each.operator]
+        documents = [
+            redirection for redirection in part.redirections if "<" in redirection.operator
+        ]
         document = documents[-1].document if documents else None
         return self._script(program, program, document, part, inner)
 
@@ -206,10 +214,10 @@ class _Resolver:
         return "eval runs text as commands"
 
     def _trap(self, part: CommandPart, inner: list[CommandPart]) -> str:
-        words = [word for word in part.arguments if word.literal != "--"]
-        if not words or words[0].literal in ("-", "", "-l", "-p"):
+        arguments = [word for word in part.arguments if word.literal != "--"]
+        if not arguments or arguments[0].literal in ("-", "", "-l", "-p"):
             return ""
-        return self._script("trap", "trap", words[0].literal, part, inner)
+        return self._script("trap", "trap", arguments[0].literal, part, inner)
 
     def _declare(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for word in part.arguments:
@@ -257,24 +265,24 @@ class _Resolver:
         return ""
 
     def _find(self, part: CommandPart, inner: list[CommandPart]) -> str:
-        words = part.arguments
+        arguments = part.arguments
         if part.more_arguments:
             return "the arguments of find are not known in advance"
-        at = 0
-        while at < len(words):
-            word = words[at]
-            at += 1
+        index = 0
+        while index < len(arguments):
+            word = arguments[index]
+            index += 1
             if word.literal is None and word.may_be_option:
                 return "the arguments of find are not known in advance"
             if word.literal not in ("-exec", "-execdir", "-ok", "-okdir"):
                 continue
-            end = at
-            while end < len(words) and words[end].literal not in (";", "+"):
+            end = index
+            while end < len(arguments) and arguments[end].literal not in (";", "+"):
                 end += 1
-            command = [_with_mark(each, "{}") for each in words[at:end]]
+            command = [_with_mark(argument, "{}") for argument in arguments[index:end]]
             if problem := self._run(f"find {word.literal}", part, command, inner):
                 return problem
-            at = end + 1
+            index = end + 1
         return ""
 
     def _git(self, part: CommandPart, inner: list[CommandPart]) -> str:
@@ -349,41 +357,47 @@ def _marked(part: CommandPart, reason: str) -> CommandPart:
     return replace(part, unresolved=reason) if reason and not part.unresolved else part
 
 
-def _after_shell_options(program: str, words: Sequence[CommandWord]) -> tuple[int, bool, str]:
+def _after_shell_options(
+    program: str, command_words: Sequence[CommandWord]
+) -> tuple[int, bool, str]:
     """Return where the options of a shell end, whether a script follows, and any problem."""
-    at, takes_script = 1, False
+    index, takes_script = 1, False
     unknown = f"the options of {program} are not known in advance"
-    while at < len(words) and (words[at].may_be_option or words[at].prefix.startswith("+")):
-        text = words[at].literal
+    while index < len(command_words) and (
+        command_words[index].may_be_option or command_words[index].prefix.startswith("+")
+    ):
+        text = command_words[index].literal
         if text is None or (text.startswith("--") and text not in _SHELL_OPTIONS):
-            return at, False, unknown
-        at += 1
+            return index, False, unknown
+        index += 1
         if text in ("-", "--"):
             break
         if not text.startswith("--"):
             if "s" in text:
-                return at, False, f"{program} reads its commands from its input"
+                return index, False, f"{program} reads its commands from its input"
             takes_script = takes_script or "c" in text
-            at += "o" in text or "O" in text
-    if any(_is_open(word) for word in words[1 : at + 1]):
-        return at, False, unknown
-    return at, takes_script, ""
+            index += "o" in text or "O" in text
+    if any(_is_open(word) for word in command_words[1 : index + 1]):
+        return index, False, unknown
+    return index, takes_script, ""
 
 
-def _after_options(program: str, wrapper: Wrapper, words: Sequence[CommandWord]) -> tuple[int, str]:
+def _after_options(
+    program: str, wrapper: Wrapper, command_words: Sequence[CommandWord]
+) -> tuple[int, str]:
     """Return where the options of a wrapper end, or why that is not known."""
-    at = 1
-    while at < len(words) and words[at].may_be_option:
-        text = words[at].literal
+    index = 1
+    while index < len(command_words) and command_words[index].may_be_option:
+        text = command_words[index].literal
         if text is None:
-            return at, f"the options of {program} are not known in advance"
+            return index, f"the options of {program} are not known in advance"
         if text in ("-", "--"):  # "-" is a command, but of env an option
-            return at + (text == "--" or program == "env"), ""
+            return index + (text == "--" or program == "env"), ""
         word_count = wrapper.option(text)
         if word_count is None:
-            return at, f"{program} {text} is not known"
-        at += word_count
-    return at, ""
+            return index, f"{program} {text} is not known"
+        index += word_count
+    return index, ""
 
 
 def _is_open(word: CommandWord) -> bool:
@@ -401,12 +415,12 @@ def _with_mark(word: CommandWord, mark: str) -> CommandWord:
 
 def _replaced(options: Sequence[CommandWord]) -> str:
     """Return the mark that ``xargs`` replaces by its input; empty if there is none."""
-    for at, word in enumerate(options):
+    for index, word in enumerate(options):
         text = word.literal or ""
         if text in ("-i", "--replace"):
             return "{}"
         if text == "-I":
-            return (options[at + 1].literal or "") if at + 1 < len(options) else ""
-        if found := re.match(r"(?:-[Ii]|--replace=)(.+)", text, re.DOTALL):
-            return found[1]
+            return (options[index + 1].literal or "") if index + 1 < len(options) else ""
+        if match := re.match(r"(?:-[Ii]|--replace=)(.+)", text, re.DOTALL):
+            return match[1]
     return ""

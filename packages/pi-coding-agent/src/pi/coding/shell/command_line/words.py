@@ -65,18 +65,18 @@ class Source:
 
         Only counts parentheses; expressions for which that may be wrong are reported as a problem.
         """
-        text, depth, at = self.text, 1, self.at + ahead
-        while at < len(text):
-            char = text[at]
+        text, depth, offset = self.text, 1, self.at + ahead
+        while offset < len(text):
+            char = text[offset]
             if char == "\\":
-                at += 1
+                offset += 1
             elif char == "(":
                 depth += 1
             elif char == ")":
                 depth -= 1
                 if depth == 0:
-                    return text[at + 1 : at + 2] == ")"
-            at += 1
+                    return text[offset + 1 : offset + 2] == ")"
+            offset += 1
         return False
 
 
@@ -102,7 +102,7 @@ class WordReader:
     """Reads words from ``source``; ``commands`` reads the commands of a substitution.
 
     ``arithmetic`` receives expressions, ``assigned`` the names that ``${name:=value}`` sets,
-    ``problem`` the reasons why a word cannot be resolved.
+    ``report_problem`` the reasons why a word cannot be resolved.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class WordReader:
         quoted_commands: Callable[[str], None],
         arithmetic: Callable[[str], None],
         assigned: Callable[[str], None],
-        problem: Callable[[str], None],
+        report_problem: Callable[[str], None],
     ) -> None:
         self._source = source
         self._commands = commands
         self._quoted_commands = quoted_commands
         self._arithmetic = arithmetic
         self._assigned = assigned
-        self._problem = problem
+        self._problem = report_problem
 
     def read(self, plain_characters: str = "") -> CommandWord | None:
         """Return the next word or ``None``; ``plain_characters`` do not end it."""
@@ -179,8 +179,8 @@ class WordReader:
             start = source.at
             if char in "\"'`$\\":
                 self._piece(char, draft)
-                found = source.text[start : source.at]
-                plain.append("$()" if found.startswith(("$(", "`")) else found)
+                piece = source.text[start : source.at]
+                plain.append("$()" if piece.startswith(("$(", "`")) else piece)
             else:
                 source.at += 1
                 plain.append(char)
@@ -361,22 +361,22 @@ class WordReader:
 
     def _ansi_c(self) -> str:
         """Read ``$'…'`` behind its quote."""
-        source, found = self._source, list[str]()
+        source, chars = self._source, list[str]()
         while (char := source.peek()) != "'":
             if not char:
                 raise Malformed("$' is not closed")
             source.at += 1
             if char != "\\":
-                found.append(char)
+                chars.append(char)
             elif code := _CODE.match(source.text, source.at):
-                found.append(_code_point(code))
+                chars.append(_code_point(code))
                 source.at = code.end()
             else:
                 following = source.peek()
                 source.at += 1
-                found.append(_ESCAPES.get(following, "\\" + following))
+                chars.append(_ESCAPES.get(following, "\\" + following))
         source.at += 1
-        return "".join(found).partition("\0")[0]
+        return "".join(chars).partition("\0")[0]
 
 
 def _code_point(code: re.Match[str]) -> str:
@@ -398,10 +398,10 @@ def _finished(draft: _Draft, raw: str) -> CommandWord:
         draft.expands["glob"] = None
     if _has_braces(shape):
         draft.expands["brace"] = None
-    known = draft.expands.keys() <= {"glob", "tilde"}
+    is_literal = draft.expands.keys() <= {"glob", "tilde"}
     return CommandWord(
         raw=raw,
-        text="".join(text or "" for text, _ in draft.pieces) if known else None,
+        text="".join(text or "" for text, _ in draft.pieces) if is_literal else None,
         expands=tuple(draft.expands),
         single=draft.single and not {"glob", "brace"} & draft.expands.keys(),
         prefix=_prefix(draft),
@@ -427,15 +427,15 @@ def _without_braces(draft: _Draft, raw: str) -> list[CommandWord]:
 
 
 def _prefix(draft: _Draft) -> str:
-    known: list[str] = []
+    literal_parts: list[str] = []
     for text, quoted in draft.pieces:
         if text is None:
             break
         end = len(text) if quoted else _EXPANDS.match(text).end()  # type: ignore[union-attr]
-        known.append(text[:end])
+        literal_parts.append(text[:end])
         if end < len(text):
             break
-    return "".join(known)
+    return "".join(literal_parts)
 
 
 def _has_braces(shape: str) -> bool:
@@ -482,7 +482,9 @@ class HereDocument:
             return None
         texts = iter(self.together)
         redirections = tuple(
-            replace(each, document=next(texts).text) if each.operator in ("<<", "<<-") else each
-            for each in first.part.redirections
+            replace(redirection, document=next(texts).text)
+            if redirection.operator in ("<<", "<<-")
+            else redirection
+            for redirection in first.part.redirections
         )
         return replace(first.part, redirections=redirections)
