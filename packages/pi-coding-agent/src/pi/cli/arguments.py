@@ -78,13 +78,13 @@ class Arguments(Record):
 
 
 def parse_arguments(
-    words: Sequence[str],
+    argv: Sequence[str],
     extension_flags: Sequence[Flag] | None = None,
     *,
     own: Sequence[Flag] = (),
     attach: bool = True,
 ) -> Arguments:
-    """Parse ``words``. Raises ``UsageError`` with the nearest option for an unknown one.
+    """Parse ``argv``. Raises ``UsageError`` with the nearest option for an unknown one.
 
     If no extension flags are given, an unknown option may belong to an extension; it is kept in
     ``unresolved_words``. ``own`` are flags of an extension that replace those of pi with that name.
@@ -92,20 +92,20 @@ def parse_arguments(
     """
     replaced = {flag.name for flag in own}
     flags = [flag for flag in FLAGS if flag.name not in replaced] if own else FLAGS
-    arguments = _Parser(words, flags, extension_flags, attach=attach).parsed()
+    arguments = _Parser(argv, flags, extension_flags, attach=attach).parsed()
     for name in ("help", "version"):
         if name in arguments.options:
             return arguments  # --help works even if other arguments are invalid
-    for problem in _problems(arguments):
-        raise UsageError(problem)
+    for message in _problems(arguments):
+        raise UsageError(message)
     return arguments
 
 
 def parse_words(
-    words: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
+    argv: Sequence[str], flags: Sequence[Flag], *, command: str = "", attach: bool = False
 ) -> Arguments:
-    """Parse ``words`` with these flags; with ``attach``, a word with ``@`` names a file."""
-    return replace(_Parser(words, flags, (), attach=attach).parsed(), command=command)
+    """Parse ``argv`` with these flags; with ``attach``, a word with ``@`` names a file."""
+    return replace(_Parser(argv, flags, (), attach=attach).parsed(), command=command)
 
 
 def _by_name(flags: Sequence[Flag]) -> dict[str, Flag]:
@@ -117,14 +117,14 @@ class _Parser:
 
     def __init__(
         self,
-        words: Sequence[str],
+        argv: Sequence[str],
         flags: Sequence[Flag],
         extension_flags: Sequence[Flag] | None,
         *,
         attach: bool,
     ) -> None:
-        self._all = tuple(words)
-        self._words = list(words)
+        self._all = tuple(argv)
+        self._words = list(argv)
         self._attach = attach
         self._only_messages = False
         self._flags = _by_name(flags)
@@ -243,10 +243,10 @@ def _problems(arguments: Arguments) -> Iterator[str]:
         for other in others:
             if alone in options and other in options:
                 yield f"{_option_name(alone)} cannot be combined with {_option_name(other)}"
-    for option, label, known in _FIXED:
+    for option, label, valid_values in _FIXED:
         value = arguments.text(option)
-        if value is not None and value not in known:
-            yield f'Invalid {label} "{value}". Valid values: {", ".join(known)}'
+        if value is not None and value not in valid_values:
+            yield f'Invalid {label} "{value}". Valid values: {", ".join(valid_values)}'
     name = arguments.text("name")
     if name is not None and not name.strip():
         yield "--name requires a non-empty value"

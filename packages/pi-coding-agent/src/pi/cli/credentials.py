@@ -129,18 +129,18 @@ class Credentials(Record):
         if login is not None and not refresh:
             return self._unrefreshed(provider, login, show_source=show_source)
         try:
-            found = await self._resolve(provider, min_expiry=0.0)
+            credential = await self._resolve(provider, min_expiry=0.0)
         except ProviderError as error:
             return _not_ready(provider, "credential_not_available"), error.explain()
-        if found is None:
+        if credential is None:
             check = _not_ready(provider, "credentials_not_configured")
             return check, how_to_get(self.rows()[provider])
-        kind = found.access.kind
+        kind = credential.access.kind
         return Check(
             status="ready",
             provider=provider,
             auth_type=kind if kind in ("api_key", "oauth") else UNSET,
-            credentials=_source(found.source, login) if show_source else UNSET,
+            credentials=_source(credential.source, login) if show_source else UNSET,
         ), ""
 
     async def resolved(self, provider: str, *, min_expiry: float = 0.0) -> ResolvedCredential:
@@ -150,11 +150,11 @@ class Credentials(Record):
         """
         if provider not in self.rows():
             raise NoCredentials(self.unknown(provider))
-        found = await self._resolve(provider, min_expiry=min_expiry)
-        if found is None:
+        credential = await self._resolve(provider, min_expiry=min_expiry)
+        if credential is None:
             row = self.rows()[provider]
             raise NoCredentials(f"No credentials for {row.name}.", hint=how_to_get(row))
-        return found
+        return credential
 
     async def _resolve(self, provider: str, *, min_expiry: float) -> ResolvedCredential | None:
         services = make_services(self.host.environ, self.host.clock, Network())

@@ -35,18 +35,18 @@ _SHARED_SESSION = r"(?:join\s+)?\S*[\w-]{22}(?:\.|#|%23)(?:\d+(?:\.|#|%23))?[\w-
 """A link to a shared session: the id of a room, the version, and the secret; maybe with `join`."""
 
 
-def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
+def dispatch(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a command line and return its exit code. Imports only what the command needs."""
-    if words[:1] == ["acp"] and not {"-h", "--help"}.intersection(words):
-        words = ["--mode", "acp", *words[1:]]  # it takes the options of a session
-    if words:
-        words = expand_short_form(words)
-    command = find_command(words[0]) if words else None
-    if command is not None and command.takes(words[1:]):
-        return _run_command(command, words[1:], environ)
-    arguments = _arguments(words, environ)
+    if argv[:1] == ["acp"] and not {"-h", "--help"}.intersection(argv):
+        argv = ["--mode", "acp", *argv[1:]]  # it takes the options of a session
+    if argv:
+        argv = expand_short_form(argv)
+    command = find_command(argv[0]) if argv else None
+    if command is not None and command.takes(argv[1:]):
+        return _run_command(command, argv[1:], environ)
+    arguments = _arguments(argv, environ)
     is_prompt = arguments.messages and not arguments.command
-    if is_prompt and reject_non_prompt(words, arguments, environ):
+    if is_prompt and reject_non_prompt(argv, arguments, environ):
         return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
@@ -62,16 +62,16 @@ def dispatch(words: Sequence[str], environ: Mapping[str, str]) -> int:
             return 0
         sys.stdout.write(main_help(_width(), declared.flags, declared.subcommands))
         return 0
-    _keep_secret_links(words, arguments)
+    _keep_secret_links(argv, arguments)
     return _run_session(arguments, environ)
 
 
-def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
+def _keep_secret_links(argv: Sequence[str], arguments: Arguments) -> None:
     """Raise ``UsageError`` if a prompt is nothing but the link to a shared session.
 
     The usual cause is `pi --model M join LINK`: after an option, `join` is no subcommand.
     """
-    checked = words[: words.index("--")] if "--" in words else words
+    checked = argv[: argv.index("--")] if "--" in argv else argv
     if not arguments.command and any(
         word in arguments.messages and re.fullmatch(_SHARED_SESSION, word) for word in checked
     ):
@@ -82,18 +82,18 @@ def _keep_secret_links(words: Sequence[str], arguments: Arguments) -> None:
         )
 
 
-def _arguments(words: Sequence[str], environ: Mapping[str, str]) -> Arguments:
+def _arguments(argv: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """Parse the words of a session; the first may be a subcommand of an extension."""
-    if words and is_name(words[0]):
+    if argv and is_name(argv[0]):
         from pi.cli.extension_options import parse_extension_subcommand
 
-        if (arguments := parse_extension_subcommand(words, environ, Path.cwd())) is not None:
+        if (arguments := parse_extension_subcommand(argv, environ, Path.cwd())) is not None:
             return arguments
-    return parse_arguments(words)
+    return parse_arguments(argv)
 
 
-def _run_command(command: SubcommandRow, words: Sequence[str], environ: Mapping[str, str]) -> int:
-    arguments = parse_words(words, command.flags, command=command.name)
+def _run_command(command: SubcommandRow, argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    arguments = parse_words(argv, command.flags, command=command.name)
     if "help" in arguments.options:
         sys.stdout.write(command_help(command, _width()))
         return 0
@@ -256,14 +256,14 @@ def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
     If the terminal is narrow or the left side long, the right one goes below.
     """
-    left = min(max((len(words) for words, _ in rows), default=0), LEFT) + 2
-    indent = 6 if width < NARROW else left + 2
-    for words, meaning in rows:
+    label_width = min(max((len(label) for label, _ in rows), default=0), LEFT) + 2
+    indent = 6 if width < NARROW else label_width + 2
+    for label, meaning in rows:
         first, *rest = _wrapped(meaning, max(width - indent, 20))
-        if indent == left + 2 and len(words) <= left - 2:
-            yield f"  {words:{left}}{first}"
+        if indent == label_width + 2 and len(label) <= label_width - 2:
+            yield f"  {label:{label_width}}{first}"
         else:
-            yield f"  {words}"
+            yield f"  {label}"
             yield " " * indent + first
         yield from (" " * indent + line for line in rest)
 

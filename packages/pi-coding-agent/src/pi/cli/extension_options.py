@@ -62,36 +62,36 @@ def resolve_options_from_manifests(
     if not arguments.unresolved_words:
         return arguments
     declared = read_manifest_options(arguments, environ, cwd)
-    known = {flag.name.removeprefix("--") for flag in declared.flags}
+    declared_names = {flag.name.removeprefix("--") for flag in declared.flags}
     is_complete = declared.is_complete or arguments.options.keys() & LOADING_NOTHING
-    if is_complete or known.issuperset(o.name for o in arguments.extension_options):
+    if is_complete or declared_names.issuperset(o.name for o in arguments.extension_options):
         return _parsed_again(arguments, declared.flags)
     return arguments
 
 
 def parse_extension_subcommand(
-    words: Sequence[str], environ: Mapping[str, str], cwd: Path
+    argv: Sequence[str], environ: Mapping[str, str], cwd: Path
 ) -> Arguments | None:
-    """Parse ``words`` if the first is a subcommand of an extension; otherwise ``None``."""
+    """Parse ``argv`` if the first is a subcommand of an extension; otherwise ``None``."""
     try:
-        arguments = _parse_subcommand_words(words)
+        arguments = _parse_subcommand_words(argv)
     except UsageError:  # an option of pi that the subcommand may define in another way
         arguments = None
     declared = read_manifest_options(arguments or Arguments(), environ, cwd)
-    found = declared.subcommands.get(words[0])
-    if found is None:
+    subcommand = declared.subcommands.get(argv[0])
+    if subcommand is None:
         return None
-    if found.flags or arguments is None or not found.session:
-        arguments = _parsed_with_own(words, found, declared.flags)
-    options = {"print": True} if found.mode == "print" else {}
-    if not found.session:
+    if subcommand.flags or arguments is None or not subcommand.session:
+        arguments = _parsed_with_own(argv, subcommand, declared.flags)
+    options = {"print": True} if subcommand.mode == "print" else {}
+    if not subcommand.session:
         options |= dict.fromkeys(WITHOUT_SESSION, True)
-    elif found.session == "continue" and arguments.options.keys().isdisjoint(CHOOSING_SESSION):
+    elif subcommand.session == "continue" and arguments.options.keys().isdisjoint(CHOOSING_SESSION):
         options["continue"] = True
     return replace(
         arguments,
-        command=words[0],
-        is_bundled=words[0] in declared.bundled,
+        command=argv[0],
+        is_bundled=argv[0] in declared.bundled,
         options=arguments.options | options,
     )
 
@@ -104,7 +104,7 @@ WITHOUT_SESSION = ("print", "no_session", "no_approve", "without_session")
 
 
 def _parse_subcommand_words(
-    words: Sequence[str],
+    argv: Sequence[str],
     flags: Sequence[Flag] | None = None,
     *,
     own: Sequence[Flag] = (),
@@ -114,7 +114,7 @@ def _parse_subcommand_words(
 
     ``pi mcp add fs -- npx -y @scope/server .``
     """
-    following = [*words[1:]]
+    following = [*argv[1:]]
     end = following.index("--") if "--" in following else len(following)
     arguments = parse_arguments(following[:end], flags, own=own, attach=attach)
     return replace(
@@ -124,15 +124,17 @@ def _parse_subcommand_words(
     )
 
 
-def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[Flag]) -> Arguments:
+def _parsed_with_own(
+    argv: Sequence[str], subcommand: Subcommand, others: Sequence[Flag]
+) -> Arguments:
     """Parse the words of a subcommand with its own options, and add their defaults.
 
     Without a session there is no prompt to which a word with ``@`` could attach a file.
     """
-    own = checked_flags(found.flags).values()
-    rows = [extension_flag(words[0], flag) for flag in own]
+    own = checked_flags(subcommand.flags).values()
+    rows = [extension_flag(argv[0], flag) for flag in own]
     arguments = _parse_subcommand_words(
-        words, [*others, *rows], own=rows, attach=bool(found.session)
+        argv, [*others, *rows], own=rows, attach=bool(subcommand.session)
     )
     options = {option.name: option for option in arguments.extension_options}
     for flag in own:
@@ -142,10 +144,13 @@ def _parsed_with_own(words: Sequence[str], found: Subcommand, others: Sequence[F
     return replace(arguments, extension_options=tuple(options.values()))
 
 
-def subcommand_row(name: str, found: Subcommand) -> SubcommandRow:
+def subcommand_row(name: str, subcommand: Subcommand) -> SubcommandRow:
     """Convert a subcommand of an extension to a row, for help and completion."""
-    usage = CommandUsage(usage=f"{name} {found.usage}".rstrip(), help=found.help)
-    flags = (extension_flag(name, declared_flag(*each)) for each in found.flags.items())
+    usage = CommandUsage(usage=f"{name} {subcommand.usage}".rstrip(), help=subcommand.help)
+    flags = (
+        extension_flag(name, declared_flag(*declaration))
+        for declaration in subcommand.flags.items()
+    )
     return SubcommandRow(name=name, forms=(usage,), flags=(*flags, HELP))
 
 
@@ -171,7 +176,10 @@ def read_manifest_options(
         except PiError:  # reported when the extension is loaded
             continue
         name = manifest.name or candidate.name
-        flags += (extension_flag(name, declared_flag(*each)) for each in manifest.flags.items())
+        flags += (
+            extension_flag(name, declared_flag(*declaration))
+            for declaration in manifest.flags.items()
+        )
         subcommands |= manifest.subcommands
         commands |= manifest.declared_commands()
         bundled -= manifest.subcommands.keys()
@@ -198,11 +206,11 @@ def extension_flag(owner: str, flag: ExtensionFlag) -> Flag:
 
 
 def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
-    words = arguments.unresolved_words
+    argv = arguments.unresolved_words
     if arguments.command:
-        again = _parse_subcommand_words((arguments.command, *words), flags)
+        again = _parse_subcommand_words((arguments.command, *argv), flags)
     else:
-        again = parse_arguments(words, flags)
+        again = parse_arguments(argv, flags)
     return replace(
         again,
         command=arguments.command,
@@ -222,7 +230,9 @@ def _candidates(
         if listed := settings.get("packages"):
             yield from _of_packages(listed, agent_dir)
     else:
-        yield from (each for each in installed(agent_dir) if each.name in finding.GUARDS)
+        yield from (
+            candidate for candidate in installed(agent_dir) if candidate.name in finding.GUARDS
+        )
     yield from finding.explicit(arguments.texts("extension") or (), cwd, _ignore).candidates
 
 
@@ -233,8 +243,8 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
     from pi.coding.packages.source import PackageLocation
 
     location = PackageLocation(scope="user", base=agent_dir)
-    found = find_packages([Layer(location=location, entries=tuple(read_entries(listed)))])
-    yield from finding.find_candidates(found.places("extensions"), "package", _ignore).candidates
+    packages = find_packages([Layer(location=location, entries=tuple(read_entries(listed)))])
+    yield from finding.find_candidates(packages.places("extensions"), "package", _ignore).candidates
 
 
 def _settings(agent_dir: Path) -> dict[str, object]:

@@ -51,55 +51,55 @@ def is_name(word: str) -> bool:
     return word[:1].isalpha() and _NAME.issuperset(word)
 
 
-def expand_short_form(words: Sequence[str]) -> Sequence[str]:
+def expand_short_form(argv: Sequence[str]) -> Sequence[str]:
     """Return the command line that a short form abbreviates; other words are returned unchanged.
 
     More than one word after it is a prompt, as in ``pi login fails on the second try``.
     """
-    first, *following = words
+    first, *following = argv
     if first not in SHORT_FORMS:
-        return words
+        return argv
     is_argument = len(following) == 1 and not set(following[0]).intersection(" \n\t")
     if following and not following[0].startswith("-") and not is_argument:
-        return words
+        return argv
     if first == "resume" and following and not following[0].startswith("-"):
         return ("--session", *following)  # --resume would send a word without a match as a prompt
     return (*SHORT_FORMS[first], *following)
 
 
 def reject_non_prompt(
-    words: Sequence[str], arguments: Arguments, environ: Mapping[str, str]
+    argv: Sequence[str], arguments: Arguments, environ: Mapping[str, str]
 ) -> bool:
     """Print a suggestion and return True if the words are probably meant as a subcommand."""
-    if arguments.messages == tuple(words):
+    if arguments.messages == tuple(argv):
         line = (
-            _suggest_other(words)
-            or _suggest_nearest(words, environ)
-            or _suggest_session_command(words, environ)
+            _suggest_other(argv)
+            or _suggest_nearest(argv, environ)
+            or _suggest_session_command(argv, environ)
         )
         if not line or _is_text_piped():  # as in `git diff | pi lint`
             return False
     else:
-        line = _suggest_order(words, arguments)
+        line = _suggest_order(argv, arguments)
     if line:
         sys.stderr.write(f"{line}\n")
     return bool(line)
 
 
-def _suggest_other(words: Sequence[str]) -> str:
-    first, *following = words
+def _suggest_other(argv: Sequence[str]) -> str:
+    first, *following = argv
     is_action = len(following) <= MAX_ACTION and following[:1] and following[0] in _ACTIONS
     if first not in SUGGESTIONS or (following and not is_action):
         return ""
-    typed = " ".join(words)
+    typed = " ".join(argv)
     return (
         f"Unknown command `pi {typed}`. {SUGGESTIONS[first]} `pi -- {typed}` sends it as a prompt."
     )
 
 
-def _suggest_nearest(words: Sequence[str], environ: Mapping[str, str]) -> str:
+def _suggest_nearest(argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return a suggestion if the words are close to a subcommand."""
-    word, *following = words
+    word, *following = argv
     if not is_name(word):
         return ""
     from pi.base.fuzzy import nearest
@@ -112,16 +112,16 @@ def _suggest_nearest(words: Sequence[str], environ: Mapping[str, str]) -> str:
     suggestion = suggestion or nearest(word, names)
     if suggestion is None or (following and not _takes(suggestion, following)):
         return ""
-    typed = " ".join(words)
+    typed = " ".join(argv)
     return (
         f"Unknown command `pi {typed}`: did you mean `pi {' '.join([suggestion, *following])}`?"
         f" `pi -- {typed}` sends it as a prompt."
     )
 
 
-def _suggest_session_command(words: Sequence[str], environ: Mapping[str, str]) -> str:
+def _suggest_session_command(argv: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return a suggestion if the only word is the name of a command of sessions."""
-    word, *following = words
+    word, *following = argv
     if following or not is_name(word):
         return ""
     from pi.cli.extension_options import read_manifest_options
@@ -138,9 +138,9 @@ def _suggest_session_command(words: Sequence[str], environ: Mapping[str, str]) -
     )
 
 
-def _suggest_order(words: Sequence[str], arguments: Arguments) -> str:
+def _suggest_order(argv: Sequence[str], arguments: Arguments) -> str:
     """Return a suggestion for a subcommand after options, where it is a prompt."""
-    if len(arguments.messages) != 1 or "--" in words or {"print", "mode"} & {*arguments.options}:
+    if len(arguments.messages) != 1 or "--" in argv or {"print", "mode"} & {*arguments.options}:
         return ""
     (word,) = arguments.messages
     if find_command(word) is None and word not in SHORT_FORMS:

@@ -207,8 +207,8 @@ async def _embedded_model(host: Machine) -> Model | None:
 
 def _name_stalled(stalled: Stalled) -> None:
     """Report the blocking extension; called from a watchdog thread."""
-    where = f"Extension {stalled.owner.path} is blocking in {stalled.function}"
-    print_error(f"Warning: {where}. Press Ctrl+C to quit.")
+    message = f"Extension {stalled.owner.path} is blocking in {stalled.function}"
+    print_error(f"Warning: {message}. Press Ctrl+C to quit.")
 
 
 async def _mode(

@@ -41,7 +41,7 @@ def run(
     if hint:
         sys.stdout.write(f"{hint}\n")
     # A command of an extension may request an exit code.
-    return next((code for each in opened if (code := each.port.extensions.exit_code)), 0)
+    return next((code for session in opened if (code := session.port.extensions.exit_code)), 0)
 
 
 def _start(
@@ -92,20 +92,20 @@ def _is_on(environ: Mapping[str, str], name: str) -> bool:
     return environ.get(name, "") not in ("", "0")
 
 
-def _without_session(problem: PiError) -> int:
+def _without_session(error: PiError) -> int:
     """Return the exit code if no session was opened; other errors are raised."""
     # Lazy: the first frame needs no session.
     from pi.cli.session_setup import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
 
-    match problem:
+    match error:
         case OpenCancelled():
             return 0
         case NoMatchingSession():
-            print_error(problem.message)  # without "Error:", like the original
+            print_error(error.message)  # without "Error:", like the original
             return 1
         case _:
-            raise problem
+            raise error
 
 
 def _load() -> None:

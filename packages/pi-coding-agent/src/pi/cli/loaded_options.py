@@ -31,11 +31,11 @@ async def start_session(
     is_named = {"tools", "exclude_tools"} & arguments.options.keys()
     if not is_named and session.workspace.tools.keys() >= set(defaults):
         return
-    known = session.tools.known
-    default_tools = {*known, *DEFAULT_TOOLS}  # bash.enabled may have removed one
+    tool_names = session.tools.known
+    default_tools = {*tool_names, *DEFAULT_TOOLS}  # bash.enabled may have removed one
     if (only := arguments.texts("tools")) is not None:
-        for name in _unknown(only, known):
-            hint = _suggest(name, known) or "/extensions lists what adds tools."
+        for name in _unknown(only, tool_names):
+            hint = _suggest(name, tool_names) or "/extensions lists what adds tools."
             raise UsageError(f"--tools: there is no tool {name}.", hint=hint)
         defaults = ()
     # No errors: settings are shared with the original, which has other tools.
@@ -44,7 +44,9 @@ async def start_session(
         ("defaultTools", defaults),
     ):
         for name in _unknown(names, default_tools):
-            report(f"Warning: {option}: there is no tool {name}. {_suggest(name, known)}".rstrip())
+            report(
+                f"Warning: {option}: there is no tool {name}. {_suggest(name, tool_names)}".rstrip()
+            )
 
 
 def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
@@ -74,15 +76,15 @@ def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
             raise ExtensionNotLoaded(f"Extension {info.path} was not loaded: {info.problem}")
 
 
-def _unknown(names: Collection[str], known: Collection[str]) -> Iterator[str]:
+def _unknown(names: Collection[str], tool_names: Collection[str]) -> Iterator[str]:
     """Yield names that belong to no tool; patterns and tools of MCP servers may match later."""
     for name in names:
         is_pattern = any(mark in name for mark in "*?[")
-        if not is_pattern and not name.startswith("mcp__") and name not in known:
+        if not is_pattern and not name.startswith("mcp__") and name not in tool_names:
             yield name
 
 
-def _suggest(name: str, known: Collection[str]) -> str:
+def _suggest(name: str, tool_names: Collection[str]) -> str:
     from pi.base.fuzzy import did_you_mean
 
-    return did_you_mean(name, sorted(known))
+    return did_you_mean(name, sorted(tool_names))

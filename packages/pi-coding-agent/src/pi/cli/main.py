@@ -33,10 +33,10 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
     return code
 
 
-def _main(words: list[str], environ: Mapping[str, str]) -> int:
+def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     _have_standard_streams()
     try:
-        code = _run(words, environ)
+        code = _run(argv, environ)
         sys.stdout.flush()  # flushed here, where a closed pipe can be handled
         return code
     except BrokenPipeError:
@@ -53,8 +53,8 @@ def _main(words: list[str], environ: Mapping[str, str]) -> int:
         return 1
 
 
-def _run(words: list[str], environ: Mapping[str, str]) -> int:
-    if words[:1] in (["-v"], ["--version"]):
+def _run(argv: list[str], environ: Mapping[str, str]) -> int:
+    if argv[:1] in (["-v"], ["--version"]):
         sys.stdout.write(f"{__version__}\n")
         return 0
     gc.disable()  # Import creates no garbage; a collection here costs 10 % of start-up.
@@ -66,34 +66,34 @@ def _run(words: list[str], environ: Mapping[str, str]) -> int:
             if environ.get("PI_TIMING") or environ.get("PI_DEBUG_STARTUP"):
                 from pi.cli.timing import run_with_timing  # deferred: only for timing
 
-                return run_with_timing(lambda: _dispatch(words, environ), environ)
-            return _dispatch(words, environ)
+                return run_with_timing(lambda: _dispatch(argv, environ), environ)
+            return _dispatch(argv, environ)
     finally:
         gc.enable()
 
 
-def _dispatch(words: list[str], environ: Mapping[str, str]) -> int:
+def _dispatch(argv: list[str], environ: Mapping[str, str]) -> int:
     from pi.modes.phases import phase  # lazy: --version needs nothing
 
     with phase("cli:load:dispatch"):
         from pi.cli.dispatch import dispatch  # lazy: as above
 
-    return dispatch(words, environ)
+    return dispatch(argv, environ)
 
 
-def _format_error(problem: Exception, environ: Mapping[str, str]) -> str:
+def _format_error(error: Exception, environ: Mapping[str, str]) -> str:
     """Format an error for the user: what happened, then the hint on a line of its own."""
-    if isinstance(problem, FileNotFoundError) and _is_cwd_missing():
+    if isinstance(error, FileNotFoundError) and _is_cwd_missing():
         return (
             "Error: The current directory no longer exists.\nChange to another directory first.\n"
         )
-    message = getattr(problem, "message", None)
+    message = getattr(error, "message", None)
     if message is None:
-        reason = repr(problem)
-        if isinstance(problem, OSError) and problem.filename:
-            reason = f"{problem.strerror}: {problem.filename}"
-        return f"Error: {reason}\n{_log_problem(problem, environ)}PI_DEBUG=1 shows the traceback.\n"
-    hint = getattr(problem, "hint", "")
+        reason = repr(error)
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.strerror}: {error.filename}"
+        return f"Error: {reason}\n{_log_problem(error, environ)}PI_DEBUG=1 shows the traceback.\n"
+    hint = getattr(error, "hint", "")
     return f"Error: {message}\n" + (f"{hint}\n" if hint else "")
 
 
@@ -105,11 +105,11 @@ def _is_cwd_missing() -> bool:
     return False
 
 
-def _log_problem(problem: Exception, environ: Mapping[str, str]) -> str:
+def _log_problem(error: Exception, environ: Mapping[str, str]) -> str:
     from pi.cli.process import log_crash  # deferred: rarely needed and slow
 
     try:
-        return f"Logged in {log_crash(problem, environ)}; "
+        return f"Logged in {log_crash(error, environ)}; "
     except Exception:  # report the first error, not that it cannot be logged
         return ""
 
@@ -145,8 +145,8 @@ def _list_detached_processes() -> None:
 
     if running := left_running():
         text = one_line(", ".join(running))
-        shown = text if len(text) <= _MAX_NAMED else f"{text[: _MAX_NAMED - 1]}…"
-        sys.stderr.write(f"Still running, detached by extensions: {shown}\n")
+        names = text if len(text) <= _MAX_NAMED else f"{text[: _MAX_NAMED - 1]}…"
+        sys.stderr.write(f"Still running, detached by extensions: {names}\n")
 
 
 def _leave_hanging_threads(code: int) -> None:

@@ -320,10 +320,10 @@ class _Unanswered(Exception):
 
 def _confirm_from(answers: Sequence[bool]) -> Callable[[str], bool]:
     """Return a function that returns ``answers`` in order, then raises ``_Unanswered``."""
-    known = iter(answers)
+    remaining_answers = iter(answers)
 
     def confirm(question: str) -> bool:
-        for answer in known:
+        for answer in remaining_answers:
             return answer
         raise _Unanswered(question)
 
@@ -388,7 +388,9 @@ def session_themes(
     named = list(_files(paths))
     if "no_themes" in arguments.options:
         return named
-    of_packages = [place.path for each in workspace.packages for place in each.places("themes")]
+    of_packages = [
+        location.path for package in workspace.packages for location in package.places("themes")
+    ]
     return named + theme_paths(
         workspace.settings,
         host.agent_dir,
@@ -408,11 +410,13 @@ def theme_paths(
 ) -> list[Path]:
     """Return the theme files of the settings, of both theme folders and of ``others``."""
     lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
-    places = [project / _FOLDER] if trusted else []
-    places.append(agent_dir / _FOLDER)
-    places += [path for each in lists for path in (*each.paths, *each.forced)]
-    found = _files((*places, *others))
-    return [path for path in found if all(each.admits(path, path.parent) for each in lists)]
+    paths = [project / _FOLDER] if trusted else []
+    paths.append(agent_dir / _FOLDER)
+    paths += [path for selection in lists for path in (*selection.paths, *selection.forced)]
+    files = _files((*paths, *others))
+    return [
+        path for path in files if all(selection.admits(path, path.parent) for selection in lists)
+    ]
 
 
 def _selection(settings: Settings, scope: str, base: Path) -> Selection:
@@ -422,9 +426,9 @@ def _selection(settings: Settings, scope: str, base: Path) -> Selection:
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
 
 
-def _files(places: Iterable[Path]) -> Iterator[Path]:
-    for place in places:
-        if is_folder(place):
-            yield from theme_files(place)
-        elif is_file(place):
-            yield place
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if is_folder(path):
+            yield from theme_files(path)
+        elif is_file(path):
+            yield path

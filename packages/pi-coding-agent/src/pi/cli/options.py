@@ -276,11 +276,11 @@ class SubcommandRow(Record):
     is_prompt_otherwise: bool = False
     """Whether words that are none of its actions and options make the line a prompt."""
 
-    def takes(self, words: Sequence[str]) -> bool:
+    def takes(self, arguments: Sequence[str]) -> bool:
         """Whether the words after its name are for the subcommand."""
-        if not self.is_prompt_otherwise or not words:
+        if not self.is_prompt_otherwise or not arguments:
             return True
-        return words[0].startswith("-") or words[0] in self.actions
+        return arguments[0].startswith("-") or arguments[0] in self.actions
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -301,8 +301,8 @@ def redact_crash(redact: Callable[[str], str]) -> None:
     _redact_crash[:] = [redact]
 
 
-def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
-    """Log the traceback of ``problem``, redacted, and return the path of the log.
+def log_crash(error: Exception, environ: Mapping[str, str]) -> Path:
+    """Log the traceback of ``error``, redacted, and return the path of the log.
 
     Raises ``OSError`` or ``PiError`` if the log cannot be written.
     """
@@ -313,7 +313,7 @@ def log_crash(problem: Exception, environ: Mapping[str, str]) -> Path:
     try:
         with open(folder / NAME, "a", opener=open_private):
             pass  # the log handler does not report that it cannot write
-        log.error("The program ended unexpectedly.", exc_info=problem)
+        log.error("The program ended unexpectedly.", exc_info=error)
     finally:
         end()
     return folder / NAME

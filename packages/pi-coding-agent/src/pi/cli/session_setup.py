@@ -240,8 +240,8 @@ class SessionResolver:
                 check_persistent(location.directory, f"--{name.replace('_', '-')}")
         sessions = SavedSessions(self._agent_dir, location)
         if (query := arguments.text("resume")) is not None:
-            if found := self._find_resumed(sessions, query):
-                return found
+            if resumed := self._find_resumed(sessions, query):
+                return resumed
             self.must_pick = True
         if (query := arguments.text("fork")) is not None:
             return sessions.forked(query, id=arguments.text("session_id"))
@@ -271,10 +271,10 @@ class SessionResolver:
     def _find_named(
         self, sessions: SavedSessions, query: str, *, must_exist: bool = False
     ) -> SessionLog:
-        found = sessions.named(query, self._confirm, must_exist=must_exist)
-        if found is None:
+        session_log = sessions.named(query, self._confirm, must_exist=must_exist)
+        if session_log is None:
             raise OpenCancelled("")
-        return found
+        return session_log
 
     def _breadcrumb(self) -> Breadcrumb | None:
         key = self._terminal()
@@ -301,7 +301,7 @@ def verbose_report(built: AssembledSession) -> Iterator[str]:
     yield f"session: {state.session_file or 'in memory only'}"
     for title, names in (
         ("instructions", [file.path for file in workspace.resources.context.files]),
-        ("skills", [found.skill.name for found in workspace.resources.skills]),
+        ("skills", [skill.skill.name for skill in workspace.resources.skills]),
         ("prompt templates", [prompt.name for prompt in workspace.resources.prompts]),
         ("extensions", [_extension(info) for info in built.session.extensions.infos()]),
         ("variables from .env files", sorted(workspace.environment.from_files)),

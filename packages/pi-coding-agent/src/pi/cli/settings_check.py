@@ -171,8 +171,10 @@ class SettingsCheck:
     def _unknown_names(self) -> Iterator[Problem]:
         values = self._settings.values
         compaction = self._settings.section(("compaction",), CompactionOptions)
-        known = known_strategies(self._strategies)
-        for problem in _unknown("compaction.strategy", [compaction.strategy], "strategy", known):
+        strategy_names = known_strategies(self._strategies)
+        for problem in _unknown(
+            "compaction.strategy", [compaction.strategy], "strategy", strategy_names
+        ):
             # Broken, not missing: the user would find out only when the window is full.
             text = f"{problem.text}; {DEFAULT_STRATEGY} is used instead"
             yield replace(problem, severity="broken", text=text)
@@ -181,8 +183,10 @@ class SettingsCheck:
         yield from _unknown("defaultTools", values.default_tools, "tool", TOOLS)
         for setting in SETTINGS:
             if setting.choices and setting.kind in ("text", "list"):
-                known = [str(each) for each in setting.choices]
-                yield from _unknown(setting.name, self._names(setting), "name", known, others=False)
+                choices = [str(choice) for choice in setting.choices]
+                yield from _unknown(
+                    setting.name, self._names(setting), "name", choices, others=False
+                )
         yield from self._unknown_models(values, compaction)
         interceptor = self._settings.section(("bashInterceptor",), InterceptorValues)
         for rule in interceptor.rules or ():
@@ -200,7 +204,7 @@ class SettingsCheck:
         """Return the strings of a setting; values of another type are reported elsewhere."""
         value = value_at(self._settings.raw, setting.name.split("."))
         values = value if isinstance(value, list) else [value]
-        return [each for each in values if isinstance(each, str) and each]
+        return [text for text in values if isinstance(text, str) and text]
 
     def _themes(self) -> list[str]:
         files = theme_paths(
@@ -213,11 +217,11 @@ class SettingsCheck:
         return names
 
     def _unknown_models(self, values: Values, compaction: CompactionOptions) -> Iterator[Problem]:
-        known = [row.id for row in self._registry.models.get_providers()]
+        provider_names = [row.id for row in self._registry.models.get_providers()]
         provider = values.default_provider
         if provider is not None:
-            yield from _unknown("defaultProvider", [provider], "provider", known)
-        if values.default_model is not None and (provider is None or provider in known):
+            yield from _unknown("defaultProvider", [provider], "provider", provider_names)
+        if values.default_model is not None and (provider is None or provider in provider_names):
             name = f"{provider}/{values.default_model}" if provider else values.default_model
             yield from self._unknown_patterns("defaultModel", [name])
         yield from self._unknown_patterns("enabledModels", values.enabled_models or ())
@@ -243,12 +247,20 @@ class SettingsCheck:
 
 
 def _unknown(
-    setting: str, names: Sequence[str], kind: str, known: Sequence[str], *, others: bool = True
+    setting: str,
+    names: Sequence[str],
+    kind: str,
+    known_names: Sequence[str],
+    *,
+    others: bool = True,
 ) -> Iterator[Problem]:
     """Yield the names that are not known; with ``others``, extensions may add more."""
     for name in names:
-        if name not in known:
-            suggestion = did_you_mean(name, known) or f"Known: {', '.join(dict.fromkeys(known))}."
+        if name not in known_names:
+            suggestion = (
+                did_you_mean(name, known_names)
+                or f"Known: {', '.join(dict.fromkeys(known_names))}."
+            )
             yield Problem(
                 severity="missing",
                 text=f'{setting}: unknown {kind} "{name}"',
@@ -262,12 +274,12 @@ def _unknown(
 
 
 def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
-    found: list[str] = []
-    for place, kind in SECTIONS:
-        value = value_at(raw, place) if place else raw
+    warnings: list[str] = []
+    for section, kind in SECTIONS:
+        value = value_at(raw, section) if section else raw
         if value is not None:
-            read_record(kind, value, warn=found.append, section=".".join(place))
-    texts = [text.removeprefix("Ignored setting ") for text in found]
+            read_record(kind, value, warn=warnings.append, section=".".join(section))
+    texts = [text.removeprefix("Ignored setting ") for text in warnings]
     reported = {text.split('"')[1] for text in texts}
     texts += [
         f'"{setting.name}": expected {expected}, got {value!r}'
@@ -289,7 +301,7 @@ def _unfit(setting: Setting, value: Any) -> str:
     """
     match setting.kind:
         case "choice" if value not in setting.choices or type(value) is int:
-            return " or ".join(str(each).lower() for each in setting.choices)
+            return " or ".join(str(choice).lower() for choice in setting.choices)
         case "number":
             upper = "" if setting.most is None else f" and at most {setting.most}"
             fits = isinstance(value, int | float) and not isinstance(value, bool)
@@ -298,7 +310,7 @@ def _unfit(setting: Setting, value: Any) -> str:
         case "text" if not isinstance(value, str):
             return "a string"
         case "list" if not (
-            isinstance(value, list) and all(isinstance(each, str) for each in value)
+            isinstance(value, list) and all(isinstance(element, str) for element in value)
         ):
             return "a list of strings"
     return ""
@@ -329,9 +341,11 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
 def _nearest_name(key: str, below: str, *, holds_more: bool) -> str | None:
     """Return the most similar known name: in the same object, else in any object."""
     structured = [name for name, row in _ROWS.items() if row.kind == "json"]
-    known = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
-    here = [name for name in known if name.startswith(below) and "." not in name[len(below) :]]
-    if like := nearest(f"{below}{key}", here):
+    names = [*_OBJECTS, *structured] if holds_more else [*_ROWS]
+    names_below = [
+        name for name in names if name.startswith(below) and "." not in name[len(below) :]
+    ]
+    if like := nearest(f"{below}{key}", names_below):
         return like
-    last = {name.rpartition(".")[2]: name for name in reversed(known)}
+    last = {name.rpartition(".")[2]: name for name in reversed(names)}
     return last.get(nearest(key, last) or "")

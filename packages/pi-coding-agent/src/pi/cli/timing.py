@@ -77,7 +77,7 @@ class Timings:
 
     def ended(self, name: str) -> None:
         """End a measurement."""
-        span = next(each for each in reversed(self._open) if each.name == name)
+        span = next(span for span in reversed(self._open) if span.name == name)
         span.end = self._clock()
         self._open.remove(span)
 
@@ -89,7 +89,7 @@ class Timings:
         now = self._clock()
         lines = ["Timing, in milliseconds:"]
         lines += [_line(span.seconds(now), span.name, span.depth) for span in self._spans]
-        slowest = sorted(self._modules.items(), key=lambda each: -each[1])[: self._most_modules]
+        slowest = sorted(self._modules.items(), key=lambda module: -module[1])[: self._most_modules]
         lines.append("Modules, with what they load in turn:")
         lines += [_line(seconds, name) for name, seconds in slowest]
         self._write("\n".join(lines) + "\n")
@@ -113,16 +113,16 @@ class _Span:
 class _TimedFinder:
     """Finds modules with the other finders and records their execution time."""
 
-    def __init__(self, clock: Clock, found: dict[str, float]) -> None:
+    def __init__(self, clock: Clock, durations: dict[str, float]) -> None:
         self._clock = clock
-        self._found = found
+        self._found = durations
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         others = [finder for finder in sys.meta_path if finder is not self]
-        found = (finder.find_spec(name, path, target) for finder in others)
-        spec = next((spec for spec in found if spec is not None), None)
+        specs = (finder.find_spec(name, path, target) for finder in others)
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and isinstance(spec.loader, SourceFileLoader | ExtensionFileLoader):
             execute = spec.loader.exec_module
 

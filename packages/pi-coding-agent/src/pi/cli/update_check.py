@@ -119,26 +119,26 @@ class UpdateCheck:
             return CachedVersion()  # can be requested again
 
     def _store(self, latest: str, checked_ms: int) -> None:
-        known = self._known()
-        if known.checked_ms > checked_ms:
+        cached = self._known()
+        if cached.checked_ms > checked_ms:
             return  # another process checked later
         if latest:
-            known = CachedVersion(
+            cached = CachedVersion(
                 latest=latest, checked_ms=checked_ms, next_ms=checked_ms + EVERY_MS
             )
         else:
-            known = replace(known, checked_ms=checked_ms, next_ms=checked_ms + AGAIN_MS)
+            cached = replace(cached, checked_ms=checked_ms, next_ms=checked_ms + AGAIN_MS)
         try:
             private_directory(self._path.parent)
-            replace_file(self._path, msgspec.json.encode(known))
+            replace_file(self._path, msgspec.json.encode(cached))
         except PiError as error:
             log.info("%s", error)
 
 
 def newest(page: str) -> str:
     """Return the highest released version that the page of an index lists; empty if none."""
-    whole = _VERSION.fullmatch(page.strip())
-    return max(_RELEASE.findall(page), key=_numbers, default=whole[0] if whole else "")
+    version = _VERSION.fullmatch(page.strip())
+    return max(_RELEASE.findall(page), key=_numbers, default=version[0] if version else "")
 
 
 def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.prefix) -> str | None:
@@ -170,8 +170,8 @@ def _configured_index(files: Iterable[Path]) -> str | None:
             text = (read_if_exists(path) or b"").decode("utf-8", "replace")
         except PiError:  # not readable
             continue
-        if found := _INDEX_URL.search(text):
-            return found[1]
+        if match := _INDEX_URL.search(text):
+            return match[1]
     return None
 
 

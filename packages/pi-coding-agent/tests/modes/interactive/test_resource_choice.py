@@ -50,10 +50,10 @@ class ResourceFixture:
             while not happened():  # noqa: ASYNC110 - the screen shows no one
                 await asyncio.sleep(0.001)
 
-    async def _switch(self, place: int, *, on: bool) -> None:
+    async def _switch(self, index: int, *, on: bool) -> None:
         if self.fails:
             raise PiError("The disk is full.", hint="Make room.")
-        self.switched.append((place, on))
+        self.switched.append((index, on))
 
 
 async def test_every_change_is_made_at_once_in_its_order(tmp_path: Path) -> None:

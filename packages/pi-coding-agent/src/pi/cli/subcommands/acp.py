@@ -93,8 +93,8 @@ class AcpSessions:
             stays_if_gone=True,
         )
         if request.session_id is not None:
-            found = await self._find(request.session_id)
-            overrides = replace(overrides, open_log=partial(_open, found.path), reads_log=True)
+            listed = await self._find(request.session_id)
+            overrides = replace(overrides, open_log=partial(_open, listed.path), reads_log=True)
         built = await assemble(request.cwd, self._machine, options, overrides)
         if built.note:
             print_error(built.note)
@@ -117,11 +117,11 @@ class AcpSessions:
         from pi.coding.session.trash import Trash  # lazy: few clients delete sessions
 
         try:
-            found = await self._find(session_id)
+            listed = await self._find(session_id)
         except NoMatchingSession:
             return False
         machine = self._machine
-        await Trash(machine.agent_dir, machine.environ, machine.clock).delete(found.path)
+        await Trash(machine.agent_dir, machine.environ, machine.clock).delete(listed.path)
         return True
 
     async def has_credentials(self) -> bool:
@@ -135,17 +135,17 @@ class AcpSessions:
             await built.session.close()
 
     async def _find(self, session_id: str) -> ListedSession:
-        for each in await self.listed(None):
-            if each.summary.id == session_id:
-                return each
+        for session in await self.listed(None):
+            if session.summary.id == session_id:
+                return session
         raise NoMatchingSession(session_id)
 
     def _catalog(self, cwd: Path | None) -> SessionCatalog:
         from pi.coding.session.catalog import SessionCatalog  # lazy: not needed for new sessions
 
-        place = cwd or Path.cwd()
-        custom = session_dir_from_environ(self._machine, place, self._session_dir)
-        custom = custom or session_dir_from_settings(settings_here(self._machine, place), place)
+        folder = cwd or Path.cwd()
+        custom = session_dir_from_environ(self._machine, folder, self._session_dir)
+        custom = custom or session_dir_from_settings(settings_here(self._machine, folder), folder)
         return SessionCatalog(self._machine.agent_dir, custom=custom)
 
 

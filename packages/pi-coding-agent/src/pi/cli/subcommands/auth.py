@@ -65,12 +65,14 @@ async def _check(arguments: Arguments, named: str | None, credentials: Credentia
     return EXIT_CODES[check.status]
 
 
-async def _print_api_key(arguments: Arguments, named: str | None, found: Credentials) -> int:
-    return await _print_secret(arguments, named, found, kind="api_key")
+async def _print_api_key(arguments: Arguments, named: str | None, credentials: Credentials) -> int:
+    return await _print_secret(arguments, named, credentials, kind="api_key")
 
 
-async def _print_bearer_token(arguments: Arguments, named: str | None, found: Credentials) -> int:
-    return await _print_secret(arguments, named, found, kind="oauth")
+async def _print_bearer_token(
+    arguments: Arguments, named: str | None, credentials: Credentials
+) -> int:
+    return await _print_secret(arguments, named, credentials, kind="oauth")
 
 
 async def _print_secret(
@@ -131,12 +133,12 @@ ACTIONS: dict[str, Action] = {
 
 def seconds(text: str) -> float:
     """Parse a duration such as ``30s`` or ``5m``. Raises ``UsageError`` if it is invalid."""
-    found = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+)(ms|s|m|h)", text)
+    if match is None:
         raise UsageError(
             f'Invalid --min-expiry "{text}".', hint="Use a number with ms, s, m or h, e.g. 5m."
         )
-    return int(found[1]) * UNITS[found[2]]
+    return int(match[1]) * UNITS[match[2]]
 
 
 def _note(check: Check, why: str) -> str:
@@ -145,10 +147,10 @@ def _note(check: Check, why: str) -> str:
     return why or (f"from {source}" if source else "")
 
 
-def _not_understood(words: str) -> UsageError:
+def _not_understood(action: str) -> UsageError:
     command = find_command("auth")
     assert command is not None
     hint = "; ".join(f"pi {form.usage}" for form in command.forms)
-    if words and (like := nearest(words, command.actions)):
+    if action and (like := nearest(action, command.actions)):
         hint = f"Did you mean `pi auth {like}`?"
-    return UsageError(f"Unknown command: auth {words}".rstrip(), hint=hint)
+    return UsageError(f"Unknown command: auth {action}".rstrip(), hint=hint)

@@ -56,11 +56,15 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
 
 
 def _run(file: Path, output: Path, arguments: Arguments) -> int:
-    found = read_tasks(file)
-    for line in found.unreadable:
+    task_file = read_tasks(file)
+    for line in task_file.unreadable:
         print_error(f"{file}:{line.line}: not run: {line.reason}")
     return _start(
-        found.tasks, output, _manifest_options(arguments), arguments, unreadable=found.unreadable
+        task_file.tasks,
+        output,
+        _manifest_options(arguments),
+        arguments,
+        unreadable=task_file.unreadable,
     )
 
 
@@ -240,8 +244,8 @@ def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
         )
     from pi.cli.interactive import run as run_on_screen  # deferred: loads the screen
 
-    words = parse_arguments(["--session", str(folder.path / row.session)])
-    return run_on_screen(words, environ)
+    session_arguments = parse_arguments(["--session", str(folder.path / row.session)])
+    return run_on_screen(session_arguments, environ)
 
 
 def _batch_options(raw: Mapping[str, Any], arguments: Arguments) -> BatchOptions:

@@ -168,8 +168,8 @@ def _quoted(text: str) -> str:
 
 
 def _bash_case(command: SubcommandRow) -> str:
-    flags, words = " ".join(_names(command.flags)), " ".join(command.actions)
-    return f"        {command.name}) flags={_quoted(flags)} words={_quoted(words)} ;;"
+    flags, actions = " ".join(_names(command.flags)), " ".join(command.actions)
+    return f"        {command.name}) flags={_quoted(flags)} words={_quoted(actions)} ;;"
 
 
 def _bash_values() -> str:
@@ -178,8 +178,8 @@ def _bash_values() -> str:
     for flag in FLAGS:
         names = "|".join(name for name in (flag.short, flag.name) if name)
         if flag.values:
-            words = _quoted(" ".join(flag.values))
-            reply = f'COMPREPLY=($(compgen -W {words} -- "$word"))'
+            values = _quoted(" ".join(flag.values))
+            reply = f'COMPREPLY=($(compgen -W {values} -- "$word"))'
         elif flag.completes:
             kind = "-d" if flag.completes == "folder" else "-f"
             reply = f'_pi_files {kind} -- "$word"'

@@ -152,13 +152,15 @@ async def _settings_problems(
         trusted=trusted,
         strategies=strategies_in(host, cwd, settings),
     )
-    found = [
-        CheckResult(level=each.severity, topic="settings", text=each.text, advice=each.advice)
-        for each in check.problems()
+    results = [
+        CheckResult(
+            level=problem.severity, topic="settings", text=problem.text, advice=problem.advice
+        )
+        for problem in check.problems()
     ]
     await registry.models.close()
     fits = f"{check.count} value{'s' * (check.count != 1)}, all valid"
-    return found or [CheckResult(level="good", topic="settings", text=fits)]
+    return results or [CheckResult(level="good", topic="settings", text=fits)]
 
 
 async def _models(host: Machine, cwd: Path, settings: Settings) -> list[CheckResult]:
@@ -226,13 +228,13 @@ async def _unreadable_clouds(registry: ModelRegistry, environ: Mapping[str, str]
     from pi.cli.credentials import Credentials  # deferred: few users have a cloud
 
     credentials = Credentials.of(environ, report=lambda text: None)
-    found = {}
+    reasons = {}
     for id in usable:
         check, why = await credentials.check(id, refresh=False, show_source=False)
         if check.status != "ready":
-            found[id] = why
+            reasons[id] = why
     await credentials.models.close()
-    return found
+    return reasons
 
 
 def _providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckResult:
@@ -260,10 +262,10 @@ def _providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckRes
 def _shell(host: Machine, settings: Settings) -> CheckResult:
     path = settings.values.shell_path or ""
     try:
-        found = find_shell(path, environ=host.environ, platform=sys.platform)
+        shell = find_shell(path, environ=host.environ, platform=sys.platform)
     except NoShell as error:
         return CheckResult(level="broken", topic="shell", text=error.message, advice=error.hint)
-    return CheckResult(level="good", topic="shell", text=found)
+    return CheckResult(level="good", topic="shell", text=shell)
 
 
 def _programs(host: Machine) -> Iterator[CheckResult]:
@@ -271,29 +273,32 @@ def _programs(host: Machine) -> Iterator[CheckResult]:
         lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
     )
     git = find_program("git", host.environ)
-    for name, found, without in (
+    for name, program, without in (
         ("rg", programs.rg, "searching is slower without it"),
         ("fd", programs.fd, "ripgrep or the built-in search is used instead"),
         ("git", git, "branches are not shown, and git packages cannot be installed"),
     ):
-        text = found or f"not found: {without}"
-        yield CheckResult(level="good" if found else "note", topic=name, text=text)
+        text = program or f"not found: {without}"
+        yield CheckResult(level="good" if program else "note", topic=name, text=text)
 
 
 def _terminal(host: Machine) -> CheckResult:
     names = ("TERM", "COLORTERM", "TERM_PROGRAM")
-    known = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
+    variables = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
     ends = [name for name in ("stdin", "stdout") if getattr(sys, name).isatty()]
-    at = f"terminal at {' and '.join(ends)}" if ends else "no terminal"
-    return CheckResult(level="note", topic="terminal", text=f"{at}; {known}".rstrip("; "))
+    streams = f"terminal at {' and '.join(ends)}" if ends else "no terminal"
+    return CheckResult(level="note", topic="terminal", text=f"{streams}; {variables}".rstrip("; "))
 
 
 def _withheld(host: Machine, settings: Settings) -> CheckResult:
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
-    found = withheld_variables(host.environ, rules)
-    if not found:
+    withheld = withheld_variables(host.environ, rules)
+    if not withheld:
         return CheckResult(level="good", topic="variables", text="commands see all of them")
-    names = ", ".join(f"{each.name} ({REASONS.get(each.reason, each.reason)})" for each in found)
+    names = ", ".join(
+        f"{variable.name} ({REASONS.get(variable.reason, variable.reason)})"
+        for variable in withheld
+    )
     return CheckResult(
         level="note",
         topic="variables",
@@ -333,7 +338,7 @@ async def _extensions(
     except PiError as error:
         return [CheckResult(level="broken", topic="extensions", text=error.message)]
     try:
-        found = await session.extensions.run_doctor_checks()
+        results = await session.extensions.run_doctor_checks()
         failed = [
             CheckResult(level="broken", topic="extensions", text=f"{info.name}: {info.problem}")
             for info in session.extensions.infos()
@@ -341,7 +346,7 @@ async def _extensions(
         ]
     finally:
         await session.close()
-    return [*failed, *found]
+    return [*failed, *results]
 
 
 def _has_checks(host: Machine, cwd: Path, settings: Settings, *, trusted: bool) -> bool:

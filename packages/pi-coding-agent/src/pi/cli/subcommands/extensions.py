@@ -115,9 +115,9 @@ class _Catalog:
         manifest = next(c.declared() for c in self._candidates if c.identifier == row.path)
         setting = switch_of(manifest)
         assert setting is not None, "a switchable extension has a setting"
-        given = parse_value(setting, value[0]) if value else None
+        parsed_value = parse_value(setting, value[0]) if value else None
         changes = changes_to_switch(
-            row, setting, self._settings.raw, on=on, keep=True, user_value=given
+            row, setting, self._settings.raw, on=on, keep=True, user_value=parsed_value
         )
         self._settings.set(changes)
         removed = removed_value(row, on=on)

@@ -25,12 +25,12 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
                 hint="`/import <path>` imports a session file of pi.",
             )
     host, cwd = Machine.from_environ(environ, report=print_error), Path.cwd()
-    places = HistoryPlaces(
+    folders = HistoryPlaces(
         home=host.home,
         agent_dir=host.agent_dir,
         environ=host.environ,
         session_dir=session_dir_here(arguments, host, cwd),
     )
-    report = import_histories(agent, places, cwd=None if "all" in arguments.options else cwd)
+    report = import_histories(agent, folders, cwd=None if "all" in arguments.options else cwd)
     sys.stdout.write(f"{sanitise(report.describe())}\n")
     return 1 if report.problems else 0

@@ -115,7 +115,7 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
     host = local_machine(environ, Path.cwd(), report=print_error, approve=approve)
     registry = asyncio.run(_discover_models(host))
     matching = _rank_models(search, registry.get_all())
-    found = _rank_models(search, registry.get_available())
+    available = _rank_models(search, registry.get_available())
     unusable = [model for model in matching if _contains_all(model, search)]
     offers = [
         (status, models)
@@ -123,16 +123,16 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
         if (models := _rank_models(search, registry.models.get_models(status.provider)))
     ]
     problems = registry.key_problems({model.provider for model in matching})
-    if found:
-        sys.stdout.write(table(found))
+    if available:
+        sys.stdout.write(table(available))
     elif unusable and not offers and not problems:
         sys.stdout.write(_describe_unusable(unusable, registry))
     elif not offers and not problems:
         sys.stdout.write(f'No models matching "{one_line(search)}"\n')
     for status, models in offers:
         sys.stdout.write(f"\n{status.explain()} Choose it {status.how_to_choose}.\n{table(models)}")
-    for problem in problems:
-        print_error(f"Warning: {problem}")
+    for message in problems:
+        print_error(f"Warning: {message}")
     return 0
 
 
@@ -151,13 +151,15 @@ def _describe_unusable(models: list[Model], registry: ModelRegistry) -> str:
     models = sorted(models, key=lambda model: model.provider not in MAKERS)
     listed, others = models[:MAX_UNUSABLE], len(models) - MAX_UNUSABLE
     providers = dict.fromkeys(model.provider for model in listed)
-    ways = (registry.models.missing_credentials(provider).explain() for provider in providers)
+    explanations = (
+        registry.models.missing_credentials(provider).explain() for provider in providers
+    )
     lines = [
         "These models exist, but there are no credentials for them:",
         table(listed).rstrip(),
         *([f"… and {others} more"] if others > 0 else ()),
         "",
-        *(one_line(way) for way in ways),
+        *(one_line(explanation) for explanation in explanations),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -165,8 +167,8 @@ def _describe_unusable(models: list[Model], registry: ModelRegistry) -> str:
 async def _discover_models(host: Machine) -> ModelRegistry:
     registry = discover_models(host, Path.cwd())
     await registry.discover_local()
-    for problem in registry.unlisted.values():
-        print_error(f"Warning: {problem.message} {problem.hint}")
+    for error in registry.unlisted.values():
+        print_error(f"Warning: {error.message} {error.hint}")
     await registry.models.close()
     return registry
 
@@ -196,9 +198,9 @@ async def _choose_server(server: str, host: Machine) -> int:
     finally:
         await registry.models.close()
     status = registry.server_status(server)
-    where = f" on {status.address}, owner: {status.owner}" if status else ""
+    location = f" on {status.address}, owner: {status.owner}" if status else ""
     sys.stdout.write(
-        f"{server}{where} may answer from now on: --model {one_line(full_name(model))}\n"
+        f"{server}{location} may answer from now on: --model {one_line(full_name(model))}\n"
     )
     return 0
 
@@ -206,7 +208,7 @@ async def _choose_server(server: str, host: Machine) -> int:
 def table(models: Iterable[Model]) -> str:
     """Format the list of models as aligned columns."""
     rows = [COLUMNS, *map(_row, models)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(COLUMNS))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     lines = (
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows

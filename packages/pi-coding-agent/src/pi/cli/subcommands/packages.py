@@ -98,17 +98,17 @@ class PackageContext:
     def find(self, text: str) -> Configured:
         """Return the package of a source. Raises ``NoMatchingPackage`` if there is none."""
         identity = parse_source(text, self.cwd).identity
-        for each in self.configured():
-            if each.entry.source == text or each.source.identity == identity:
-                return each
+        for configured in self.configured():
+            if configured.entry.source == text or configured.source.identity == identity:
+                return configured
         raise NoMatchingPackage(without_password(text))
 
     def offers_anything(self, text: str, scope: Scope) -> bool:
         """Return whether the installed package of a source has resources."""
         source = parse_source(text, self.cwd)
         entry = PackageEntry(source=str(source.path) if isinstance(source, LocalSource) else text)
-        found = find_packages([Layer(location=self.store(scope).location, entries=(entry,))])
-        return any(package.offered for package in found.packages)
+        discovered = find_packages([Layer(location=self.store(scope).location, entries=(entry,))])
+        return any(package.offered for package in discovered.packages)
 
 
 def warn(text: str) -> None:
@@ -261,9 +261,9 @@ async def _refresh_models(context: PackageContext) -> bool:
     registry = discover_models(context.host, context.cwd)
     try:
         problems = await registry.models.refresh()
-        for provider, problem in problems.items():
+        for provider, error in problems.items():
             if registry.has_auth(provider):
-                warn(f"{provider}: {problem.message}")
+                warn(f"{provider}: {error.message}")
         _print_lines(
             [f"{len(registry.get_available())} models are available; `pi models` lists them."]
         )
@@ -278,8 +278,8 @@ async def _refresh_models(context: PackageContext) -> bool:
 async def _configure(context: PackageContext, arguments: Arguments) -> None:
     match arguments.messages:
         case ():
-            there = [each for each in context.configured() if each.installed]
-            packages = [open_package(each, warn) for each in there]
+            there = [configured for configured in context.configured() if configured.installed]
+            packages = [open_package(configured, warn) for configured in there]
             if not packages:
                 _print_lines(["No packages installed."])
             elif _is_at_a_terminal():
@@ -311,12 +311,12 @@ async def _choose_on_screen(
         about += resource_note(kind, path)
         return PackageResource(path=path, about=about, is_on=path in package.chosen.get(kind, ()))
 
-    async def switch(place: int, *, on: bool) -> None:
-        package, kind, path = offered[place]
+    async def switch(index: int, *, on: bool) -> None:
+        package, kind, path = offered[index]
         await _toggle(context, arguments, package, kind, path, on=on)
 
     await choose_resources(
-        [row(*each) for each in offered],
+        [row(*resource) for resource in offered],
         switch,
         own_terminal(context.host.environ, platform=sys.platform),
         environ=context.host.environ,

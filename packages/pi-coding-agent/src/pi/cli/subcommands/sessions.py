@@ -60,10 +60,10 @@ def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:
     """Return the enabled batteries that hide texts in exports."""
     settings = settings_here(host, project).raw
     return tuple(
-        each
-        for each in installed(host.agent_dir, host.import_path)
-        if each.rank == "bundled" and not each.problem
-        if each.declared().redacts and is_enabled(each.declared(), settings)
+        candidate
+        for candidate in installed(host.agent_dir, host.import_path)
+        if candidate.rank == "bundled" and not candidate.problem
+        if candidate.declared().redacts and is_enabled(candidate.declared(), settings)
     )
 
 
@@ -90,7 +90,7 @@ def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
     """Return the known secrets, including those of ``.env`` files of trusted projects."""
     trusted = [folder for folder in folders if is_trusted(host, folder)]
     hosts = [host, *(with_project(host, folder) for folder in trusted)]
-    return tuple(value for each in hosts for value in KnownSecrets.of(each).values())
+    return tuple(value for machine in hosts for value in KnownSecrets.of(machine).values())
 
 
 def _folder_of(source: Path) -> list[Path]:
@@ -133,8 +133,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     custom = session_dir_here(arguments, host, cwd)
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
-        case ("rename", id, *words) if words:
-            _rename(_only(id, catalog, cwd), " ".join(words), host)
+        case ("rename", id, *title) if title:
+            _rename(_only(id, catalog, cwd), " ".join(title), host)
         case ("move", id, folder):
             there = (cwd / expand_home(folder)).resolve()
             _move(_only(id, catalog, cwd), there, host, custom)
@@ -150,8 +150,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
                 hint="See `pi sessions -h`.",
             )
-        case words:
-            _list(" ".join(words), arguments, catalog, cwd)
+        case search_words:
+            _list(" ".join(search_words), arguments, catalog, cwd)
     return 0
 
 
@@ -171,9 +171,9 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
     elif sessions:
         sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
     else:
-        where = "anywhere" if everywhere else f"in {cwd}; --all searches all folders"
+        scope = "anywhere" if everywhere else f"in {cwd}; --all searches all folders"
         matching = f' matching "{one_line(search)}"' if search else ""
-        sys.stdout.write(f"No sessions{matching} {where}\n")
+        sys.stdout.write(f"No sessions{matching} {scope}\n")
 
 
 def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
@@ -184,18 +184,26 @@ def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     """
     everywhere = catalog.in_all_directories()
     path = cwd / expand_home(query)
-    exact = [each for each in everywhere if each.summary.id == query or each.path == path]
-    here = [each for each in exact if is_same_directory(each.summary.cwd, str(cwd))]
-    found = here or exact or [each for each in everywhere if each.summary.id.startswith(query)]
-    if not found:
+    exact = [
+        session for session in everywhere if session.summary.id == query or session.path == path
+    ]
+    in_this_folder = [
+        session for session in exact if is_same_directory(session.summary.cwd, str(cwd))
+    ]
+    matches = (
+        in_this_folder
+        or exact
+        or [session for session in everywhere if session.summary.id.startswith(query)]
+    )
+    if not matches:
         raise NoMatchingSession(query)
-    if len(found) > 1:
-        names = [str(each.path) if exact else each.summary.id for each in found[:5]]
+    if len(matches) > 1:
+        names = [str(session.path) if exact else session.summary.id for session in matches[:5]]
         raise PiError(
-            f"{len(found)} sessions begin with '{query}'.",
+            f"{len(matches)} sessions begin with '{query}'.",
             hint=f"Use a longer prefix: {', '.join(names)}",
         )
-    return found[0]
+    return matches[0]
 
 
 def _rename(session: ListedSession, name: str, host: Machine) -> None:
@@ -221,11 +229,11 @@ def _lines(
     for session in sessions:
         facts = session.summary
         when = datetime.fromtimestamp(facts.active_ms / 1000, UTC).astimezone()
-        place = f"  {one_line(facts.cwd)}" if everywhere else ""
+        folder = f"  {one_line(facts.cwd)}" if everywhere else ""
         text = excerpts.get(session.path) or _title(session)
         yield (
             f"{facts.id[:SHOWN_ID]:{SHOWN_ID}}  {when:%Y-%m-%d %H:%M}  "
-            f"{facts.message_count:5}{place}  {text}\n"
+            f"{facts.message_count:5}{folder}  {text}\n"
         )
 
 

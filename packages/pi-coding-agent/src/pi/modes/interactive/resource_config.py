@@ -40,7 +40,7 @@ class PackageResource(Record):
 class ToggleResource(Protocol):
     """Changes which resources are enabled."""
 
-    async def __call__(self, place: int, *, on: bool) -> None:
+    async def __call__(self, index: int, *, on: bool) -> None:
         """Enable or disable the resource at an index. Raises ``PiError`` on failure."""
         ...
 
