@@ -153,11 +153,6 @@ MECHANISMS = {
     "resolve_role": "pi.coding.models.roles",
     "AddressPolicy": "pi.ai.http.addresses",
     "make_working_copy": "pi.coding.files.working_copies",
-    "chat_completions_server": "pi.ai.wire.openai_completions.server",
-    "messages_server": "pi.ai.wire.anthropic_messages.server",
-    "responses_server": "pi.ai.wire.openai_responses.server",
-    "pi_messages_server": "pi.ai.wire.pi_messages.server",
-    "serve_events": "pi.ai.wire_support.served",
 }
 """Shared mechanisms, and the modules that must not be loaded before they are used."""
 

@@ -256,11 +256,6 @@ if TYPE_CHECKING:
     from pi.ai.http.request import Timeouts
     from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
     from pi.ai.plan_limits import PlanLimit, plan_limits
-    from pi.ai.wire.anthropic_messages import server as messages_server
-    from pi.ai.wire.openai_completions import server as chat_completions_server
-    from pi.ai.wire.openai_responses import server as responses_server
-    from pi.ai.wire.pi_messages import server as pi_messages_server
-    from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
     from pi.ai.wire_support.sse import SseReader
     from pi.base.credential_files import credential_paths
     from pi.base.files import FileAccessError, read_regular, replace_file, replace_files
@@ -346,12 +341,6 @@ else:
             "pi.ai.http.request": ("Timeouts",),
             "pi.ai.http.exchange": ("HttpResponse", "ResponseStream"),
             "pi.ai.images.formats": ("ImageModel", "ImageRequest", "ImageResult"),
-            "pi.ai.wire_support.served": (
-                "EventEncoder",
-                "ServedRequest",
-                "messages_for",
-                "serve_events",
-            ),
             "pi.ai.wire_support.sse": ("SseReader",),
             "pi.base.processes.sandbox": (
                 "SandboxPolicy",
@@ -443,10 +432,6 @@ else:
                 "write_edit",
             ),
             "pi.agent.events": "agent_events",
-            "pi.ai.wire.openai_completions.server": "chat_completions_server",
-            "pi.ai.wire.anthropic_messages.server": "messages_server",
-            "pi.ai.wire.pi_messages.server": "pi_messages_server",
-            "pi.ai.wire.openai_responses.server": "responses_server",
         },
     )
 
@@ -527,7 +512,6 @@ __all__ = [
     "EditedFile",
     "Edits",
     "Entry",
-    "EventEncoder",
     "EventStream",
     "ExecResult",
     "ExportForm",
@@ -641,7 +625,6 @@ __all__ = [
     "SandboxedCommand",
     "Scope",
     "SendRequest",
-    "ServedRequest",
     "ServerGuard",
     "SessionAbortEvent",
     "SessionBeforeCompactEvent",
@@ -739,7 +722,6 @@ __all__ = [
     "bearer",
     "can_parse_syntax",
     "change_reason",
-    "chat_completions_server",
     "claude_call",
     "claude_names",
     "compile_glob",
@@ -761,8 +743,6 @@ __all__ = [
     "make_working_copy",
     "mcp_key",
     "message_tokens",
-    "messages_for",
-    "messages_server",
     "neutralise",
     "next_role",
     "older_name",
@@ -778,7 +758,6 @@ __all__ = [
     "parse_yaml",
     "path_matches",
     "pi_arguments",
-    "pi_messages_server",
     "plan_limits",
     "port_number",
     "project_policy",
@@ -789,12 +768,10 @@ __all__ = [
     "replace_file",
     "replace_files",
     "resolve_role",
-    "responses_server",
     "role_overrides",
     "sandboxed",
     "sanitise",
     "sanitise_keeping_style",
-    "serve_events",
     "serve_http",
     "split_words",
     "start_detached",

@@ -11,13 +11,15 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from aiohttp import web
 
+from pi.ai.wire.pi_messages import server as pi_messages
+from pi.batteries.auth_gateway.codecs import chat_completions, messages, responses
+from pi.batteries.auth_gateway.codecs.served import EventEncoder, messages_for
 from pi.extension import (
     AssistantMessage,
     AuthenticationFailed,
     BadRequest,
     Clock,
     ContextOverflow,
-    EventEncoder,
     EventStream,
     Failed,
     Json,
@@ -35,13 +37,8 @@ from pi.extension import (
     TextEnd,
     ThinkingEnd,
     bearer,
-    chat_completions_server,
-    messages_for,
-    messages_server,
     one_line,
-    pi_messages_server,
     replace,
-    responses_server,
     serve_http,
 )
 
@@ -147,8 +144,7 @@ class GatewayServer:
             model = self._model(question.model)
         except (ProviderError, UnknownModel) as error:
             return self._failed(form, error, error.message)
-        messages = question.messages(model)
-        stream = self._models.ask(messages, model=model, options=question.options)
+        stream = self._models.ask(question.messages(model), model=model, options=question.options)
         stream.on_end = lambda message: self._count(model, message)
         id, created = f"{form.prefix}{secrets.token_hex(12)}", self._clock.now_ms() // 1000
         async with aclosing(stream):
@@ -309,11 +305,11 @@ class PiFormat:
 
     def read(self, body: bytes) -> Question:
         """Decode a request; raises ``BadRequest``."""
-        request = pi_messages_server.read_proxy_request(body)
+        request = pi_messages.read_proxy_request(body)
         return Question(
             model=request.model,
-            options=pi_messages_server.proxy_stream_options(request.options),
-            messages=lambda target: pi_messages_server.proxy_messages(request, target),
+            options=pi_messages.proxy_stream_options(request.options),
+            messages=lambda target: pi_messages.proxy_messages(request, target),
             events=lambda id, created: _pi_event,
         )
 
@@ -323,7 +319,7 @@ class PiFormat:
 
 
 def _pi_event(event: StreamEvent, block: Any) -> bytes:
-    return pi_messages_server.encode_event(event, block=block)
+    return pi_messages.encode_event(event, block=block)
 
 
 def _openai_error(kind: str, message: str) -> Json:
@@ -336,22 +332,22 @@ def _anthropic_error(kind: str, message: str) -> Json:
 
 FORMATS: dict[str, Format] = {
     "/v1/chat/completions": ServedFormat(
-        chat_completions_server,
-        lambda request, id, created: chat_completions_server.ChatEncoder(
+        chat_completions,
+        lambda request, id, created: chat_completions.ChatEncoder(
             request, response_id=id, created=created
         ),
         "chatcmpl-",
         _openai_error,
     ),
     "/v1/messages": ServedFormat(
-        messages_server,
-        lambda request, id, created: messages_server.MessagesEncoder(request, response_id=id),
+        messages,
+        lambda request, id, created: messages.MessagesEncoder(request, response_id=id),
         "msg_",
         _anthropic_error,
     ),
     "/v1/responses": ServedFormat(
-        responses_server,
-        lambda request, id, created: responses_server.ResponsesEncoder(
+        responses,
+        lambda request, id, created: responses.ResponsesEncoder(
             request, response_id=id, created=created
         ),
         "resp_",

@@ -43,7 +43,8 @@ from pi.ai.messages import (
 )
 from pi.ai.request import StreamOptions, ToolChoice
 from pi.ai.tool_arguments import parse_arguments, parse_partial
-from pi.ai.wire_support.served import (
+from pi.base.records import UNREADABLE, replace
+from pi.batteries.auth_gateway.codecs.served import (
     ContentBlock,
     ServedRequest,
     bad_request,
@@ -62,7 +63,6 @@ from pi.ai.wire_support.served import (
     text_field,
     whole_number,
 )
-from pi.base.records import UNREADABLE, replace
 
 API = "openai-responses"
 CONTENT_TYPE = "text/event-stream"

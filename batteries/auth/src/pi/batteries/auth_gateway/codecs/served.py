@@ -1,22 +1,19 @@
-"""Server side of the wires: a client's request in our terms, and helpers to decode and encode.
+"""A client's request in the terms of pi, and helpers to decode requests and encode responses.
 
-Each wire's ``server`` module has ``decode_request`` and an encoder of events. Both are pure, and
-independent of the model that answers and of its wire.
+All is pure, and independent of the model that answers and of its wire.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
 from pi.ai.errors import BadRequest
-from pi.ai.event_stream import EventStream
-from pi.ai.events import StreamEvent, TextEnd, ThinkingEnd
+from pi.ai.events import StreamEvent
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import AssistantMessage, Image, Json, Message, Text, Thinking, Tool, ToolCall
 from pi.ai.models.model import Model
@@ -54,20 +51,6 @@ class EventEncoder(Protocol):
     def whole(self, message: AssistantMessage) -> Json:
         """Return the complete response, for a client that requests no events."""
         ...
-
-
-async def serve_events(stream: EventStream, encoder: EventEncoder) -> AsyncGenerator[bytes, None]:
-    """Yield the body of a response: ``stream`` as server-sent events.
-
-    Closing it, as a server does when its client has gone, aborts the stream.
-    """
-    async with aclosing(stream):
-        async for event in stream:
-            block = None
-            if isinstance(event, TextEnd | ThinkingEnd):  # only the message has the signature
-                block = stream.partial.content[event.content_index]
-            if data := encoder.encode(event, block):
-                yield data
 
 
 def messages_for(request: ServedRequest, api: str, target: Model) -> tuple[Message, ...]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -14,7 +13,6 @@ from msgspec import UNSET
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import BadRequest, ProviderError
-from pi.ai.event_stream import EventStream, Flush
 from pi.ai.events import StreamEvent, TextEnd, ThinkingEnd
 from pi.ai.json_text import json_bytes, json_text
 from pi.ai.messages import (
@@ -34,21 +32,20 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire.anthropic_messages import request as messages_request
-from pi.ai.wire.anthropic_messages import server as messages_server
 from pi.ai.wire.anthropic_messages.response import MessagesDecoder
 from pi.ai.wire.openai_completions import request as chat_request
-from pi.ai.wire.openai_completions import server as chat_server
 from pi.ai.wire.openai_completions.response import ChatDecoder
 from pi.ai.wire.openai_responses import request as responses_request
-from pi.ai.wire.openai_responses import server as responses_server
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.ai.wire.pi_messages import request as proxy_request
 from pi.ai.wire.pi_messages import server as proxy_server
 from pi.ai.wire.pi_messages.response import EventDecoder
-from pi.ai.wire_support.served import EventEncoder, ServedRequest, messages_for, serve_events
 from pi.ai.wire_support.sse import SseReader
 from pi.base.records import Record, replace
 from pi.base.testing import FakeClock
+from pi.batteries.auth_gateway.codecs import chat_completions, messages, responses
+from pi.batteries.auth_gateway.codecs.served import EventEncoder, ServedRequest, messages_for
+from scripts.workspace import ROOT, find_test
 
 Content = tuple[Text | Thinking | ToolCall, ...]
 
@@ -89,26 +86,24 @@ class ProxyEncoder:
 WIRES = {
     "chat": Wire(
         api="openai-completions",
-        server=chat_server,
-        encoder=lambda request: chat_server.ChatEncoder(request, response_id="r1", created=5),
+        server=chat_completions,
+        encoder=lambda request: chat_completions.ChatEncoder(request, response_id="r1", created=5),
         client=chat_request,
         decoder=lambda call, builder: ChatDecoder(call, builder, {}),
         one_thought=True,
     ),
     "messages": Wire(
         api="anthropic-messages",
-        server=messages_server,
-        encoder=lambda request: messages_server.MessagesEncoder(request, response_id="r1"),
+        server=messages,
+        encoder=lambda request: messages.MessagesEncoder(request, response_id="r1"),
         client=messages_request,
         decoder=lambda call, builder: MessagesDecoder(builder),
         needs_signature=True,
     ),
     "responses": Wire(
         api="openai-responses",
-        server=responses_server,
-        encoder=lambda request: responses_server.ResponsesEncoder(
-            request, response_id="r1", created=5
-        ),
+        server=responses,
+        encoder=lambda request: responses.ResponsesEncoder(request, response_id="r1", created=5),
         client=responses_request,
         decoder=lambda call, builder: ResponsesDecoder(builder),
     ),
@@ -369,24 +364,6 @@ def test_a_failure_is_sent_to_the_client_with_its_message(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WIRES)
-async def test_a_stream_is_served_event_by_event_with_signatures(name: str) -> None:
-    wire = WIRES[name]
-    content: Content = (Thinking(thinking="hm", thinking_signature="s1"), Text(text="yes"))
-
-    async def answer(builder: MessageBuilder, flush: Flush) -> None:
-        fill(builder, content, 1)
-        builder.finish("stop")
-
-    stream = EventStream(MessageBuilder(TARGET, now_ms=1), answer)
-    encoder = wire.encoder(ServedRequest(model="m", messages=()))
-    body = b"".join([chunk async for chunk in serve_events(stream, encoder)])
-
-    answered = received(wire, body)
-    assert plain(answered.content) == plain(content)
-    assert "s1" in str(answered.content[0])
-
-
-@pytest.mark.parametrize("name", WIRES)
 def test_a_client_without_streaming_receives_one_object(name: str) -> None:
     wire = WIRES[name]
     message = AssistantMessage(
@@ -428,14 +405,14 @@ def test_a_client_without_streaming_receives_one_object(name: str) -> None:
 
 GOLDEN = [
     json.loads(line)
-    for line in (Path(__file__).parent / "golden" / "provider-requests.jsonl")
+    for line in find_test(ROOT, "ai/wire/golden/provider-requests.jsonl")
     .read_text("utf-8")
     .splitlines()
 ]
 SERVERS: dict[str, ModuleType] = {
-    "/chat/completions": chat_server,
-    "/v1/messages": messages_server,
-    "/responses": responses_server,
+    "/chat/completions": chat_completions,
+    "/v1/messages": messages,
+    "/responses": responses,
 }
 
 

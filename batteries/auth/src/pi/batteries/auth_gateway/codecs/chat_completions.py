@@ -40,7 +40,7 @@ from pi.ai.messages import (
 from pi.ai.request import StreamOptions, ToolChoice
 from pi.ai.tool_arguments import parse_arguments, parse_partial
 from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_FIELDS
-from pi.ai.wire_support.served import (
+from pi.batteries.auth_gateway.codecs.served import (
     ContentBlock,
     ServedRequest,
     bad_request,

@@ -39,7 +39,7 @@ from pi.ai.messages import (
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import CacheRetention, StreamOptions, ToolChoice
 from pi.ai.wire.anthropic_messages.tools import PLACEHOLDER
-from pi.ai.wire_support.served import (
+from pi.batteries.auth_gateway.codecs.served import (
     ContentBlock,
     ServedRequest,
     bad_request,
