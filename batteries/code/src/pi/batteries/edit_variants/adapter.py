@@ -154,8 +154,8 @@ class EditVariants:
         """Register the tool of the variant."""
         chosen: Any = ctx.environ.get(VARIABLE) or self._pi.settings.get("edit.variant")
         if chosen not in get_args(Variant):
-            known = ", ".join(get_args(Variant))
-            ctx.ui.notify(f"Unknown edit variant {chosen!r}. Use one of {known}.", "warning")
+            variants = ", ".join(get_args(Variant))
+            ctx.ui.notify(f"Unknown edit variant {chosen!r}. Use one of {variants}.", "warning")
         elif chosen != "replace":
             # Not activated here: the user may have deselected ``edit``.
             self._pi.add_tool(
@@ -199,7 +199,7 @@ class EditVariants:
             patches = _parsed(params)
         except ToolFailed:
             return files.effects()
-        names = dict.fromkeys(name for each in patches for name in (each.path, each.move_to))
+        names = dict.fromkeys(name for patch in patches for name in (patch.path, patch.move_to))
         return files.effects(*(files.effect(name, writes=True) for name in names if name))
 
     # The tools of the three variants --------------------------------------------------------------
@@ -230,8 +230,8 @@ class EditVariants:
 
     async def _change(self, patches: Sequence[FilePatch]) -> ToolResult:
         """Apply the changes of all files; nothing is written if one of them does not apply."""
-        planned = [await self._planned(each) for each in patches]
-        names = [name for each in patches for name in (each.path, each.move_to) if name]
+        planned = [await self._planned(patch) for patch in patches]
+        names = [name for patch in patches for name in (patch.path, patch.move_to) if name]
         if len({self._pi.context.files.real(name) for name in names}) < len(names):
             raise ToolFailed("The patch has two sections for one file. Merge them into one.")
         files = self._pi.context.files
@@ -286,9 +286,9 @@ class EditVariants:
         notice = _NOTICE.search(part.text) if is_cut else None
         body = part.text[: notice.start()] if notice else part.text
         first = max(int(params.offset), 1) if params.offset else 1
-        shown = "\n".join(anchored(body.removesuffix("\n").split("\n"), first))
+        lines = "\n".join(anchored(body.removesuffix("\n").split("\n"), first))
         title = await self._header(params.path)
-        text = f"{title}\n{shown}{notice[0] if notice else ''}"
+        text = f"{title}\n{lines}{notice[0] if notice else ''}"
         return replace(result, content=(Text(text=text), *notes))
 
     async def _write(self, params: Any, ctx: ToolContext, inner: Any) -> ToolResult:
@@ -302,7 +302,7 @@ class EditVariants:
         if self._file(params.path) is not None:
             text = f"{await self._header(params.path)}\n{text}"
         elif files := _resolved_files(result.details):
-            headers = [await self._header(each) for each in files]
+            headers = [await self._header(file) for file in files]
             text = "\n".join(
                 [headers[0], text] if len(files) == 1 else [text, "Snapshots:", *headers]
             )
@@ -313,9 +313,9 @@ class EditVariants:
     async def _header(self, path: str) -> str:
         files = self._pi.context.files
         file, cwd = files.resolve(path), Path(self._pi.context.cwd)
-        shown = str(file.relative_to(cwd)) if file.is_relative_to(cwd) else str(file)
+        relative = str(file.relative_to(cwd)) if file.is_relative_to(cwd) else str(file)
         data = await files.read_file(path, most=MAX_FILE)
-        return header(shown, data.decode("utf-8-sig", "replace"))
+        return header(relative, data.decode("utf-8-sig", "replace"))
 
     def _file(self, path: str) -> Path | None:
         """The plain file of a path; ``None`` for resources and paths into archives."""
@@ -343,8 +343,8 @@ def _parsed(params: PatchParams | ApplyPatchParams) -> list[FilePatch]:
 
 def _resolved_files(details: Any) -> list[str]:
     """The files that a write to a resource has changed, from the details of its result."""
-    found = details.get("resolvedFiles") if isinstance(details, dict) else None
-    return [*map(str, found)] if isinstance(found, list) else []
+    files = details.get("resolvedFiles") if isinstance(details, dict) else None
+    return [*map(str, files)] if isinstance(files, list) else []
 
 
 _LETTERS = {"update": "M", "add": "A", "delete": "D"}
@@ -352,23 +352,23 @@ _LETTERS = {"update": "M", "add": "A", "delete": "D"}
 
 def _result(patches: Sequence[FilePatch], planned: Sequence[EditedFile | None]) -> ToolResult:
     names = [
-        f"{_LETTERS[each.kind]} {each.path}" + (f" → {each.move_to}" if each.move_to else "")
-        for each in patches
+        f"{_LETTERS[patch.kind]} {patch.path}" + (f" → {patch.move_to}" if patch.move_to else "")
+        for patch in patches
     ]
-    shown = [
-        (each, {} if edited is None else edited.details)
-        for each, edited in zip(patches, planned, strict=True)
+    changes = [
+        (patch, {} if edited is None else edited.details)
+        for patch, edited in zip(patches, planned, strict=True)
     ]
     details: Json = {
         "files": [
-            {"path": each.move_to or each.path, "kind": each.kind, "diff": found.get("diff", "")}
-            for each, found in shown
+            {"path": patch.move_to or patch.path, "kind": patch.kind, "diff": edit.get("diff", "")}
+            for patch, edit in changes
         ],
-        "diff": "\n".join(str(found["diff"]) for _, found in shown if found.get("diff")),
-        "patch": "".join(str(found.get("patch", "")) for _, found in shown),
+        "diff": "\n".join(str(edit["diff"]) for _, edit in changes if edit.get("diff")),
+        "patch": "".join(str(edit.get("patch", "")) for _, edit in changes),
     }
-    if len(shown) == 1 and "firstChangedLine" in shown[0][1]:
-        details["firstChangedLine"] = shown[0][1]["firstChangedLine"]
+    if len(changes) == 1 and "firstChangedLine" in changes[0][1]:
+        details["firstChangedLine"] = changes[0][1]["firstChangedLine"]
     return ToolResult.of(
         "\n".join(["Success. Updated the following files:", *names]), details=details
     )
@@ -389,7 +389,7 @@ def preview(arguments: Json) -> FilePreview | None:
             removed = [line[1:] for line in lines if line.startswith("-")]
             return FilePreview(path=names[-1], added="\n".join(added), removed="\n".join(removed))
         case {"edits": [*edits]}:
-            texts = [each.get("text") for each in edits if isinstance(each, dict)]
+            texts = [edit.get("text") for edit in edits if isinstance(edit, dict)]
             return FilePreview(
                 path=names[-1], added="\n".join(text for text in texts if isinstance(text, str))
             )

@@ -58,11 +58,11 @@ def locate_hunks(text: str, hunks: Sequence[Hunk], path: str) -> list[Replacemen
     final_newline: bool | None = None
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
-        at = search.place(hunk, cursor, shift, f"hunk {number} of {len(hunks)}", path)
+        start = search.place(hunk, cursor, shift, f"hunk {number} of {len(hunks)}", path)
         if hunk.start is not None:
-            shift = at - hunk.start
-        edits += _edits(hunk, at)
-        cursor = at + len(hunk.old)
+            shift = start - hunk.start
+        edits += _edits(hunk, start)
+        cursor = start + len(hunk.old)
         if hunk.final_newline is not None and cursor == len(lines.contents):
             final_newline = hunk.final_newline
     if final_newline is not None and final_newline != lines.has_final_newline:
@@ -70,30 +70,30 @@ def locate_hunks(text: str, hunks: Sequence[Hunk], path: str) -> list[Replacemen
     return lines.replacements(edits, final_newline=final_newline)
 
 
-def _edits(hunk: Hunk, at: int) -> list[LineEdit]:
+def _edits(hunk: Hunk, index: int) -> list[LineEdit]:
     """One edit per run of removed and added lines."""
     edits: list[LineEdit] = []
-    first, new = at, []
+    first, new = index, []
     for sign, line in hunk.lines:
         match sign:
             case "+":
                 new.append(line)
             case "-":
-                at += 1
+                index += 1
             case _:
-                if new or at > first:
-                    edits.append(LineEdit(first, at, tuple(new)))
-                at += 1
-                first, new = at, []
-    if new or at > first:
-        edits.append(LineEdit(first, at, tuple(new)))
+                if new or index > first:
+                    edits.append(LineEdit(first, index, tuple(new)))
+                index += 1
+                first, new = index, []
+    if new or index > first:
+        edits.append(LineEdit(first, index, tuple(new)))
     return edits
 
 
 def _reaching_end(edits: list[LineEdit], contents: Sequence[str]) -> list[LineEdit]:
     """The edits, with one that replaces the last line, so that its end can change."""
     count = len(contents)
-    if any(each.last == count for each in edits) or not count:
+    if any(edit.last == count for edit in edits) or not count:
         return edits
     return [*edits, LineEdit(count - 1, count, (contents[-1],))]
 
@@ -130,24 +130,24 @@ class _Search:
         if not old:
             return self._insertion(hunk, cursor, shift)
         for form in range(len(_FORMS)):
-            found = [at for at in self._find(old, form) if at >= cursor]
+            starts = [start for start in self._find(old, form) if start >= cursor]
             if hunk.at_end:
-                found = [at for at in found if at + len(old) == len(self._contents)]
-            if found:
-                return self._chosen(found, hunk, shift, name, path)
+                starts = [start for start in starts if start + len(old) == len(self._contents)]
+            if starts:
+                return self._chosen(starts, hunk, shift, name, path)
         raise ToolFailed(self._not_found(hunk, cursor, shift, name, path))
 
-    def _chosen(self, found: list[int], hunk: Hunk, shift: int, name: str, path: str) -> int:
+    def _chosen(self, starts: list[int], hunk: Hunk, shift: int, name: str, path: str) -> int:
         if hunk.start is not None:
             expected = hunk.start + shift
-            return min(found, key=lambda at: abs(at - expected))
-        if len(found) > 1 and not hunk.headings and not hunk.at_end:
-            places = ", ".join(str(at + 1) for at in found[:5])
+            return min(starts, key=lambda start: abs(start - expected))
+        if len(starts) > 1 and not hunk.headings and not hunk.at_end:
+            numbers = ", ".join(str(start + 1) for start in starts[:5])
             raise ToolFailed(
-                f"Found {len(found)} places for {name} in {path}: lines {places}."
+                f"Found {len(starts)} places for {name} in {path}: lines {numbers}."
                 " Add more lines of context, or an @@ line with the function or class."
             )
-        return found[0]
+        return starts[0]
 
     def _insertion(self, hunk: Hunk, cursor: int, shift: int) -> int:
         if hunk.headings:
@@ -158,9 +158,9 @@ class _Search:
 
     def _after_heading(self, heading: str, cursor: int, name: str, path: str) -> int:
         for form in range(len(_FORMS)):
-            for at in self._find((heading,), form):
-                if at >= cursor:
-                    return at + 1
+            for start in self._find((heading,), form):
+                if start >= cursor:
+                    return start + 1
         raise ToolFailed(f"Could not find {heading!r}, the @@ line of {name}, in {path}.")
 
     def _find(self, old: Sequence[str], form: int) -> list[int]:
@@ -168,27 +168,29 @@ class _Search:
         if form not in self._indexes:
             looks = [*map(_FORMS[form], self._contents)]
             positions: dict[str, list[int]] = {}
-            for at, line in enumerate(looks):
-                positions.setdefault(line, []).append(at)
+            for index, line in enumerate(looks):
+                positions.setdefault(line, []).append(index)
             self._indexes[form] = looks, positions
         looks, positions = self._indexes[form]
         sought = [*map(_FORMS[form], old)]
         # For speed, only the positions of the rarest line are compared.
         rarest = min(range(len(sought)), key=lambda n: len(positions.get(sought[n], ())))
-        starts = (at - rarest for at in positions.get(sought[rarest], ()))
-        return [at for at in starts if at >= 0 and looks[at : at + len(sought)] == sought]
+        starts = (index - rarest for index in positions.get(sought[rarest], ()))
+        return [
+            index for index in starts if index >= 0 and looks[index : index + len(sought)] == sought
+        ]
 
     def _not_found(self, hunk: Hunk, cursor: int, shift: int, name: str, path: str) -> str:
         message = f"Could not find {name} in {path}. Nothing was changed."
         if any(self._find(hunk.old, form) for form in range(len(_FORMS))):
             return f"{message} Its lines are above the hunk before it; put hunks in order."
-        at = self._nearest(hunk.old)
-        if at is None:
-            at = cursor if hunk.start is None else max(hunk.start + shift, 0)
-        shown = self._contents[at : at + min(max(len(hunk.old), 1), MAX_SHOWN)]
-        if not shown:
+        start = self._nearest(hunk.old)
+        if start is None:
+            start = cursor if hunk.start is None else max(hunk.start + shift, 0)
+        lines = self._contents[start : start + min(max(len(hunk.old), 1), MAX_SHOWN)]
+        if not lines:
             return f"{message} The file has {len(self._contents)} lines."
-        return f"{message} The file has at line {at + 1}:\n" + "\n".join(shown)
+        return f"{message} The file has at line {start + 1}:\n" + "\n".join(lines)
 
     def _nearest(self, old: Sequence[str]) -> int | None:
         """The position with most lines of a hunk; ``None`` if none of them is in the file."""
@@ -198,6 +200,6 @@ class _Search:
         votes: dict[int, int] = {}
         for number, line in enumerate(map(_FORMS[form], old)):
             # Capped, because lines such as ``}`` are everywhere.
-            for at in positions.get(line, ())[:MAX_PLACES] if line else ():
-                votes[max(at - number, 0)] = votes.get(max(at - number, 0), 0) + 1
-        return max(votes, key=lambda at: (votes[at], -at)) if votes else None
+            for start in positions.get(line, ())[:MAX_PLACES] if line else ():
+                votes[max(start - number, 0)] = votes.get(max(start - number, 0), 0) + 1
+        return max(votes, key=lambda start: (votes[start], -start)) if votes else None

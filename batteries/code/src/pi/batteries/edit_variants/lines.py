@@ -40,10 +40,10 @@ class TextLines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        newline = text.find("\n")
+        while newline >= 0:
+            self._starts.append(newline + 1)
+            newline = text.find("\n", newline + 1)
         self.has_final_newline = self._starts[-1] == len(text)
         """True for an empty text as well, so that new lines get an end."""
         if self.has_final_newline:
@@ -62,7 +62,7 @@ class TextLines:
         ``final_newline`` changes that, if an edit reaches the end of the text.
         """
         end_line = self.has_final_newline if final_newline is None else final_newline
-        return [self._replacement(each, end_line=end_line) for each in _merged(edits)]
+        return [self._replacement(edit, end_line=end_line) for edit in _merged(edits)]
 
     def _replacement(self, edit: LineEdit, *, end_line: bool) -> Replacement:
         count = len(self.contents)
@@ -87,11 +87,11 @@ class TextLines:
 def _merged(edits: Iterable[LineEdit]) -> Sequence[LineEdit]:
     """The edits in order; edits of adjacent lines are merged."""
     merged: list[LineEdit] = []
-    for each in sorted(edits, key=lambda edit: (edit.first, edit.last)):
-        if merged and merged[-1].last == each.first:
+    for edit in sorted(edits, key=lambda edit: (edit.first, edit.last)):
+        if merged and merged[-1].last == edit.first:
             last = merged.pop()
-            each = LineEdit(last.first, each.last, last.new + each.new)
-        merged.append(each)
+            edit = LineEdit(last.first, edit.last, last.new + edit.new)
+        merged.append(edit)
     return merged
 
 
@@ -192,10 +192,10 @@ class _Anchors:
 
     def line(self, anchor: str) -> int:
         """The line of an anchor, counted from 0; a stale one is noted for ``raise_if_stale``."""
-        found = _ANCHOR.fullmatch(anchor)
-        if found is None:
+        match = _ANCHOR.fullmatch(anchor)
+        if match is None:
             raise ToolFailed(f'Invalid anchor {anchor!r}. Copy it from read, such as "12:a3f".')
-        number, hashed = int(found[1]) - 1, found[2]
+        number, hashed = int(match[1]) - 1, match[2]
         fits = 0 <= number < self.count and (
             self._trusts_numbers if hashed is None else line_hash(self._contents[number]) == hashed
         )
@@ -208,15 +208,15 @@ class _Anchors:
         if not self._stale:
             return
         names = ", ".join(self._stale.values())
-        shown = sorted(
+        indexes = sorted(
             {
-                near
+                index
                 for number in self._stale
-                for near in range(number - CONTEXT, number + CONTEXT + 1)
-                if 0 <= near < self.count
+                for index in range(number - CONTEXT, number + CONTEXT + 1)
+                if 0 <= index < self.count
             }
         )[:MAX_FRESH]
-        fresh = [line for at in shown for line in anchored([self._contents[at]], at + 1)]
+        fresh = [line for index in indexes for line in anchored([self._contents[index]], index + 1)]
         moved = [note for anchor in self._stale.values() if (note := self._moved(anchor))]
         why = "The file has changed" if has_tag else "The lines have changed, or never had them"
         text = f"Stale anchors in {self._path}: {names}. {why}. Nothing was changed."
@@ -227,5 +227,5 @@ class _Anchors:
     def _moved(self, anchor: str) -> str:
         """A note with the new number of a stale anchor's line; empty if it is not unique."""
         hashed = anchor.partition(":")[2]
-        places = [n for n, line in enumerate(self._contents, 1) if line_hash(line) == hashed]
-        return f"[{anchor} is now {places[0]}:{hashed}]" if len(places) == 1 else ""
+        numbers = [n for n, line in enumerate(self._contents, 1) if line_hash(line) == hashed]
+        return f"[{anchor} is now {numbers[0]}:{hashed}]" if len(numbers) == 1 else ""

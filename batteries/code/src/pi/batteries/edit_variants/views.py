@@ -28,10 +28,10 @@ def edit(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None
             rows.append(theme.fg("muted", f"{file.get('kind', '')} {one_line(file['path'])}"))
         for line in str(file["diff"]).split("\n") if file["diff"] else ():
             rows.append(theme.fg(_COLOURS.get(line[:1], "toolDiffContext"), _code(line)))
-    shown = rows if options.expanded else rows[:COLLAPSED]
-    if hidden := len(rows) - len(shown):
-        shown = [*shown, theme.fg("dim", f"{ELLIPSIS} {hidden} more lines")]
-    return [theme.fg("accent", title), *shown]
+    visible = rows if options.expanded else rows[:COLLAPSED]
+    if hidden := len(rows) - len(visible):
+        visible = [*visible, theme.fg("dim", f"{ELLIPSIS} {hidden} more lines")]
+    return [theme.fg("accent", title), *visible]
 
 
 def _code(line: str) -> str:
