@@ -8,7 +8,8 @@ from msgspec import UNSET
 
 from pi.agent.events import ToolExecutionEnd, ToolExecutionUpdate
 from pi.agent.policy import Policy, ToolRefused
-from pi.agent.tools.define import MAX_TEXT, make_tool, tool
+from pi.agent.tools.define import make_tool, tool
+from pi.agent.tools.results import MAX_TEXT
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, Text, ToolCall, ToolResultMessage

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pi.agent.tools.define import MAX_TEXT, make_tool, to_tool_result, tool
+from pi.agent.tools.define import make_tool, tool
 from pi.agent.tools.json_schema import BadSchema
+from pi.agent.tools.results import MAX_TEXT, to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.messages import Image, Text
 from pi.base.records import Record

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.installation import (
-    Installation,
+from pi.base.installation import Installation, extra_command
+from pi.base.libraries import (
     _required_lines,
     bundled_metadata,
-    extra_command,
     library_folder,
     missing_requirements,
     requirements_of,
@@ -133,7 +132,7 @@ def test_a_battery_that_is_installed_alone_finds_its_extras(
     declare(tmp_path, "pi-harness-sealing", *needs, entry_points=point)
     declare(tmp_path, "pi-ai", "Requires-Dist: ink>=2; extra == 'sealed'")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("pi.base.installation.DISTRIBUTION", "pi-not-installed")
+    monkeypatch.setattr("pi.base.libraries.DISTRIBUTION", "pi-not-installed")
     _required_lines.cache_clear()
 
     assert requirements_of("sealed") == ("wax", "ink>=2")

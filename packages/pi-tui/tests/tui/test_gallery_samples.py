@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from examples.gallery import PALETTES, Paints, Scheme, sample_picture, sample_select
-from pi.base.pictures import PixelSize
+from pi.base.picture_sizes import PixelSize
 from pi.tui.style import ColourDepth
 
 

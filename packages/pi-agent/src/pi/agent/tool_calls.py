@@ -25,8 +25,8 @@ from pi.agent.events import (
     ToolOutput,
 )
 from pi.agent.policy import Abort, Aborted, Next, Policy, StopRun, ToolRefused, overriding
-from pi.agent.tools.define import to_tool_result
 from pi.agent.tools.effects import judging
+from pi.agent.tools.results import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.messages import AssistantMessage, Json, ToolCall, ToolResultMessage

@@ -5,8 +5,8 @@ import pytest
 from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.compact import BranchNotes, abandoned_items, summarise_branch
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.file_lists import FileLists
 from pi.agent.compaction.summarise import SummaryInstructions, question
-from pi.agent.compaction.text import FileLists
 from pi.ai.messages import Usage
 from pi.base.records import replace
 from tests.agent.compaction.conversations import (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pi.agent.compaction.budget import estimate_tokens
 from pi.agent.compaction.carry_over import CarryOver, NextAction, OpenTask, Quote
 from pi.agent.compaction.carry_over_text import _SHARES, CarryOverText, allot_tokens, fit_carry_over
-from pi.agent.compaction.text import FileLists
+from pi.agent.compaction.file_lists import FileLists
 from pi.base.records import replace
 
 CARRIED = CarryOver(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.agent.compaction.text import FileLists, file_blocks, file_lists, file_operations
+from pi.agent.compaction.file_lists import FileLists, file_blocks, file_lists, file_operations
 from tests.agent.compaction.conversations import answer, call, result, shown
 
 

@@ -6,9 +6,9 @@ import pytest
 from pi.agent.compaction.budget import CompactionSettings
 from pi.agent.compaction.carry_over import CarryOver, NextAction, Quote
 from pi.agent.compaction.errors import CompactionFailed
+from pi.agent.compaction.file_lists import FileLists, FileOps
 from pi.agent.compaction.prepare import Preparation, PreviousSummary, prepare
 from pi.agent.compaction.summarise import SummaryInstructions
-from pi.agent.compaction.text import FileLists, FileOps
 from tests.agent.compaction.conversations import answer, call, metadata, result, user
 
 SETTINGS = CompactionSettings(keep_recent_tokens=200)

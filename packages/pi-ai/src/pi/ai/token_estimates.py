@@ -98,7 +98,7 @@ def largest_answer(model: Model, messages: Sequence[Message]) -> int:
 
 def image_tokens(image: Image) -> int:
     """Return an estimate for one picture, from the pixel size in its header."""
-    from pi.base.pictures import picture_size  # lazy: few conversations have a picture
+    from pi.base.picture_sizes import picture_size  # lazy: few conversations have a picture
 
     for characters in _HEADER_CHARACTERS:
         try:

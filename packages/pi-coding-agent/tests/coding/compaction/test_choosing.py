@@ -6,7 +6,8 @@ import pytest
 from msgspec import UNSET
 
 from pi.agent.compaction.budget import CompactionSettings, threshold, tokens_to_keep
-from pi.agent.compaction.text import FileTree, file_blocks, readable_summary, without_blocks
+from pi.agent.compaction.file_lists import FileTree, file_blocks
+from pi.agent.compaction.text import readable_summary, without_blocks
 from pi.agent.tools.define import tool
 from pi.base.records import replace
 from pi.coding.compaction.execution import preview

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.base.installation import Installation, is_installed
+from pi.base.installation import Installation
+from pi.base.libraries import is_installed
 from pi.base.records import replace
 from pi.coding.packages.libraries import (
     LibrariesNotInstalled,

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from pi.base.pictures import PixelSize
+from pi.base.picture_sizes import PixelSize
 from pi.tui.images import protocols
 from pi.tui.images.graphics import Graphics, as_png, picture
 from pi.tui.images.protocols import CellExtent

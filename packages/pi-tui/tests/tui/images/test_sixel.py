@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pi.base import pictures
-from pi.base.pictures import PixelSize
+from pi.base.picture_sizes import PixelSize
 from pi.tui.images import protocols
 from tests.tui.images.pictures import make_picture
 

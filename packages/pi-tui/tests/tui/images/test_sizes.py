@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.base.pictures import PixelSize, media_type, picture_size
+from pi.base.picture_sizes import PixelSize, media_type, picture_size
 from pi.tui.images.protocols import CellExtent, fit
 from tests.tui.images.pictures import make_picture
 

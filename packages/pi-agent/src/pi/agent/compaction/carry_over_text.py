@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi.agent.compaction.carry_over import CarryOver, Q, Quote, same_words
-from pi.agent.compaction.text import FileLists, file_blocks, shortened, wrap_in_tag
+from pi.agent.compaction.file_lists import FileLists, file_blocks
+from pi.agent.compaction.text import shortened, wrap_in_tag
 from pi.ai.token_estimates import CHARACTERS_PER_TOKEN
 from pi.base.records import Record, replace
 

@@ -17,18 +17,17 @@ from pi.agent.compaction.budget import (
 from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT, fit_carry_over
 from pi.agent.compaction.errors import CompactionFailed
-from pi.agent.compaction.prepare import Preparation, PreviousSummary
-from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions, newest
-from pi.agent.compaction.text import (
+from pi.agent.compaction.file_lists import (
     FileLists,
     FileTree,
     file_blocks,
     file_lists,
     file_operations,
     file_tree,
-    serialise,
-    without_blocks,
 )
+from pi.agent.compaction.prepare import Preparation, PreviousSummary
+from pi.agent.compaction.summarise import Ask, Summariser, SummaryInstructions, newest
+from pi.agent.compaction.text import serialise, without_blocks
 from pi.ai.messages import Json, Usage
 from pi.ai.models.model import Model
 from pi.base.records import Record

@@ -15,8 +15,7 @@ from pi.agent.compaction.budget import (
 from pi.agent.compaction.carry_over import CarryOver, carry_over_in, collected, without_visible
 from pi.agent.compaction.carry_over_text import PART_OF_KEPT
 from pi.agent.compaction.errors import TOO_SMALL, CompactionFailed
-from pi.agent.compaction.summarise import SummaryInstructions
-from pi.agent.compaction.text import (
+from pi.agent.compaction.file_lists import (
     FileLists,
     FileOps,
     by_operation,
@@ -24,6 +23,7 @@ from pi.agent.compaction.text import (
     file_operations,
     file_tree,
 )
+from pi.agent.compaction.summarise import SummaryInstructions
 from pi.ai.messages import Json, Message
 from pi.base.records import Record, replace
 

@@ -26,7 +26,8 @@ from pi.ai.local.partial_file import DownloadUnavailable, PartialFile, complete
 from pi.ai.local.weights import SMOLLM2, BadWeights, Weights, cannot_write, installed, unpack
 from pi.base.errors import PiError
 from pi.base.files import private_directory
-from pi.base.installation import Installation, requirements_of, use_library_folder
+from pi.base.installation import Installation
+from pi.base.libraries import requirements_of, use_library_folder
 from pi.base.locks import FileLock
 from pi.base.processes import pip
 from pi.base.processes.pip_run import Counted, PipFailed, run_pip

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pi.ai.errors import ProviderError, ProviderUnavailable
 from pi.base.errors import PiError
-from pi.base.installation import library_folder
+from pi.base.libraries import library_folder
 from pi.base.processes import Child, allow_listed, spawn
 
 START_SECONDS = 120.0

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pi.base.errors import PiError
 from pi.base.files import expand_home
-from pi.base.installation import install_hint, use_library_folder
+from pi.base.installation import install_hint
+from pi.base.libraries import use_library_folder
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.process import print_error
 

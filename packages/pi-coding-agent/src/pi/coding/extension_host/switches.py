@@ -11,7 +11,7 @@ from typing import Any
 
 from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
-from pi.base.installation import requirements_of
+from pi.base.libraries import requirements_of
 from pi.base.records import replace
 from pi.coding.extension_host.discovery.manifest import (
     ActivationState,

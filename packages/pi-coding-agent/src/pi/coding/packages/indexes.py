@@ -23,7 +23,7 @@ from typing import Any, TypeGuard
 from pi import version
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.base.installation import bundled_metadata
+from pi.base.libraries import bundled_metadata
 from pi.base.processes.pip import ReportedWheel, read_report
 from pi.base.records import Record
 from pi.coding.packages.contents import (

@@ -18,7 +18,8 @@ from pi.ai.http.errors import HttpError
 from pi.ai.http.request import HttpRequest
 from pi.ai.http.tls import TlsSettings
 from pi.base.errors import PiError
-from pi.base.installation import Installation, is_installed, use_library_folder
+from pi.base.installation import Installation
+from pi.base.libraries import is_installed, use_library_folder
 from pi.base.locks import FileLock
 from pi.base.processes.pip import ReportedWheel, has_pip, read_report
 from pi.base.processes.pip_run import PipFailed, run_pip

@@ -17,7 +17,7 @@ from msgspec import field
 
 from pi.base.clock import Clock, RandomBytes, SystemClock
 from pi.base.files import FileAccessError, agent_directory, config_root, expand_home, read_if_exists
-from pi.base.installation import use_library_folder
+from pi.base.libraries import use_library_folder
 from pi.base.records import Record
 from pi.coding.settings.files import ConfigFile
 from pi.coding.settings.settings import Settings

@@ -9,7 +9,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from pi.agent.tools.define import NO_OUTPUT, make_tool
+from pi.agent.tools.define import make_tool
+from pi.agent.tools.results import NO_OUTPUT
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult, Update
 from pi.ai.messages import Json, Text
 from pi.base.errors import PiError

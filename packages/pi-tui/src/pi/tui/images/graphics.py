@@ -9,7 +9,8 @@ import base64
 from collections.abc import Callable
 from io import BytesIO
 
-from pi.base.pictures import ONE_AT_A_TIME, PixelSize, media_type, open_picture, picture_size
+from pi.base.picture_sizes import PixelSize, media_type, picture_size
+from pi.base.pictures import ONE_AT_A_TIME, open_picture
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.tui.images import protocols

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pi.base.pictures import ONE_AT_A_TIME, PixelSize, open_picture, shrunk
+from pi.base.picture_sizes import PixelSize
+from pi.base.pictures import ONE_AT_A_TIME, open_picture, shrunk
 
 if TYPE_CHECKING:
     from PIL.Image import Image

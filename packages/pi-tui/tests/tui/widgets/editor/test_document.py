@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.editor import buffer
+from pi.tui.widgets.editor import motions
 from pi.tui.widgets.editor.buffer import START, Position
 from pi.tui.widgets.editor.document import EDITS, Document
 
@@ -37,7 +37,7 @@ def test_letters_of_a_word_are_undone_together() -> None:
 def test_a_cursor_move_begins_another_undo_step() -> None:
     document = Document()
     document.type("a")
-    document.move(buffer.left)
+    document.move(motions.left)
     document.type("b")
     document.undo()
 
@@ -46,9 +46,9 @@ def test_a_cursor_move_begins_another_undo_step() -> None:
 
 def test_kills_in_a_row_are_yanked_together() -> None:
     document = with_text("one two three")
-    document.kill(buffer.word_left)
-    document.kill(buffer.word_left)
-    document.move(buffer.line_start)
+    document.kill(motions.word_left)
+    document.kill(motions.word_left)
+    document.move(motions.line_start)
     document.yank()
 
     assert document.buffer.text == "two threeone "
@@ -56,9 +56,9 @@ def test_kills_in_a_row_are_yanked_together() -> None:
 
 def test_yank_pop_cycles_through_killed_texts_only_after_a_yank() -> None:
     document = with_text("one two")
-    document.kill(buffer.word_left)
-    document.move(buffer.line_start)
-    document.kill(buffer.line_end)
+    document.kill(motions.word_left)
+    document.move(motions.line_start)
+    document.kill(motions.line_end)
 
     document.yank_pop()
     assert document.buffer.text == ""
@@ -79,16 +79,16 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
     document.type("!")
 
     assert (document.buffer.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
-    document.move(buffer.left)
-    document.move(buffer.left)
+    document.move(motions.left)
+    document.move(motions.left)
     assert document.buffer.cursor == Position(0, 4)
     document.move_to(Position(0, 9))
     assert document.buffer.cursor == Position(0, 4 + len(MARKER))
-    document.delete(buffer.left)
+    document.delete(motions.left)
     assert (document.buffer.text, document.expanded) == ("see !", "see !")
     document.undo()
     assert (document.buffer.text, document.expanded) == (f"see {MARKER}!", f"see {LONG}!")
-    document.kill(buffer.word_left)
+    document.kill(motions.word_left)
     document.yank()
     assert document.expanded == f"see {LONG}!"
 
@@ -97,7 +97,7 @@ def test_a_marker_is_atomic_for_moving_deleting_and_undo_and_expands() -> None:
 def test_a_killed_paste_marker_is_yanked_as_its_full_text_in_the_next_prompt() -> None:
     document = Document()
     document.paste(LONG)
-    document.kill(buffer.line_start)
+    document.kill(motions.line_start)
     document.clear()
     document.yank()
 
@@ -117,9 +117,9 @@ def test_a_huge_paste_is_a_marker() -> None:
 def test_deleting_removes_whole_graphemes() -> None:
     document = with_text("a👨‍👩‍👧e\u0301")
 
-    document.delete(buffer.left)
+    document.delete(motions.left)
     assert document.buffer.text == "a👨‍👩‍👧"
-    document.delete(buffer.left)
+    document.delete(motions.left)
     assert document.buffer.text == "a"
 
 
@@ -136,7 +136,7 @@ def test_a_private_document_has_neither_kill_ring_nor_undo_history() -> None:
     document = Document(private=True, single_line=True)
     document.type("secret")
     document.paste("s" * 2000)
-    document.kill(buffer.line_start)
+    document.kill(motions.line_start)
 
     document.yank()
     document.undo()
@@ -167,17 +167,17 @@ def test_editing_is_equivalent_to_editing_a_list_of_characters(steps: list[str])
     for step in steps:
         match step:
             case "<":
-                document.move(buffer.left)
+                document.move(motions.left)
                 at = max(at - 1, 0)
             case ">":
-                document.move(buffer.right)
+                document.move(motions.right)
                 at = min(at + 1, len(chars))
             case "-":
-                document.delete(buffer.left)
+                document.delete(motions.left)
                 del chars[max(at - 1, 0) : at]
                 at = max(at - 1, 0)
             case "+":
-                document.delete(buffer.right)
+                document.delete(motions.right)
                 del chars[at : at + 1]
             case text:
                 document.insert(text)

@@ -5,8 +5,8 @@ import pytest
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.editor.buffer import TextUnits
 from pi.tui.widgets.editor.layout import border, text_row
+from pi.tui.widgets.editor.text_units import TextUnits
 
 
 def plain(text: str) -> str:

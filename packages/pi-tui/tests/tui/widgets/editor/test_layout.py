@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.tui.text.width import visible_width
-from pi.tui.widgets.editor.buffer import PasteMarkers, Position, TextUnits
+from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.layout import Layout, Row, _wrap_units, wrap_line
+from pi.tui.widgets.editor.text_units import PasteMarkers, TextUnits
 
 TEXTS = st.text("ab c日é\u0301👍", max_size=30)
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor import buffer as motions
-from pi.tui.widgets.editor.buffer import Buffer, Motion, Position, TextUnits
+from pi.tui.widgets.editor import motions
+from pi.tui.widgets.editor.buffer import Buffer, Position
+from pi.tui.widgets.editor.motions import Motion
+from pi.tui.widgets.editor.text_units import TextUnits
 
 
 def moved(marked: str, motion: Motion) -> str:

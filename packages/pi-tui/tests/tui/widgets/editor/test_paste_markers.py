@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import PasteMarkers
+from pi.tui.widgets.editor.text_units import PasteMarkers
 
 ELEVEN_LINES = "\n".join("abcdefghijk")
 

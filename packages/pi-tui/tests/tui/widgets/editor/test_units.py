@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.tui.widgets.editor.buffer import TextUnits
+from pi.tui.widgets.editor.text_units import TextUnits
 
 FAMILY = "👨‍👩‍👧"
 

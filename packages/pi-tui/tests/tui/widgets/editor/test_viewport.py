@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import Position, TextUnits
+from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.layout import Row, Viewport
+from pi.tui.widgets.editor.text_units import TextUnits
 
 
 def viewport(lines: list[str], cursor: Position, *, width: int = 10, height: int = 3) -> Viewport:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.tui.widgets.editor.buffer import TextUnits, first_word
+from pi.tui.widgets.editor.text_units import TextUnits, first_word
 
 
 def words(text: str) -> list[str]:

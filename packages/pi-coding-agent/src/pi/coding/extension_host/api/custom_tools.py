@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
-from pi.agent.tools.define import to_tool_result
+from pi.agent.tools.results import to_tool_result
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
 from pi.base.records import Record, replace
 from pi.base.tasks import maybe_await, propagated_exceptions

@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from pi.agent.policy import Boundary, Interrupt, Next, Partial, Policy, Request
 from pi.agent.tools.approval import ToolTier
-from pi.agent.tools.define import to_tool_result, validator
+from pi.agent.tools.define import validator
 from pi.agent.tools.json_schema import checked_object_schema
+from pi.agent.tools.results import to_tool_result
 from pi.agent.tools.signatures import decoder_of, schema_of
 from pi.agent.tools.tool import AgentTool, ToolContext, ToolResult
 from pi.ai.events import Delta

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.files import read_regular
-from pi.base.installation import install_command, still_missing
+from pi.base.installation import install_command
+from pi.base.libraries import still_missing
 from pi.base.records import Record, replace
 from pi.base.tasks import propagated_exceptions
 from pi.coding.bus import Owner

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pi.base.errors import PiError
-from pi.base.installation import missing_requirements, requirements_for_module
+from pi.base.libraries import missing_requirements, requirements_for_module
 from pi.base.tasks import maybe_await
 from pi.coding.extension_host.discovery.manifest import Manifest
 from pi.coding.port.ui import ExtensionUI

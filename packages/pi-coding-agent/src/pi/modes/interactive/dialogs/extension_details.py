@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.installation import installed_size
+from pi.base.libraries import installed_size
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.extension_host.switches import counts_as_on, find_row, sentence

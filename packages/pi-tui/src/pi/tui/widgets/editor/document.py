@@ -11,18 +11,11 @@ from typing import Literal, TypeAlias
 
 from pi.base.records import replace
 from pi.base.terminal_text import sanitise
-from pi.tui.widgets.editor import buffer
-from pi.tui.widgets.editor.buffer import (
-    START,
-    Buffer,
-    Edit,
-    Motion,
-    PasteMarkers,
-    Position,
-    TextUnits,
-    after,
-)
+from pi.tui.widgets.editor import motions
+from pi.tui.widgets.editor.buffer import START, Buffer, Edit, Position, after
 from pi.tui.widgets.editor.history import KillRing
+from pi.tui.widgets.editor.motions import Motion
+from pi.tui.widgets.editor.text_units import PasteMarkers, TextUnits
 
 MAX_STEPS = 1000
 
@@ -274,18 +267,18 @@ def _kill(motion: Motion) -> Do:
 
 
 EDITS: dict[str, Do] = {
-    "tui.editor.cursorLeft": _move(buffer.left),
-    "tui.editor.cursorRight": _move(buffer.right),
-    "tui.editor.cursorWordLeft": _move(buffer.word_left),
-    "tui.editor.cursorWordRight": _move(buffer.word_right),
-    "tui.editor.cursorLineStart": _move(buffer.line_start),
-    "tui.editor.cursorLineEnd": _move(buffer.line_end),
-    "tui.editor.deleteCharBackward": _delete(buffer.left),
-    "tui.editor.deleteCharForward": _delete(buffer.right),
-    "tui.editor.deleteWordBackward": _kill(buffer.word_left),
-    "tui.editor.deleteWordForward": _kill(buffer.word_right),
-    "tui.editor.deleteToLineStart": _kill(buffer.before_line),
-    "tui.editor.deleteToLineEnd": _kill(buffer.after_line),
+    "tui.editor.cursorLeft": _move(motions.left),
+    "tui.editor.cursorRight": _move(motions.right),
+    "tui.editor.cursorWordLeft": _move(motions.word_left),
+    "tui.editor.cursorWordRight": _move(motions.word_right),
+    "tui.editor.cursorLineStart": _move(motions.line_start),
+    "tui.editor.cursorLineEnd": _move(motions.line_end),
+    "tui.editor.deleteCharBackward": _delete(motions.left),
+    "tui.editor.deleteCharForward": _delete(motions.right),
+    "tui.editor.deleteWordBackward": _kill(motions.word_left),
+    "tui.editor.deleteWordForward": _kill(motions.word_right),
+    "tui.editor.deleteToLineStart": _kill(motions.before_line),
+    "tui.editor.deleteToLineEnd": _kill(motions.after_line),
     "tui.editor.yank": Document.yank,
     "tui.editor.yankPop": Document.yank_pop,
     "tui.editor.undo": Document.undo,

@@ -15,11 +15,12 @@ from pi.tui.input.keymap import Keymap
 from pi.tui.input.keys import printable_text
 from pi.tui.style import inverse
 from pi.tui.text.width import truncate_to_width, visible_width
-from pi.tui.widgets.editor import buffer
-from pi.tui.widgets.editor.buffer import START, Motion, Position
+from pi.tui.widgets.editor import motions
+from pi.tui.widgets.editor.buffer import START, Position
 from pi.tui.widgets.editor.document import Document, edit
 from pi.tui.widgets.editor.history import PromptHistory
 from pi.tui.widgets.editor.layout import EditorTheme, Row, Viewport, border, text_row
+from pi.tui.widgets.editor.motions import Motion
 from pi.tui.widgets.editor.suggestions import Sleep, SuggestionPopup
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ class Editor(CachedWidget):
         elif self._is_browsing or self._document.buffer.cursor == START:
             self._history_previous()
         else:
-            self._document.move(buffer.line_start)
+            self._document.move(motions.line_start)
 
     def _down(self) -> None:
         self._lay_out()
@@ -351,7 +352,7 @@ class Editor(CachedWidget):
         elif self._is_browsing:
             self._history_next()
         else:
-            self._document.move(buffer.line_end)
+            self._document.move(motions.line_end)
 
     def _page(self, pages: int) -> None:
         self._lay_out()
@@ -388,7 +389,7 @@ class Editor(CachedWidget):
     def _submit(self) -> None:
         row, col = self._document.buffer.cursor
         if self._document.buffer.lines[row][:col].endswith("\\"):
-            self._document.delete(buffer.left)
+            self._document.delete(motions.left)
             self._document.insert("\n")
             return
         text = self._document.expanded.strip()
@@ -406,8 +407,8 @@ _ACTIONS: dict[str, Callable[[Editor], None]] = {
     "tui.editor.pageDown": lambda editor: editor._page(1),
     "tui.editor.historyPrevious": Editor._history_previous,
     "tui.editor.historyNext": Editor._history_next,
-    "tui.editor.jumpForward": lambda editor: editor._jump_by(buffer.forward_to),
-    "tui.editor.jumpBackward": lambda editor: editor._jump_by(buffer.back_to),
+    "tui.editor.jumpForward": lambda editor: editor._jump_by(motions.forward_to),
+    "tui.editor.jumpBackward": lambda editor: editor._jump_by(motions.back_to),
     "tui.input.newLine": lambda editor: editor._document.insert("\n"),
     "tui.input.submit": Editor._submit,
     "tui.input.tab": lambda editor: editor._popup.complete(),

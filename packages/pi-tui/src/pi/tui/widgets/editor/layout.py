@@ -12,7 +12,8 @@ from pi.tui.component import CURSOR_MARKER
 from pi.tui.style import Paint, inverse, unpainted
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import truncate_to_width, visible_width
-from pi.tui.widgets.editor.buffer import Position, TextUnits
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.editor.text_units import TextUnits
 from pi.tui.widgets.select_list import SelectTheme
 
 Piece: TypeAlias = tuple[int, int]

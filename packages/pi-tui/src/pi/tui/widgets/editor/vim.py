@@ -7,7 +7,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from pi.tui.widgets.editor.buffer import Position
 from pi.tui.widgets.editor.document import Document
-from pi.tui.widgets.editor.vim_motions import OBJECTS, Span, Target
+from pi.tui.widgets.editor.vim_motions import Span, Target
+from pi.tui.widgets.editor.vim_objects import OBJECTS
 from pi.tui.widgets.editor.vim_text import VimText
 
 Mode: TypeAlias = Literal["insert", "normal", "visual", "lines"]

@@ -1,12 +1,13 @@
-"""Motions and text objects of vim. Pure: they return positions and change nothing."""
+"""Motions of vim. Pure: they return positions and change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
-from pi.tui.widgets.editor.buffer import Position, TextUnits, kind_of
+from pi.tui.widgets.editor.buffer import Position
+from pi.tui.widgets.editor.text_units import TextUnits, kind_of
 
 Lines: TypeAlias = Sequence[str]
 
@@ -29,9 +30,6 @@ class Span(NamedTuple):
     is_lines: bool = False
 
 
-# Characters and lines -----------------------------------------------------------------------------
-
-
 def last_column(line: str, units: TextUnits) -> int:
     """Return the column of the last character, where the cursor may stand in normal mode."""
     return units.before(line, len(line)) if line else 0
@@ -42,13 +40,10 @@ def first_non_blank(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else max(len(line) - 1, 0)
 
 
-# Words --------------------------------------------------------------------------------------------
-
-
 def _find_words(line: str, units: TextUnits, *, big: bool) -> list[tuple[int, int, int]]:
     """Return start, column of the last character, and end of the words of a line."""
     word_spans, column = [], 0
-    runs = groupby(units.split(line), lambda unit: _kind(unit, big=big))
+    runs = groupby(units.split(line), lambda unit: kind_of_unit(unit, big=big))
     for kind, run in runs:
         parts = list(run)
         end = column + sum(map(len, parts))
@@ -58,7 +53,8 @@ def _find_words(line: str, units: TextUnits, *, big: bool) -> list[tuple[int, in
     return word_spans
 
 
-def _kind(unit: str, *, big: bool) -> str:
+def kind_of_unit(unit: str, *, big: bool) -> str:
+    """Return the class of a unit; a ``big`` word consists of everything but blanks."""
     kind = kind_of(unit)
     return "word" if big and kind != "blank" else kind
 
@@ -96,9 +92,6 @@ def word_end(lines: Lines, cursor: Position, units: TextUnits, *, big: bool = Fa
     return Position(len(lines) - 1, last_column(lines[-1], units))
 
 
-# Characters of a line, and brackets ---------------------------------------------------------------
-
-
 def find_in_line(
     line: str, col: int, char: str, units: TextUnits, *, back: bool, till: bool
 ) -> int | None:
@@ -115,8 +108,8 @@ def find_in_line(
     return target if target is None or not till else units.before(line, target)
 
 
-_PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">"}
-_BACK = {close: open for open, close in _PAIRS.items()}
+PAIRS = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_BACK = {close: open for open, close in PAIRS.items()}
 
 
 def match_pair(lines: Lines, cursor: Position) -> Position | None:
@@ -129,12 +122,12 @@ def match_pair(lines: Lines, cursor: Position) -> Position | None:
     if col is None:
         return None
     char, position = line[col], Position(cursor.row, col)
-    if char in _PAIRS:
-        return _matching(lines, position, char, _PAIRS[char], back=False)
-    return _matching(lines, position, char, _BACK[char], back=True)
+    if char in PAIRS:
+        return find_partner(lines, position, char, PAIRS[char], back=False)
+    return find_partner(lines, position, char, _BACK[char], back=True)
 
 
-def _matching(
+def find_partner(
     lines: Lines, position: Position, own: str, other: str, *, back: bool
 ) -> Position | None:
     """Return the partner of the bracket at a position."""
@@ -151,137 +144,3 @@ def _matching(
             if not depth:
                 return Position(row, col)
     return None
-
-
-# Text objects -------------------------------------------------------------------------------------
-
-
-def word_object(
-    lines: Lines, cursor: Position, units: TextUnits, *, big: bool, around: bool
-) -> Span | None:
-    """``iw`` and ``aw``: a word or the space between two, with the space behind or before it."""
-    line = lines[cursor.row]
-    if not line:
-        return None
-    runs: list[tuple[int, int, bool]] = []
-    start = 0
-    for kind, run in groupby(units.split(line), lambda unit: _kind(unit, big=big)):
-        end = start + sum(map(len, run))
-        runs.append((start, end, kind == "blank"))
-        start = end
-    current = next((n for n, (_, end, _) in enumerate(runs) if cursor.col < end), len(runs) - 1)
-    first, last, is_blank = runs[current]
-    if around:
-        following = runs[current + 1] if current + 1 < len(runs) else None
-        if following is not None and (is_blank or following[2]):
-            last = following[1]
-        elif current and runs[current - 1][2]:
-            first = runs[current - 1][0]
-    return Span(Position(cursor.row, first), Position(cursor.row, last))
-
-
-def quote_object(line: str, cursor: Position, quote: str, *, around: bool) -> Span | None:
-    """``i"`` and ``a"``: the string around the cursor, or the next one in the line."""
-    columns = [
-        col for col, char in enumerate(line) if char == quote and line[col - 1 : col] != "\\"
-    ]
-    for first, last in zip(columns[::2], columns[1::2], strict=False):
-        if cursor.col <= last:
-            if not around:
-                return Span(Position(cursor.row, first + 1), Position(cursor.row, last))
-            end = last + 1
-            while end < len(line) and line[end] == " ":
-                end += 1
-            return Span(Position(cursor.row, first), Position(cursor.row, end))
-    return None
-
-
-def bracket_object(lines: Lines, cursor: Position, open: str, *, around: bool) -> Span | None:
-    """``i(`` and ``a(``: the text in the innermost pair of brackets around the cursor."""
-    close = _PAIRS[open]
-    start = _enclosing(lines, cursor, open, close)
-    end = None if start is None else _matching(lines, start, open, close, back=False)
-    if start is None or end is None:
-        return None
-    if around:
-        return Span(start, Position(end.row, end.col + 1))
-    is_block = start.col + 1 == len(lines[start.row]) and not lines[end.row][: end.col].strip()
-    if is_block and end.row - start.row > 1:
-        last = Position(end.row - 1, len(lines[end.row - 1]))
-        return Span(Position(start.row + 1, 0), last, is_lines=True)
-    return Span(Position(start.row, start.col + 1), end)
-
-
-def _enclosing(lines: Lines, cursor: Position, open: str, close: str) -> Position | None:
-    """Return the opening bracket of the pair around a position."""
-    depth = 0
-    for row in range(cursor.row, -1, -1):
-        line = lines[row]
-        for col in range(
-            min(cursor.col, len(line) - 1) if row == cursor.row else len(line) - 1, -1, -1
-        ):
-            if line[col] == open:
-                if not depth:
-                    return Position(row, col)
-                depth -= 1
-            elif line[col] == close and (row, col) != cursor:
-                depth += 1
-    return None
-
-
-def paragraph_object(lines: Lines, cursor: Position, *, around: bool) -> Span:
-    """``ip`` and ``ap``: lines up to the next blank ones, or the blank ones themselves."""
-
-    def is_blank(row: int) -> bool:
-        return not lines[row].strip()
-
-    first = last = cursor.row
-    while first > 0 and is_blank(first - 1) == is_blank(cursor.row):
-        first -= 1
-    while last + 1 < len(lines) and is_blank(last + 1) == is_blank(cursor.row):
-        last += 1
-    if around:
-        before = last
-        while last + 1 < len(lines) and is_blank(last + 1) != is_blank(cursor.row):
-            last += 1
-        if before == last:  # at the end of the text: the blank lines before it
-            while first > 0 and is_blank(first - 1) != is_blank(cursor.row):
-                first -= 1
-    return Span(Position(first, 0), Position(last, len(lines[last])), is_lines=True)
-
-
-Object: TypeAlias = Callable[[Lines, Position, TextUnits, bool], Span | None]
-
-OBJECTS: dict[str, Object] = {
-    "objectWord": lambda lines, cursor, units, around: word_object(
-        lines, cursor, units, big=False, around=around
-    ),
-    "objectBigWord": lambda lines, cursor, units, around: word_object(
-        lines, cursor, units, big=True, around=around
-    ),
-    "objectParagraph": lambda lines, cursor, units, around: paragraph_object(
-        lines, cursor, around=around
-    ),
-    "objectDoubleQuotes": lambda lines, cursor, units, around: quote_object(
-        lines[cursor.row], cursor, '"', around=around
-    ),
-    "objectSingleQuotes": lambda lines, cursor, units, around: quote_object(
-        lines[cursor.row], cursor, "'", around=around
-    ),
-    "objectBackticks": lambda lines, cursor, units, around: quote_object(
-        lines[cursor.row], cursor, "`", around=around
-    ),
-    "objectParentheses": lambda lines, cursor, units, around: bracket_object(
-        lines, cursor, "(", around=around
-    ),
-    "objectBrackets": lambda lines, cursor, units, around: bracket_object(
-        lines, cursor, "[", around=around
-    ),
-    "objectBraces": lambda lines, cursor, units, around: bracket_object(
-        lines, cursor, "{", around=around
-    ),
-    "objectAngles": lambda lines, cursor, units, around: bracket_object(
-        lines, cursor, "<", around=around
-    ),
-}
-"""Text objects by the name of their action."""
