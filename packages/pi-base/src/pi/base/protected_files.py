@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 GIT = ".git"
@@ -93,24 +94,33 @@ def _plain(name: str) -> str:
     return unicodedata.normalize("NFKC", visible).casefold().rstrip(". ") or name
 
 
-def start_paths(home: Path) -> Iterator[Path]:
-    """Yield what starts with the shells, the login and the editors of a user, existing or not."""
-    for name in _OF_HOME:
-        yield home / name
+@lru_cache(maxsize=16)
+def start_paths(home: Path) -> tuple[Path, ...]:
+    """Return what starts with the shells, the login and the editors of a user, existing or not."""
+    return tuple(home / name for name in _OF_HOME)
 
 
 def protected_paths(root: Path) -> Iterator[Path]:
     """Yield the paths in and below a project folder that a sandbox protects, existing or not."""
-    for name in _OF_PROJECT:
-        yield root / name
+    yield from _paths_of_project(root)
     git = root / GIT
     if not git.is_dir():
         yield git  # the file of a worktree or submodule names the folder with the hooks
         return
-    for folder in (git, *_git_folders(git)):
-        for name in _OF_GIT:
-            if folder == git or (folder / name).exists():
-                yield folder / name
+    yield from _paths_of_git(git)
+    for folder in _git_folders(git):
+        yield from (path for path in _paths_of_git(folder) if path.exists())
+
+
+# Only names, which do not change: the sandbox makes these paths for each command.
+@lru_cache(maxsize=64)
+def _paths_of_project(root: Path) -> tuple[Path, ...]:
+    return tuple(root / name for name in _OF_PROJECT)
+
+
+@lru_cache(maxsize=_MAX_GIT_FOLDERS)
+def _paths_of_git(folder: Path) -> tuple[Path, ...]:
+    return tuple(folder / name for name in _OF_GIT)
 
 
 def _git_folders(git: Path) -> Iterator[Path]:

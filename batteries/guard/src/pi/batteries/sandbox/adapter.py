@@ -152,12 +152,13 @@ class Sandbox:
 
     def _unreadable(self, writable: Sequence[Path], readable: Sequence[Path]) -> Iterator[Path]:
         """The credentials that commands must not read, and the folders of the user's servers."""
-        real = [path.resolve() for path in writable]
+        real = map(os.path.realpath, writable)
+        home = str(self._home)
         # A folder with the whole home folder does not name its credentials.
-        used = [path for path in real if not _is_within(self._home, path)]
-        allowed = [*used, *readable]
+        used = [path for path in real if not _is_within(home, path)]
+        allowed = [*used, *map(str, readable)]
         for path in filter(os.path.exists, self._secret_paths):
-            yield from _without(Path(path), allowed)
+            yield from map(Path, _without(path, allowed))
 
     def _problem(self, support: SandboxSupport) -> str:
         try:
@@ -237,17 +238,17 @@ def _server_folders(environ: Mapping[str, str]) -> Iterator[Path]:
     yield Path(environ.get("TMUX_TMPDIR") or "/tmp", f"tmux-{user}")
 
 
-def _without(path: Path, allowed: Sequence[Path]) -> Iterator[Path]:
+def _without(path: str, allowed: Sequence[str]) -> Iterator[str]:
     """Yield a path, or what is in it if something in it is allowed."""
-    real = path.resolve()
+    real = os.path.realpath(path)
     if any(_is_within(real, root) for root in allowed):
         return
-    if not any(_is_within(root, real) for root in allowed) or not path.is_dir():
+    if not any(_is_within(root, real) for root in allowed) or not Path(path).is_dir():
         yield path
         return
-    for inner in path.iterdir():
-        yield from _without(inner, allowed)
+    for inner in Path(path).iterdir():
+        yield from _without(str(inner), allowed)
 
 
-def _is_within(path: Path, root: Path) -> bool:
-    return path == root or root in path.parents
+def _is_within(path: str, root: str) -> bool:
+    return f"{path}/".startswith(f"{root.rstrip('/')}/")

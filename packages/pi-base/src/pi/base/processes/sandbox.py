@@ -6,14 +6,18 @@ kernel. The network is switched off by a network namespace: Landlock alone canno
 that the machine cannot enforce is refused; a command never runs with fewer restrictions.
 """
 
+# Not with ``Path``, which parses a path for each question: this runs for each command.
+# ruff: noqa: PTH110, PTH112, PTH114, PTH116
+
 from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pi.base.errors import PiError
 from pi.base.processes.child import run
@@ -35,6 +39,7 @@ SOCKETS = Path("/proc/net/unix")
 NAME_SERVICES = (Path("/var/lib/sss/pipes/nss"), Path("/run/systemd/userdb"))
 """Sockets that tell the names of users; those that resolve hosts would be a way to the network."""
 ALL_SOCKETS = (Path("/"),)
+_EVERYWHERE = ("/",)
 KERNEL_FILES = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 """What root could write below ``/proc`` although it has no capability: ``core_pattern`` in ``sys``
 names a program that the kernel runs outside of every sandbox."""
@@ -136,12 +141,10 @@ async def find_sandbox(
     if platform != "linux":
         return SandboxSupport(reason=f"There is no sandbox for {platform}.")
     bwrap = find_program("bwrap", environ)
-    if bwrap is not None and await _works(_bubblewrap(str(bwrap), _EMPTY), environ):
+    empty = _unresolved_limits(SandboxPolicy(cwd=Path("/")))
+    if bwrap is not None and await _works(_bubblewrap(str(bwrap), empty), environ):
         return SandboxSupport(mechanism="bubblewrap", program=str(bwrap), cuts_network=True)
     return await _probe(environ)
-
-
-_EMPTY = SandboxPolicy(cwd=Path("/"))
 
 
 async def _works(launch: Sequence[str], environ: Mapping[str, str]) -> bool:
@@ -182,113 +185,142 @@ def sandboxed(
 
     Raises ``SandboxUnavailable`` if ``support`` cannot enforce ``policy``.
     """
-    policy, missing = _real(policy)
-    if refusal := _explain_refusal(policy, support):
+    limits, missing = _real_limits(policy)
+    if refusal := _explain_refusal(limits, support):
         raise SandboxUnavailable(
             f"The command cannot be sandboxed: {refusal}",
             hint="Install bubblewrap, or switch the sandbox off.",
         )
     match support.mechanism:
         case "bubblewrap":
-            launch = _bubblewrap(support.program, policy)
+            launch = _bubblewrap(support.program, limits)
         case "seatbelt":
-            launch = (support.program, "-p", seatbelt_profile(policy))
+            launch = (support.program, "-p", _seatbelt_profile(limits))
         case _:
-            launch = _launcher(policy, support)
+            launch = _launcher(limits, support)
     if (proxy := policy.proxy) is not None and proxy.socket is not None:
         relay = (sys.executable, "-I", "-S", str(RELAY), str(proxy.socket), str(proxy.port))
         launch = (*launch, *relay)
     return SandboxedCommand(arguments=(*launch, *command), unprotected=missing)
 
 
-def _explain_refusal(policy: SandboxPolicy, support: SandboxSupport) -> str:
+class _Limits(NamedTuple):
+    """A policy with its paths as text: each command compares a hundred of them."""
+
+    cwd: str
+    writable: tuple[str, ...]
+    protected: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    sockets: tuple[str, ...]
+    network: bool
+    proxy: SandboxProxy | None
+
+
+def _explain_refusal(limits: _Limits, support: SandboxSupport) -> str:
     if support.mechanism == "none":
         return support.reason or "this machine has no sandbox."
-    if not policy.network and not support.cuts_network:
+    if not limits.network and not support.cuts_network:
         return f"the network cannot be cut. {support.reason}"
-    if support.mechanism == "landlock" and (lacking := _needs_mounts(policy)):
+    if support.mechanism == "landlock" and (lacking := _needs_mounts(limits)):
         return f"{lacking}. {support.reason}"
     if support.mechanism == "namespaces" and support.is_root and not support.landlock:
         return "without Landlock root could write to disks directly."
     return ""
 
 
-def _needs_mounts(policy: SandboxPolicy) -> str:
+def _needs_mounts(limits: _Limits) -> str:
     """Return what cannot be enforced without mounts; empty if everything can."""
-    if policy.protected:
-        return f"{policy.protected[0]} cannot be protected"
-    if policy.unreadable:
-        return f"{policy.unreadable[0]} cannot be hidden"
-    return "" if policy.sockets == ALL_SOCKETS else "sockets cannot be hidden"
+    if limits.protected:
+        return f"{limits.protected[0]} cannot be protected"
+    if limits.unreadable:
+        return f"{limits.unreadable[0]} cannot be hidden"
+    return "" if limits.sockets == _EVERYWHERE else "sockets cannot be hidden"
 
 
-def _real(policy: SandboxPolicy) -> tuple[SandboxPolicy, tuple[Path, ...]]:
+def _real_limits(policy: SandboxPolicy) -> tuple[_Limits, tuple[Path, ...]]:
     """Return the policy with resolved paths that exist, and protected paths that do not.
 
-    A protected link is followed: the kernel protects files, not names.
+    A protected link is followed: the kernel protects files, not names. Nothing is remembered from
+    one command to the next: the previous one may have replaced a folder by a link.
     """
-    writable = tuple(dict.fromkeys(path.resolve() for path in policy.writable if path.exists()))
-    folders: dict[Path, Path] = {}
-    present, missing = [], []
+    resolver = _Resolver()
+    paths = {str(path): resolver.resolve(str(path)) for path in policy.writable}
+    writable = tuple(dict.fromkeys(real for path, real in paths.items() if os.path.exists(real)))
+    present: dict[str, None] = {}
+    missing: list[Path] = []
     for path in dict.fromkeys(policy.protected):
-        if path.exists():
-            present.append(path.resolve())
-        elif _is_in(_real_missing(path, folders), writable):
+        real = resolver.resolve(str(path))
+        if not _is_in(real, writable):
+            continue
+        if os.path.exists(real):
+            present.setdefault(real)
+        else:
             missing.append(path)
-    inside = [path for path in present if _is_in(path, writable)]
-    real = replace(
-        policy,
-        cwd=policy.cwd.resolve(),
+    limits = _Limits(
+        cwd=resolver.resolve(str(policy.cwd)),
         writable=writable,
-        protected=tuple(dict.fromkeys(inside)),
-        unreadable=tuple(dict.fromkeys(_existing(policy.unreadable))),
-        sockets=tuple(path.resolve() for path in policy.sockets),
+        protected=tuple(present),
+        unreadable=tuple(_existing(map(str, policy.unreadable), resolver)),
+        sockets=tuple(resolver.resolve(str(path)) for path in policy.sockets),
+        network=policy.network,
+        proxy=policy.proxy,
     )
-    return real, tuple(missing)
+    return limits, tuple(missing)
 
 
-def _real_missing(path: Path, folders: dict[Path, Path]) -> Path:
-    """Return where a missing path leads. Thirty of them share few ``folders``, which are resolved
-    once: this runs for each command."""
-    if path.is_symlink():
-        return path.resolve()
-    parent = path.parent
-    if parent not in folders:
-        folders[parent] = parent.resolve()
-    return folders[parent] / path.name
+class _Resolver:
+    """Follows the links of the paths of one command; a hundred paths share few folders."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, str] = {}
+
+    def resolve(self, path: str) -> str:
+        """Return an absolute path without links. Missing parts stay as they are."""
+        folder, _, name = path.rpartition("/")
+        if not folder or name in ("", ".", "..") or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return f"{self._folders[folder].rstrip('/')}/{name}"
 
 
-def _is_in(path: Path, roots: Iterable[Path]) -> bool:
-    # As text: each command compares a hundred paths, and ``is_relative_to`` parses both.
-    text = f"{path}/"
-    return any(text.startswith(f"{str(root).rstrip('/')}/") for root in roots)
+def _is_in(path: str, roots: Iterable[str]) -> bool:
+    return any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
-def _existing(paths: Sequence[Path]) -> Iterator[Path]:
+def _existing(paths: Iterable[str], resolver: _Resolver) -> Iterator[str]:
     """Yield the files and folders that exist, with links followed; none inside of another."""
-    existing = {path.resolve() for path in paths if path.is_dir() or path.is_file()}
+    existing = {resolver.resolve(path) for path in paths if _is_file_or_folder(path)}
     for path in sorted(existing):
-        if existing.isdisjoint(path.parents):
+        if not _is_in(path, existing - {path}):
             yield path
 
 
-def _hidden(policy: SandboxPolicy) -> list[str]:
+def _is_file_or_folder(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _hidden(limits: _Limits) -> list[str]:
     """Return the paths that ``/dev/null`` is mounted onto; those that exist and can be reached."""
-    candidates = [*HIDDEN, *(str(path) for path in policy.unreadable if not path.is_dir())]
-    if policy.sockets != ALL_SOCKETS:
-        candidates += _other_sockets(policy)
+    candidates = [*HIDDEN, *(path for path in limits.unreadable if not os.path.isdir(path))]
+    if limits.sockets != _EVERYWHERE:
+        candidates += _other_sockets(limits)
     # Not ``Path.exists``: it raises where the user may not look, as below /run/containerd.
-    return [path for path in dict.fromkeys(candidates) if os.path.exists(path)]  # noqa: PTH110
+    return [path for path in dict.fromkeys(candidates) if os.path.exists(path)]
 
 
-def _other_sockets(policy: SandboxPolicy) -> Iterator[str]:
+def _other_sockets(limits: _Limits) -> Iterator[str]:
     """Yield the open sockets that the policy does not name, and that no hidden folder contains."""
-    own = () if policy.proxy is None or policy.proxy.socket is None else (policy.proxy.socket,)
-    covered = (*policy.sockets, *NAME_SERVICES, *own, *policy.unreadable)
+    own = () if limits.proxy is None or limits.proxy.socket is None else (limits.proxy.socket,)
+    covered = (*limits.sockets, *map(str, (*NAME_SERVICES, *own)), *limits.unreadable)
     for name in listed_sockets(SOCKETS.read_text("utf-8", "replace")):
-        real = Path(os.path.realpath(name))
-        if not any(real.is_relative_to(path) for path in covered):
-            yield str(real)
+        real = os.path.realpath(name)
+        if not _is_in(real, covered):
+            yield real
 
 
 def listed_sockets(table: str) -> list[str]:
@@ -297,65 +329,93 @@ def listed_sockets(table: str) -> list[str]:
     return [row[7] for row in rows if len(row) == 8 and row[7].startswith("/")]
 
 
-def _launcher(policy: SandboxPolicy, support: SandboxSupport) -> tuple[str, ...]:
+def _launcher(limits: _Limits, support: SandboxSupport) -> tuple[str, ...]:
     values = {
-        "cwd": str(policy.cwd),
-        "writable": [str(path) for path in policy.writable],
-        "mounts": [[str(path), is_writable] for path, is_writable in _mounts(policy)],
-        "hidden": _hidden(policy),
-        "empty": [str(path) for path in policy.unreadable if path.is_dir()],
+        "cwd": limits.cwd,
+        "writable": limits.writable,
+        "mounts": [*_mounts(limits)],
+        "hidden": _hidden(limits),
+        "empty": [path for path in limits.unreadable if os.path.isdir(path)],
         "processes": support.separates_processes,
-        "network": policy.network,
+        "network": limits.network,
         "namespaces": support.mechanism == "namespaces",
         "landlock": support.landlock > 0,
     }
     return sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(values)
 
 
-def _bubblewrap(program: str, policy: SandboxPolicy) -> tuple[str, ...]:
+def _bubblewrap(program: str, limits: _Limits) -> tuple[str, ...]:
     # Users and processes of its own: with the same ones, root inside could remount everything, and
     # /proc/PID/root of a process outside would lead out.
     arguments = [program, "--die-with-parent", "--unshare-user", "--unshare-pid", "--unshare-ipc"]
-    mounts = dict(_mounts(policy))
-    root_bind = "--bind" if mounts.pop(Path("/"), False) else "--ro-bind"
+    mounts = dict(_mounts(limits))
+    root_bind = "--bind" if mounts.pop("/", False) else "--ro-bind"
     arguments += ("--cap-drop", "ALL", root_bind, "/", "/", "--dev", "/dev", "--proc", "/proc")
     arguments += ("--ro-bind", "/sys", "/sys")
     for name in KERNEL_FILES:
         arguments += ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     for path, is_writable in mounts.items():
-        arguments += ("--bind" if is_writable else "--ro-bind", str(path), str(path))
-    for path in policy.unreadable:
-        if path.is_dir():
-            arguments += ("--tmpfs", str(path), "--remount-ro", str(path))
-    for hidden in _hidden(policy):
+        arguments += ("--bind" if is_writable else "--ro-bind", path, path)
+    for path in limits.unreadable:
+        if os.path.isdir(path):
+            arguments += ("--tmpfs", path, "--remount-ro", path)
+    for hidden in _hidden(limits):
         arguments += ("--ro-bind", "/dev/null", hidden)
-    if not policy.network:
+    if not limits.network:
         arguments.append("--unshare-net")
-    return (*arguments, "--chdir", str(policy.cwd), "--")
+    return (*arguments, "--chdir", limits.cwd, "--")
 
 
-def _mounts(policy: SandboxPolicy) -> Iterator[tuple[Path, bool]]:
+def _mounts(limits: _Limits) -> Iterator[tuple[str, bool]]:
     """Yield what has to be a mount of its own and whether it is writable, outer folders first."""
-    modes = dict.fromkeys(policy.writable, True) | dict.fromkeys(policy.protected, False)
-    for path in sorted({*modes, *_pinned(policy)}):
-        yield path, next(modes[root] for root in (path, *path.parents) if root in modes)
+    modes = dict.fromkeys(limits.writable, True) | dict.fromkeys(limits.protected, False)
+    for path in sorted({*modes, *_pinned(limits)}):
+        yield path, next(modes[root] for root in (path, *_parents(path)) if root in modes)
 
 
-def _pinned(policy: SandboxPolicy) -> Iterator[Path]:
+def _pinned(limits: _Limits) -> Iterator[str]:
     """Yield the folders between a writable path and one inside that has other rules.
 
     A mount cannot be renamed. Without this, ``mv .git x`` would move protected files away, and for
     a project in a temporary folder ``mv`` and ``ln -s`` would choose what the next command may
     change.
     """
-    for path in (*policy.writable, *policy.protected, *policy.unreadable):
-        for parent in path.parents:
-            if _is_below(parent, policy.writable):
-                yield parent
+    parents = {
+        parent
+        for path in (*limits.writable, *limits.protected, *limits.unreadable)
+        for parent in _parents(path)
+    }
+    for parent in parents:
+        if _is_below(parent, limits.writable):
+            yield parent
+
+
+def _parents(path: str) -> Iterator[str]:
+    """Yield the folders above an absolute path, the nearest first."""
+    while path != "/":
+        path = path.rpartition("/")[0] or "/"
+        yield path
 
 
 def seatbelt_profile(policy: SandboxPolicy) -> str:
     """Return the profile for ``sandbox-exec``; later rules win."""
+    return _seatbelt_profile(_unresolved_limits(policy))
+
+
+def _unresolved_limits(policy: SandboxPolicy) -> _Limits:
+    """Return the policy with its paths as they are."""
+    return _Limits(
+        cwd=str(policy.cwd),
+        writable=tuple(map(str, policy.writable)),
+        protected=tuple(map(str, policy.protected)),
+        unreadable=tuple(map(str, policy.unreadable)),
+        sockets=tuple(map(str, policy.sockets)),
+        network=policy.network,
+        proxy=policy.proxy,
+    )
+
+
+def _seatbelt_profile(limits: _Limits) -> str:
     lines = [
         "(version 1)",
         "(allow default)",
@@ -363,8 +423,8 @@ def seatbelt_profile(policy: SandboxPolicy) -> str:
         '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty")'
         ' (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))',
     ]
-    roots = {*policy.writable, *policy.protected}
-    mounts = [*_mounts(policy)]
+    roots = {*limits.writable, *limits.protected}
+    mounts = [*_mounts(limits)]
     for path, is_writable in mounts:
         if path in roots:
             verb = "allow" if is_writable else "deny"
@@ -372,20 +432,20 @@ def seatbelt_profile(policy: SandboxPolicy) -> str:
     lines += [
         f"(deny file-write-unlink (literal {_quoted(path)}))"
         for path, is_writable in mounts
-        if path not in roots or (is_writable and _is_below(path, policy.writable))
+        if path not in roots or (is_writable and _is_below(path, limits.writable))
     ]
-    lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in policy.unreadable]
-    if not policy.network:
+    lines += [f"(deny file-read* (subpath {_quoted(path)}))" for path in limits.unreadable]
+    if not limits.network:
         lines.append("(deny network*)")
-    if not policy.network and policy.proxy is not None:
-        lines.append(f'(allow network-outbound (remote ip "localhost:{policy.proxy.port}"))')
+    if not limits.network and limits.proxy is not None:
+        lines.append(f'(allow network-outbound (remote ip "localhost:{limits.proxy.port}"))')
     return "\n".join(lines)
 
 
-def _is_below(path: Path, roots: Iterable[Path]) -> bool:
+def _is_below(path: str, roots: Iterable[str]) -> bool:
     return _is_in(path, [root for root in roots if root != path])
 
 
-def _quoted(path: Path) -> str:
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+def _quoted(path: str) -> str:
+    text = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
