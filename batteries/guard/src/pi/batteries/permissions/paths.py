@@ -95,8 +95,8 @@ def touched_by(effect: FileEffect) -> TouchedPath:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is ``folder`` or inside of it."""
-    return PurePath(path).is_relative_to(folder)
+    """Whether an absolute path is ``folder`` or inside of it."""
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool = False) -> bool:

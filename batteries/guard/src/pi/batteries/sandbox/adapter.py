@@ -188,7 +188,7 @@ class Sandbox:
 
     def result(self, event: ToolResultEvent, ctx: ExtensionContext) -> ToolResultAnswer | None:
         """Report protected files that a command has created, which the sandbox cannot prevent."""
-        created = [path for path in self._unprotected if path.exists()]
+        created = [path for path in self._unprotected if os.path.exists(path)]  # noqa: PTH110
         if not created:
             return None
         for path in created:
