@@ -245,12 +245,14 @@ class Guard:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
+        shell = self._pi.service("shell-folder") if keeps_folder else None
         confinement = self._pi.service("sandbox")
         return BaseFolders(
             cwd=str(ctx.cwd),
             home=home,
             agent_dir=self._agent_dir,
             keeps_folder=keeps_folder,
+            shell_folder=str((shell is not None and shell.cwd) or ""),
             is_confined=confinement is not None and confinement.is_confining,
             program_folders=tuple(ctx.environ.get("PATH", "").split(os.pathsep)),
         )

@@ -24,11 +24,21 @@ def _names(text: str) -> frozenset[str]:
 
 _HISTORY = _names(
     "show log whatchanged format-patch range-diff archive bundle fast-export cat-file stash "
-    "reflog diff-tree cherry for-each-ref tag branch"
+    "reflog diff-tree cherry for-each-ref tag branch difftool merge-tree unpack-file"
 )
 """Commands of git that may show files of older commits."""
 _FILES = _names("diff grep diff-index diff-files blame annotate status")
 """Commands of git that show files of the index or the work tree."""
+_WITHOUT_CONTENT = _names(
+    "add am apply bisect check-attr check-ignore check-ref-format checkout cherry-pick clean clone "
+    "commit commit-tree config count-objects describe fetch fsck gc hash-object help init lfs "
+    "ls-files ls-remote ls-tree maintenance merge merge-base mv name-rev pack-refs prune pull push "
+    "rebase remote repack reset restore rev-list rev-parse revert rm shortlog show-branch show-ref "
+    "sparse-checkout submodule switch symbolic-ref update-index update-ref var verify-commit "
+    "verify-tag version worktree write-tree"
+)
+"""Commands of git that show no contents, but of the work tree that they change. Others that are not
+known may be an alias of one that does."""
 _SUMMARY = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|compact-summary|name-only|name-status|summary|no-patch"
     r"|quiet|raw)(?:=.*)?|-s"
@@ -52,11 +62,15 @@ _NO_CONTENT = re.compile(
 _GREP_VALUES = _names("-A -B -C -m -O --max-depth --threads --max-count")
 
 
+_FILE_OF_COMMIT = re.compile(r"[\w./@~^-]*:(?!/)[^:]*")
+"""``HEAD~1:src/x.py``, but not ``:/text``, which is a commit by its message."""
+
+
 def rule_of_git(
     texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
 ) -> Rule | None:
     """The first rule about a file that a command of git may show although it does not name it."""
-    words = _without_global_options(texts)
+    words = without_global_options(texts)
     command, arguments = (words[0], words[1:]) if words else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
         command, arguments = "log", arguments[1:]
@@ -67,7 +81,7 @@ def rule_of_git(
         below = (rules_below(each, rules, places) for each in folders)
         return next((rule for files in below for rule, _ in files), None)
     for folder in folders:
-        root = _work_tree(Path(folder))
+        root = work_tree(Path(folder))
         if root is None:
             continue
         named = _named_paths(arguments, folder)
@@ -91,16 +105,42 @@ def shown_folders(
 
     With each come the folders that it names; ``None`` stands for all.
     """
-    words = _without_global_options(texts)
+    words = without_global_options(texts)
     command, arguments = (words[0], words[1:]) if words else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
         command, arguments = "log", arguments[1:]
     if not _shows_contents(command, arguments):
         return
     for folder in (*folders, *_named_folders(texts, folders)):
-        root = _work_tree(Path(folder))
+        root = work_tree(Path(folder))
         if root is not None:
             yield root, _named_paths(arguments, folder)
+
+
+def shown_histories(
+    texts: Sequence[str], folders: Sequence[str]
+) -> Iterator[tuple[str, list[str] | None]]:
+    """Yield the folders of repositories of which a command of git may show older files.
+
+    With each come the paths that it names; ``None`` stands for all.
+    """
+    words = without_global_options(texts)
+    command, arguments = (words[0], words[1:]) if words else ("", [])
+    if command == "stash" and arguments[:1] == ["list"]:
+        command, arguments = "log", arguments[1:]
+    is_known = command in _HISTORY | _FILES | _WITHOUT_CONTENT or not command
+    if is_known and not _shows_contents(command, arguments):
+        return
+    operands = [text for text in arguments if not text.startswith("-")]
+    if (
+        command in ("show", "cat-file")
+        and operands
+        and all(map(_FILE_OF_COMMIT.fullmatch, operands))
+    ):
+        return
+    for folder in (*folders, *_named_folders(texts, folders)):
+        if not is_known or command in _HISTORY or _shows_older_files(command, arguments, folder):
+            yield folder, _named_paths(arguments, folder)
 
 
 def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
@@ -168,13 +208,15 @@ def _shows_older_files(command: str, arguments: Sequence[str], folder: str) -> b
 
 
 def _named_folders(texts: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """The folders of ``git -C``."""
+    """The folders of ``git -C`` and ``git --git-dir``."""
     pairs = pairwise(texts)
-    named = [value for option, value in pairs if option == "-C"]
+    named = [value for option, value in pairs if option in ("-C", "--git-dir")]
+    named += [text.partition("=")[2] for text in texts if text.startswith("--git-dir=")]
     return [str(Path(folder, name)) for folder in folders for name in named]
 
 
-def _without_global_options(texts: Sequence[str]) -> list[str]:
+def without_global_options(texts: Sequence[str]) -> list[str]:
+    """The subcommand and its arguments."""
     remaining = list(texts)
     while remaining and remaining[0].startswith("-"):
         option = remaining.pop(0)
@@ -183,7 +225,8 @@ def _without_global_options(texts: Sequence[str]) -> list[str]:
     return remaining
 
 
-def _work_tree(folder: Path) -> Path | None:
+def work_tree(folder: Path) -> Path | None:
+    """The folder with ``.git`` that contains a folder, or is it."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 

@@ -61,6 +61,8 @@ class BaseFolders(Record):
     agent_dir: str = ""
     keeps_folder: bool = False
     """Whether commands start in the folder of the previous one, which is then unknown."""
+    shell_folder: str = ""
+    """The folder in which the shell of the previous command is, if that is known."""
     is_confined: bool = False
     """Whether the sandbox keeps commands from writing outside, and from the network."""
     program_folders: tuple[str, ...] = ()

@@ -12,7 +12,11 @@ from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
-from pi.batteries.permissions.git_contents import shown_folders
+from pi.batteries.permissions.git_contents import (
+    shown_folders,
+    shown_histories,
+    without_global_options,
+)
 from pi.batteries.permissions.git_index import IndexVersion, index_entries, index_of
 from pi.batteries.permissions.paths import BaseFolders, folders_of, is_below, touched
 from pi.batteries.permissions.searches import (
@@ -26,7 +30,7 @@ from pi.batteries.permissions.sensitive import (
     is_sensitive,
     sensitive_folder,
 )
-from pi.extension import CommandLine, CommandPart, CommandWord
+from pi.extension import CommandLine, CommandPart, CommandWord, Record
 
 _GIT_WITHOUT_CONTENT = frozenset(
     {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}
@@ -42,19 +46,42 @@ _RECURSIVE = {
 _SEPARATORS = re.compile(r"[^\w.~/*?\[\]@%+^-]+")
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)|`[^`]*`")
 _WITHOUT_QUOTES = str.maketrans("", "", "\"'\\")
+UNKNOWN_FOLDER = "files in a folder that is not known in advance"
 MAX_WALKED = 3000
 MAX_MATCHES = 500
 _SKIPPED = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 
+class CommandReads(Record):
+    """What a command line may read of credentials."""
+
+    paths: tuple[str, ...] = ()
+    """Real paths of files."""
+    histories: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+    """Folders of repositories of which older files may be shown, and the paths that are shown;
+    ``None`` stands for all."""
+
+
 def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str, ...]:
     """The real paths of files with credentials that a command line may read."""
+    return credential_reads(command, cwd, places).paths
+
+
+def credential_reads(
+    command: str, cwd: str, places: BaseFolders, *, is_elsewhere: bool = False
+) -> CommandReads:
+    """What a command line may read of credentials.
+
+    ``is_elsewhere``: the shell is in a folder that is not known.
+    """
     line = parsed(command)
-    folders = None if places.keeps_folder else folders_of(line, cwd)
+    folders = folders_of(line, cwd)
     bases = [cwd]
     for folder in (folders or [])[1:]:
         bases.append(touched(folder, bases[-1], places).lexical)
-    search = _Search(bases, places)
+    if places.keeps_folder and places.cwd not in bases:
+        bases.append(places.cwd)  # where a new shell starts
+    search = _Search(bases, places, is_elsewhere=is_elsewhere or folders is None)
     known = {name.name for part in line.parts for name in part.assignments}
     expands = any("variable" in word.expands for part in line.parts for word in part.words)
     if line.unresolved or known or expands or _has_loop(command):
@@ -64,7 +91,7 @@ def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str
         search.in_part(part)
     if _reads_names(line) or (places.keeps_folder and expands and not known):
         search.below(())
-    return tuple(search.paths)
+    return CommandReads(paths=tuple(search.paths), histories=tuple(search.histories.items()))
 
 
 def mentioned_files(texts: Sequence[str], cwd: str, places: BaseFolders) -> tuple[str, ...]:
@@ -82,10 +109,15 @@ def _has_loop(command: str) -> bool:
 class _Search:
     """Collects the files with credentials that words name."""
 
-    def __init__(self, bases: Sequence[str], places: BaseFolders) -> None:
+    def __init__(
+        self, bases: Sequence[str], places: BaseFolders, *, is_elsewhere: bool = False
+    ) -> None:
         self._bases = bases
         self._places = places
+        self._is_elsewhere = is_elsewhere
+        """Whether the command may run in another folder, which is not known."""
         self.paths: dict[str, None] = {}
+        self.histories: dict[str, tuple[str, ...] | None] = {}
 
     def in_part(self, part: CommandPart) -> None:
         """Add what one command reads."""
@@ -97,7 +129,7 @@ class _Search:
                 self.in_text(redirection.document)
         program = base_name(part.name or "")
         words = part.arguments
-        if program == "git" and not self._in_git(words):
+        if program == "git" and not self._in_git(part):
             return
         reads_folders = self._is_recursive(program, words) or names_files_at_run_time(part)
         if reads_folders:
@@ -106,15 +138,27 @@ class _Search:
             for word in (*words, *(each.value for each in part.assignments)):
                 self._in_word(word)
 
-    def _in_git(self, words: Sequence[CommandWord]) -> bool:
+    def _in_git(self, part: CommandPart) -> bool:
         """Add what git shows without a file; returns whether it shows the files of its words."""
+        words = part.arguments
         texts = [word.literal or word.raw for word in words]
+        git_dirs = [
+            touched(assignment.value.literal or "", base, self._places).lexical
+            for assignment in part.assignments
+            if assignment.name in ("GIT_DIR", "GIT_WORK_TREE")
+            for base in self._bases
+        ]
         for root, named in shown_folders(texts, self._bases):
             with suppress(OSError, ValueError):
                 for path in _tracked_credentials(root, index_of(root / ".git")):
                     if named is None or any(is_below(path, folder) for folder in named):
                         self._add_existing(path, path)
-        subcommand = next((w.literal for w in words if w.literal and w.literal[0] != "-"), "")
+        for folder, shown in shown_histories(texts, (*self._bases, *git_dirs)):
+            if self._is_elsewhere and folder in self._bases:
+                self.paths.setdefault(UNKNOWN_FOLDER)
+            if shown != []:
+                self.histories[folder] = None if shown is None else tuple(shown)
+        subcommand = next(iter(without_global_options(texts)), "")
         if subcommand in _GIT_WITHOUT_CONTENT:
             return False
         for word in words:
@@ -146,7 +190,7 @@ class _Search:
 
     def _in_object(self, word: CommandWord) -> None:
         """Add a file of a commit: ``HEAD:.env`` need not exist in the folder."""
-        path = (word.text or "").partition(":")[2]
+        path = (word.text or word.raw.translate(_WITHOUT_QUOTES)).partition(":")[2]
         if path and is_sensitive(path):
             self.paths.setdefault(word.text or path)
 
@@ -190,6 +234,8 @@ class _Search:
         named = [word.text for word in words if word.text and not word.text.startswith("-")]
         folders = [touched(name, base, self._places).real for name in named for base in self._bases]
         existing = [folder for folder in folders if Path(folder).is_dir()]
+        if self._is_elsewhere and not any(map(_is_absolute, named)):
+            self.paths.setdefault(UNKNOWN_FOLDER)
         for folder in existing or self._bases:
             for path in islice(_files_below(folder), MAX_WALKED):
                 self._add_existing(path, path)
@@ -212,6 +258,10 @@ def _reads_names(line: CommandLine) -> bool:
         if any({"variable", "command"} & {*word.expands} for word in part.arguments):
             return True
     return False
+
+
+def _is_absolute(name: str) -> bool:
+    return name.startswith(("/", "~"))
 
 
 def _files_below(folder: str) -> Iterator[str]:

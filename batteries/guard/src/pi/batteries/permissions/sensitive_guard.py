@@ -7,20 +7,29 @@ command line before it runs, by the files that it names.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.batteries.permissions.paths import BaseFolders
+from pi.batteries.permissions.commands import parsed
+from pi.batteries.permissions.git_contents import work_tree
+from pi.batteries.permissions.paths import BaseFolders, folders_of, is_below
 from pi.batteries.permissions.questions import CANCEL, DENY, ONCE, SESSION, STOPPED, visible
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
     variable_names,
 )
-from pi.batteries.permissions.sensitive_commands import mentioned_files, sensitive_files_of
+from pi.batteries.permissions.sensitive_commands import (
+    CommandReads,
+    credential_reads,
+    mentioned_files,
+)
+from pi.batteries.permissions.sensitive_history import CredentialHistory
 from pi.extension import (
     Block,
+    CallEffects,
     ExtensionAPI,
     ExtensionContext,
     FileChange,
@@ -40,6 +49,8 @@ POLICIES: tuple[Policy, ...] = ("ask", "refuse", "allow")
 SETTING = "files.sensitive"
 MAX_READ = 65_536
 MAX_SHOWN = 5
+_FORGES_FOLDER = re.compile(r"(?<![$\w{])PWD\b")
+"""A shell reports its folder by this variable."""
 _LISTS = frozenset({"ls", "find"})
 """Tools that show names only."""
 
@@ -64,6 +75,11 @@ class SensitiveFiles:
         """Calls and files that the user has allowed once."""
         self._running: dict[str, str] = {}
         """Names of the tools that are running, by call."""
+        self._commands: dict[str, str] = {}
+        """The command lines that are running, by call."""
+        self._is_elsewhere = False
+        """Whether the folder of the kept shell is not known any more."""
+        self._history = CredentialHistory(pi)
         self._dialog = asyncio.Lock()
 
     @property
@@ -82,26 +98,60 @@ class SensitiveFiles:
         if self.policy == "allow":
             return None
         self._running[event.tool_call_id] = event.tool_name
-        paths = await asyncio.to_thread(lambda: [*self._named(event, ctx)])
+        paths, reads = await asyncio.to_thread(self._reads, event, ctx)
+        for folder, shown in reads.histories:
+            paths += await self._removed_files(folder, shown)
         return await self._decide(event.tool_call_id, paths)
 
     def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
         """Forget what was allowed for a call that has ended."""
         self._running.pop(event.tool_call_id, None)
+        self._commands.pop(event.tool_call_id, None)
         self._agreed = {pair for pair in self._agreed if pair[0] != event.tool_call_id}
 
-    def _named(self, event: ToolCallEvent, ctx: ExtensionContext) -> Iterator[str]:
+    def _reads(self, event: ToolCallEvent, ctx: ExtensionContext) -> tuple[list[str], CommandReads]:
+        """The files with credentials that a call names, and what its command line may read."""
         call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
         effects = ctx.effects(call)
         places = self._folders(effects.cwd)
         command = event.input.get("command")
         if isinstance(command, str) and event.approval.tier == "exec":
             folder = event.input.get("cwd")
-            cwd = str(Path(places.cwd, folder)) if isinstance(folder, str) else places.cwd
-            yield from sensitive_files_of(command, cwd, places)
-        elif event.approval.tier == "exec" and not effects.is_declared:
-            yield from mentioned_files([*_texts(event.input)], places.cwd, places)
-        if event.tool_name in _LISTS:
+            if isinstance(folder, str):
+                cwd, is_elsewhere = str(Path(places.cwd, folder)), False
+            else:
+                cwd = places.shell_folder or places.cwd
+                is_elsewhere = places.keeps_folder and self._may_have_moved(call.id, places)
+            self._commands[call.id] = command
+            self._is_elsewhere |= places.keeps_folder and bool(_FORGES_FOLDER.search(command))
+            reads = credential_reads(command, cwd, places, is_elsewhere=is_elsewhere)
+            return [*reads.paths, *self._named(event.tool_name, effects)], reads
+        named = [*self._named(event.tool_name, effects)]
+        if event.approval.tier == "exec" and not effects.is_declared:
+            named += mentioned_files([*_texts(event.input)], places.cwd, places)
+        return named, CommandReads()
+
+    def _may_have_moved(self, call_id: str, places: BaseFolders) -> bool:
+        """Whether a call that has not ended may move the kept shell to another folder."""
+        others = (command for id, command in self._commands.items() if id != call_id)
+        return self._is_elsewhere or any(
+            folders_of(parsed(command), places.cwd) != [places.cwd] for command in others
+        )
+
+    async def _removed_files(self, folder: str, shown: tuple[str, ...] | None) -> list[str]:
+        """The files with credentials that git may show of the history of a repository."""
+        root = work_tree(Path(folder))
+        paths = await self._history.paths(folder, str(root or folder))
+        if shown is None or paths == (f"{root or folder}/.git",):
+            return [*paths]
+        return [
+            path
+            for path in paths
+            if any(is_below(path, name) or is_below(name, path) for name in shown)
+        ]
+
+    def _named(self, tool: str, effects: CallEffects) -> Iterator[str]:
+        if tool in _LISTS:
             return
         for file in effects.files:
             # A search in a folder leaves such files out; one in the file itself is a read.
@@ -189,9 +239,13 @@ def _beginning(path: str) -> str:
 
 
 def _listed(paths: Iterable[str]) -> str:
-    listed = [*paths]
+    listed = [path if _exists(path) else f"{path} (in the history of git)" for path in paths]
     more = f" and {len(listed) - MAX_SHOWN} more" if len(listed) > MAX_SHOWN else ""
     return ", ".join(listed[:MAX_SHOWN]) + more
+
+
+def _exists(path: str) -> bool:
+    return not path.startswith("/") or Path(path).exists()
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -102,6 +102,8 @@ def extension(pi: ExtensionAPI) -> None:
             return
         bash = ExtendedBash(pi, terminals=lambda: not no_pty())
         text = DESCRIPTION + (IN_SESSION if pi.settings.get("bash.session") else IN_OWN_SHELL)
+        # For permissions: where a search without a path takes place.
+        pi.provide("shell-folder", bash)
         pi.wrap_tool("bash", bash.run, params=widened, description=lambda own: text)
         pi.wrap_spawn(bash.overridden, ["bash"], at="first")
 
@@ -129,6 +131,11 @@ class ExtendedBash:
         self._pi = pi
         self._allows_terminals = terminals
         self._runner = SessionRunner(pi)
+
+    @property
+    def cwd(self) -> Path | None:
+        """The folder in which the next command of the model starts; ``None`` for that of pi."""
+        return self._runner.cwd
 
     async def run(self, params: Json, ctx: ToolContext, inner: Any) -> ToolResult:
         """Run a call of the model: in a terminal, in the shell of the session, or in its own."""
