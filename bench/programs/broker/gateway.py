@@ -24,8 +24,8 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire import openai_completions
 from pi.ai.wire_support.exchange import Services
 from pi.base.clock import SystemClock
+from pi.base.server_guard import ServerGuard
 from pi.batteries.auth_gateway.server import GatewayServer
-from pi.extension import ServerGuard
 
 QUESTION = (UserMessage(content="hi"),)
 

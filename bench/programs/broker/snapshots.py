@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 from aiohttp import web
 
 from pi.base.clock import SystemClock
+from pi.base.server_guard import ServerGuard
 from pi.batteries.auth_broker.refresher import Refresher
 from pi.batteries.auth_broker.server import BrokerServer
 from pi.batteries.auth_broker.store import BrokerStore
-from pi.extension import OAuthCredential, ServerGuard
+from pi.extension import OAuthCredential
 
 LINES = (b"GET /v1/snapshot HTTP/1.1", b"Host: 127.0.0.1", b"Authorization: Bearer t", b"", b"")
 

@@ -8,12 +8,14 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import msgspec
 
 import pi.extension as extension
+import pi.extension.guards as guards
 from pi.base.records import Record
 from pi.coding.blobs.artifacts import AgentOutputs
 from pi.coding.blobs.store import BlobStore, OwnedBlobs
@@ -49,13 +51,29 @@ HEAD = """\
 # The extension API
 
 Generated from the code by `python -m tests.extension_reference`. To start:
-[write an extension](../how-to/write-an-extension.md). Everything here is in `pi.extension`, or
-reached from `pi` and `ctx`. `…` stands for a default that is not shown.
+[write an extension](../how-to/write-an-extension.md).
 
+There are two kinds of extensions. Yours and most of the bundled ones import only `pi.extension`,
+and `pi.extension.guards` if they check commands. An incompatible change of these two raises
+`API_VERSION` and is in the changelog. The large bundled systems (`auth_broker`, `auth_gateway`,
+`collab`, `edit_variants`, `hooks`, `lsp`, `mcp`, `rewind`, `snapcompact`, `stream_rules`,
+`subagents`) are programs that embed pi: they also import `pi.base`, `pi.ai`, `pi.agent`, `pi.tui`
+and `pi.coding`, which change without notice, and are released in the same version as pi. Copies of
+them have to be, too. No extension imports `pi.modes` or `pi.cli`.
+
+## The 30 names you need
+
+Most extensions need no others.
+
+| | |
+|---|---|
+"""
+EVENT_TABLE = """\
 ## Events
 
 `pi.on(name, handler)` or `@pi.on(name)`; the handler gets `(event, ctx)` and may be async. The
-answer is a record or a dict of its fields; `None` changes nothing.
+answer is a record or a dict of its fields; `None` changes nothing. Below, `…` stands for a default
+that is not shown.
 
 | event | record | answer | |
 |---|---|---|---|
@@ -90,6 +108,12 @@ never executed.
 """
 _FACADES = {ExtensionAPI, ExtensionContext, CommandContext, ExtensionUI, *PARTS.values()}
 _MSGSPEC = ("Meta", "UNSET", "field")
+_STARTING = {
+    "Json": "A JSON value: the type of arguments and stored data.",
+    "Meta": "Descriptions and limits of parameters: `Annotated[int, Meta(description=…, ge=0)]`.",
+    "Record": "The base class of records: frozen values with a JSON form.",
+}
+"""What the docstrings of types of other modules do not say."""
 
 
 @cache
@@ -97,7 +121,10 @@ def page() -> str:
     """The whole text."""
     return "\n".join(
         (
-            HEAD + "\n".join(_events()),
+            HEAD + "\n".join(_start()),
+            "",
+            *_groups(),
+            EVENT_TABLE + "\n".join(_events()),
             "",
             *(f"`{alias}` is another name of `{name}`." for alias, name in ALIASES.items()),
             "",
@@ -107,14 +134,61 @@ def page() -> str:
             *(line for name, part in PARTS.items() for line in _members(_title(name), part, name)),
             *_members("`ctx.ui`: `ExtensionUI`", ExtensionUI, "ui"),
             *_manifest(),
-            *_exports(),
+            *_exports(extension, "##"),
+            "## `pi.extension.guards`",
+            "",
+            "For extensions that check what commands, requests and children would do.",
+            "",
+            *_exports(guards, "###"),
         )
     )
 
 
+@cache
+def groups(module: ModuleType) -> dict[str, list[str]]:
+    """The names that a module of the public API exports, by the comments above its imports."""
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    titles = {
+        number: match[1]
+        for number, line in enumerate(source.splitlines(), 1)
+        if (match := re.fullmatch(r" *# (.+)\.", line))
+    }
+    groups: dict[str, list[str]] = {}
+    for node in ast.walk(ast.parse(source)):  # first the statements outside of conditions
+        if isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names if alias.name == alias.asname]
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            names = [name for name in (node.targets[0].id,) if not name.startswith("_")]
+        else:
+            continue
+        title = max((number for number in titles if number < node.lineno), default=0)
+        groups.setdefault(titles.get(title, ""), []).extend(names)
+    return groups
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """The names that a module of the public API exports."""
+    return sorted(name for names in groups(module).values() for name in names)
+
+
+def _start() -> Iterator[str]:
+    for name in groups(extension)["Start here"]:
+        value = getattr(extension, name)
+        yield f"| `{name}` | {_STARTING.get(name) or _summary(value)} |"
+
+
+def _groups() -> Iterator[str]:
+    yield from ("## The other names, by subject", "", "| | |", "|---|---|")
+    for title, names in groups(extension).items():
+        if names and title != "Start here":
+            yield f"| {title} | {', '.join(f'`{name}`' for name in sorted(names))} |"
+    yield f"| `pi.extension.guards` | {', '.join(f'`{n}`' for n in public_names(guards))} |"
+    yield ""
+
+
 def _events() -> Iterator[str]:
     public = {
-        getattr(extension, name): name for name in extension.__all__ if name.endswith("Event")
+        getattr(extension, name): name for name in public_names(extension) if name.endswith("Event")
     }
     for name, kind in EVENTS.items():
         answer = getattr(kind, "answer", None)
@@ -133,7 +207,7 @@ def _members(title: str, owner: type, name: str, without: type = object) -> Iter
 
 def _title(name: str) -> str:
     public = PARTS[name].__name__
-    return f"`{name}`: `{public}`" if public in extension.__all__ else f"`{name}`"
+    return f"`{name}`: `{public}`" if public in public_names(extension) else f"`{name}`"
 
 
 def _member_rows(owner: type, name: str, without: type = object) -> Iterator[str]:
@@ -183,9 +257,9 @@ def _manifest() -> Iterator[str]:
         yield ""
 
 
-def _exports() -> Iterator[str]:
-    """The other names of ``pi.extension``: what is called, raised, passed and returned."""
-    names = {name: getattr(extension, name) for name in extension.__all__ if name not in _MSGSPEC}
+def _exports(module: ModuleType, level: str) -> Iterator[str]:
+    """The other names of a module: what is called, raised, passed and returned."""
+    names = {name: getattr(module, name) for name in public_names(module) if name not in _MSGSPEC}
     classes = {name: value for name, value in names.items() if inspect.isclass(value)}
     errors = {name: each for name, each in classes.items() if issubclass(each, BaseException)}
     values = {
@@ -198,22 +272,26 @@ def _exports() -> Iterator[str]:
         for name, each in classes.items()
         if name not in errors and name not in values and each not in _FACADES
     }
-    yield from ("## Functions", "", "| | |", "|---|---|")
+    yield from (f"{level} Functions", "", "| | |", "|---|---|")
     for name, value in names.items():
         if inspect.isfunction(value):
             wait = "await " if inspect.iscoroutinefunction(value) else ""
             yield f"| `{wait}{name}{_arguments(value)}` | {_summary(value)} |"
-    yield from ("", "## Modules", "", "| | |", "|---|---|")
-    for name, value in names.items():
-        if isinstance(value, ModuleType):
-            yield f"| `{name}` | {_summary(value)} |"
-    yield from ("", "## Errors", "", "| | |", "|---|---|")
+    yield from ("", f"{level} Errors", "", "| | |", "|---|---|")
     yield from (f"| `{name}` | {_summary(error)} |" for name, error in errors.items())
-    yield from ("", "## Objects", "", "| | |", "|---|---|")
+    yield from ("", f"{level} Objects", "", "| | |", "|---|---|")
     for name, value in objects.items():
         yield f"| **`{name}`** | {_summary(value)} |"
         yield from _member_rows(value, name)
-    yield from ("", "## Records", "", "Fields after `*` are optional.", "", "| | |", "|---|---|")
+    yield from (
+        "",
+        f"{level} Records",
+        "",
+        "Fields after `*` are optional.",
+        "",
+        "| | |",
+        "|---|---|",
+    )
     for name, value in values.items():
         yield f"| **`{name}`**`({_fields(value)})` | {_summary(value)} |"
         texts = _field_texts(value)
@@ -224,12 +302,17 @@ def _exports() -> Iterator[str]:
     rest = [
         name
         for name, value in names.items()
-        if not inspect.isclass(value)
-        and not inspect.isfunction(value)
-        and not isinstance(value, ModuleType)
+        if not inspect.isclass(value) and not inspect.isfunction(value)
     ]
-    yield from ("", "## Types and constants", "", ", ".join(f"`{name}`" for name in rest) + ".")
-    yield f"Of msgspec: {', '.join(f'`{name}`' for name in _MSGSPEC)}.\n"
+    yield from (
+        "",
+        f"{level} Types and constants",
+        "",
+        ", ".join(f"`{name}`" for name in rest) + ".",
+    )
+    if module is extension:
+        yield f"Of msgspec: {', '.join(f'`{name}`' for name in _MSGSPEC)}."
+    yield ""
 
 
 def _arguments(function: Any) -> str:

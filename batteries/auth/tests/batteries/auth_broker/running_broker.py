@@ -9,19 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pi.batteries as batteries
+from pi.base.server_guard import ServerGuard
 from pi.batteries.auth_broker.refresher import Refresher
 from pi.batteries.auth_broker.server import BrokerServer
 from pi.batteries.auth_broker.store import BrokerStore
 from pi.coding.extension_host.discovery.finding import Candidate, Factory
 from pi.coding.extension_host.discovery.manifest import read_manifest
 from pi.coding.resources.sources import SourceInfo
-from pi.extension import (
-    AuthenticationFailed,
-    Clock,
-    Json,
-    OAuthCredential,
-    ServerGuard,
-)
+from pi.extension import AuthenticationFailed, Clock, Json, OAuthCredential
 from pi.testing import FakeClock
 
 TOKEN = "broker-token-0123456789abcdef"

@@ -12,8 +12,8 @@ from pi.ai.messages import Message
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
 from pi.base.records import replace
+from pi.base.server_guard import ServerGuard
 from pi.batteries.auth_gateway.server import GatewayServer
-from pi.extension import ServerGuard
 from pi.testing import FakeClock
 from tests.ai.wire.conformance import model_of, recording
 from tests.ai.wire.exchanges import stream_of

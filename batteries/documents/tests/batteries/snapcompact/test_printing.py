@@ -8,21 +8,14 @@ import io
 import pytest
 from PIL import Image as Pictures
 
+from pi.agent.compaction.budget import CompactionItem
 from pi.ai.models.model import Model
 from pi.batteries.snapcompact.archive import Earlier, limits, plan
 from pi.batteries.snapcompact.font import HEIGHT, NEW_LINE, UNKNOWN, glyph, printable
 from pi.batteries.snapcompact.frames import FramePage, draw, paginate
 from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shortened
 from pi.batteries.snapcompact.shapes import FINE_WIDTH, SHAPES, frame_budget, shape_for
-from pi.extension import (
-    AssistantMessage,
-    CompactionItem,
-    Image,
-    Text,
-    ToolCall,
-    ToolResultMessage,
-    UserMessage,
-)
+from pi.extension import AssistantMessage, Image, Text, ToolCall, ToolResultMessage, UserMessage
 
 SMALL = SHAPES["6x12-bw"]
 

@@ -13,7 +13,7 @@ from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import Step
 from pi.batteries.plan.adapter import extension
 from pi.coding.port.ui import ExtensionUI, Mode
-from pi.extension import SandboxSupport
+from pi.extension.guards import SandboxSupport
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 
 ON: dict[str, Any] = {"plan": {"enabled": True}}

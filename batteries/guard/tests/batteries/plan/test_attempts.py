@@ -13,15 +13,8 @@ import pytest
 from pi.ai.providers.faux import calls, says
 from pi.batteries.plan.guard import ENVIRONMENT
 from pi.batteries.plan.mode import stored_state
-from pi.extension import (
-    ExtensionAPI,
-    SandboxSupport,
-    SubSession,
-    ToolContext,
-    ToolResult,
-    find_sandbox,
-    make_tool,
-)
+from pi.extension import ExtensionAPI, SubSession, ToolContext, ToolResult, make_tool
+from pi.extension.guards import SandboxSupport, find_sandbox
 from tests.batteries.plan.plan_session import planning, results, without_sandbox
 from tests.files import old_git, put
 from tests.sampling import sampled

@@ -17,7 +17,8 @@ from pi.base.records import replace
 from pi.batteries.plan.adapter import APPROVE, CLEAR, COMPACT, REFINE
 from pi.batteries.sandbox.adapter import extension as sandbox
 from pi.coding.session.opening import open_session
-from pi.extension import ExtensionAPI, find_sandbox
+from pi.extension import ExtensionAPI
+from pi.extension.guards import find_sandbox
 from tests.batteries.plan.plan_session import ON, Decider, planning, results
 from tests.coding.extension_host.extension_session import ExtensionFixture
 from tests.modes.pipes import until

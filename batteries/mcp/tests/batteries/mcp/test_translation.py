@@ -44,7 +44,7 @@ from pi.batteries.mcp.tools import (
     unique_names,
 )
 from pi.batteries.mcp.transport import Lines
-from pi.extension import AddressRefused, tool_matches
+from pi.extension.guards import AddressRefused, tool_matches
 
 # Names --------------------------------------------------------------------------------------------
 

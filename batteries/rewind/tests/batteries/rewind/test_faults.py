@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pi.base.files import FileAccessError
 from pi.batteries.rewind import restoring, scan_process, states
 from pi.batteries.rewind.restoring import (
     RestoreFailed,
@@ -22,7 +23,7 @@ from pi.batteries.rewind.restoring import (
     undo,
 )
 from pi.batteries.rewind.scan import Scan, Scanner
-from pi.extension import FileAccessError, replace_file
+from pi.extension import replace_file
 from scripts.workspace import ROOT, import_path
 from tests.batteries.rewind.project_fixture import ProjectFixture, Tree, ask_process, tree_of
 from tests.sampling import sampled

@@ -21,7 +21,8 @@ from pi.coding.extension_host.filtering_proxy import (
     parse_request,
 )
 from pi.coding.extension_host.scope import Scope
-from pi.extension import AddressPolicy, HttpError, ToolFailed
+from pi.extension import HttpError, ToolFailed
+from pi.extension.guards import AddressPolicy
 from pi.testing import FakeClock
 from tests.batteries.browser.browser_session import HTML, browse, needs_chromium
 from tests.batteries.web_pages.page_session import web_site

@@ -12,10 +12,10 @@ from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage
 from pi.ai.providers.faux import says
 from pi.base.errors import PiError
+from pi.coding.extension_host.contributions.credentials import AuthUnavailable
 from pi.extension import (
     Access,
     AuthenticationFailed,
-    AuthUnavailable,
     ExtensionAPI,
     ExtensionError,
     LoginCancelled,

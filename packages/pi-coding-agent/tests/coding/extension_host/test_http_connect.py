@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.extension import AddressPolicy, AddressRefused, ExtensionAPI, HttpError
+from pi.extension import ExtensionAPI, HttpError
+from pi.extension.guards import AddressPolicy, AddressRefused
 from tests.batteries.web_pages.page_session import web_site
 from tests.coding.extension_host.extension_session import extension_session
 

@@ -549,7 +549,7 @@ async def test_the_context_has_the_nesting_depth_of_its_session(tmp_path: Path) 
 
 
 def test_the_events_of_a_nested_session_are_exported() -> None:
-    from pi.extension import agent_events
+    from pi.agent import events as agent_events
 
     assert agent_events.TurnEnd.__struct_config__.tag == "turn_end"
 

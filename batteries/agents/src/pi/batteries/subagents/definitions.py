@@ -12,16 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pi.extension import (
-    BadFormat,
-    BadResource,
-    Json,
-    Record,
-    ThinkingLevel,
-    Where,
-    parse_front_matter,
-    parse_toml,
-)
+from pi.base.formats import parse_front_matter, parse_toml
+from pi.extension import BadFormat, BadResource, Json, Record, ThinkingLevel, Where
 
 KIND = "agents"
 BUNDLED = Path(__file__).parent / "bundled"

@@ -11,21 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.subagents.nodes import AgentNode
-from pi.extension import (
+from pi.coding.files.copy_steps import WorkingCopyFailed
+from pi.coding.files.working_copies import (
     ClosedCopy,
-    ExtensionAPI,
     Patch,
-    PiError,
-    Record,
-    StreamOptions,
-    ToolFailed,
     WorkingCopy,
-    WorkingCopyFailed,
     make_working_copy,
-    one_line,
-    replace,
     sweep_working_copies,
 )
+from pi.extension import ExtensionAPI, PiError, Record, StreamOptions, ToolFailed, one_line, replace
 
 FOLDER = "working-copies"
 PLAN_MODE = "plan-mode"

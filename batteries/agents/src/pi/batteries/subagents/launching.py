@@ -16,16 +16,15 @@ from pi.batteries.subagents.definitions import (
 )
 from pi.batteries.subagents.nodes import AgentNode
 from pi.batteries.subagents.requests import TaskItem
+from pi.coding.models.roles import RoleSettings, role_overrides
 from pi.extension import (
     ExtensionAPI,
     Model,
     Record,
-    RoleSettings,
     ThinkingLevel,
     parse_role,
     replace,
     resolve_role,
-    role_overrides,
 )
 
 TASK, HUB = "task", "hub"

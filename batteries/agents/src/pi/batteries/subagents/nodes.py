@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-from pi.extension import Json, Record, Usage, add_usage, one_line, replace
+from pi.ai.messages import add_usage
+from pi.extension import Json, Record, Usage, one_line, replace
 
 State: TypeAlias = Literal["queued", "running", "merging", "completed", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("completed", "failed", "cancelled")

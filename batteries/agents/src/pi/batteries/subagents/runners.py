@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pi.agent import events as agent_events
+from pi.ai.messages import add_usage
 from pi.batteries.subagents.nodes import AgentNode, AgentTree, RunEnd
 from pi.batteries.subagents.results import transcript
 from pi.extension import (
@@ -44,8 +46,6 @@ from pi.extension import (
     ToolResultMessage,
     Usage,
     UserMessage,
-    add_usage,
-    agent_events,
     one_line,
     replace,
 )

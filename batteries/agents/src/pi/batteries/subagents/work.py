@@ -48,6 +48,7 @@ from pi.batteries.subagents.submitting import (
     TaskSubmission,
     ending_of,
 )
+from pi.coding.files.working_copies import WorkingCopy
 from pi.extension import (
     AgentTool,
     ExtensionAPI,
@@ -57,7 +58,6 @@ from pi.extension import (
     StaleSession,
     TaskOptions,
     ToolFailed,
-    WorkingCopy,
     one_line,
     replace,
 )

@@ -9,6 +9,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from pi.ai.auth.credentials import ApiKeyCredential
+from pi.base.locks import FileLock, FileLocked
+from pi.base.server_guard import guard_for, is_loopback, make_token, port_number
 from pi.batteries.auth_broker.client import BrokerClient
 from pi.batteries.auth_broker.configuration import BrokerConfig, broker_config
 from pi.batteries.auth_broker.protocol import (
@@ -20,26 +23,19 @@ from pi.batteries.auth_broker.protocol import (
 )
 from pi.batteries.auth_broker.source import BrokerSource
 from pi.batteries.auth_broker.store import BrokerStore
+from pi.coding.extension_host.contributions.commands import split_words
+from pi.coding.extension_host.contributions.credentials import AuthUnavailable
 from pi.extension import (
-    ApiKeyCredential,
-    AuthUnavailable,
     CheckResult,
     CommandContext,
     ExtensionAPI,
     ExtensionContext,
     ExtensionError,
-    FileLock,
-    FileLocked,
     Json,
     OAuthCredential,
     PiError,
-    guard_for,
     install_hint,
-    is_loopback,
-    make_token,
     one_line,
-    port_number,
-    split_words,
 )
 
 WORDS = ("serve", "token", "login", "logout", "list", "import", "migrate", "status")

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from pi.base.files import FileAccessError
 from pi.batteries.auth_broker.configuration import BrokerConfig
 from pi.batteries.auth_broker.protocol import (
     AccountUsage,
@@ -19,16 +20,8 @@ from pi.batteries.auth_broker.protocol import (
     Limit,
     SharedAccount,
 )
-from pi.extension import (
-    ExtensionHttp,
-    FileAccessError,
-    HttpError,
-    HttpResponse,
-    Json,
-    PiError,
-    Timeouts,
-    replace_file,
-)
+from pi.coding.extension_host.api.services import ExtensionHttp
+from pi.extension import HttpError, HttpResponse, Json, PiError, Timeouts, replace_file
 
 T = TypeVar("T")
 _MAGIC = b"PIAB1"

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pi.extension import PiError, Record, field, read_token
+from pi.base.server_guard import read_token
+from pi.extension import PiError, Record, field
 
 DEFAULT_TTL_MS = 3_600_000
 

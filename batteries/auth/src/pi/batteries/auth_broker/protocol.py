@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from pi.extension import ApiKeyCredential, Json, OAuthCredential, PiError, Record, field
+from pi.ai.auth.credentials import ApiKeyCredential
+from pi.extension import Json, OAuthCredential, PiError, Record, field
 
 PORT = 8765
 MAX_WAIT = 30.0

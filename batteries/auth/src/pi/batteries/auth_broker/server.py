@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
+from pi.base.http_server import serve_http
+from pi.base.server_guard import ServerGuard, bearer
 from pi.batteries.auth_broker.protocol import (
     CHECK_SECONDS,
     MAX_WAIT,
@@ -24,18 +26,7 @@ from pi.batteries.auth_broker.protocol import (
 )
 from pi.batteries.auth_broker.refresher import AccountGone, Refresher
 from pi.batteries.auth_broker.store import BrokerStore
-from pi.extension import (
-    Clock,
-    Json,
-    PiError,
-    Record,
-    ServerGuard,
-    bearer,
-    field,
-    one_line,
-    replace,
-    serve_http,
-)
+from pi.extension import Clock, Json, PiError, Record, field, one_line, replace
 
 MAX_BODY = 1024 * 1024
 LOOK_SECONDS = 1.0

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 
+from pi.ai.plan_limits import plan_limits
 from pi.batteries.auth_broker.client import BrokerClient, SnapshotCache
 from pi.batteries.auth_broker.configuration import BrokerConfig, Pools
 from pi.batteries.auth_broker.protocol import (
@@ -17,9 +18,9 @@ from pi.batteries.auth_broker.protocol import (
     Limit,
     SharedAccount,
 )
+from pi.coding.extension_host.contributions.credentials import AuthUnavailable
 from pi.extension import (
     Access,
-    AuthUnavailable,
     ExtensionAPI,
     Model,
     ModelRequest,
@@ -27,7 +28,6 @@ from pi.extension import (
     Registration,
     SendRequest,
     StreamEvent,
-    plan_limits,
     replace,
 )
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import msgspec
 
+from pi.base.locks import FileLock
 from pi.batteries.auth_broker.protocol import (
     StoredAccount,
     StoredAccounts,
     label_of,
 )
-from pi.extension import FileLock, Json, PiError, Record, replace, replace_file
+from pi.extension import Json, PiError, Record, replace, replace_file
 
 LOCK_SECONDS = 10.0
 ANSWER_ROOM = 16 * 1024

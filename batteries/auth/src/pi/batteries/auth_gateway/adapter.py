@@ -5,20 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from pi.extension import (
-    CommandContext,
-    ExtensionAPI,
-    HttpError,
-    PiError,
-    guard_for,
-    install_hint,
-    is_loopback,
-    make_token,
-    one_line,
-    port_number,
-    read_token,
-    split_words,
-)
+from pi.base.server_guard import guard_for, is_loopback, make_token, port_number, read_token
+from pi.coding.extension_host.contributions.commands import split_words
+from pi.extension import CommandContext, ExtensionAPI, HttpError, PiError, install_hint, one_line
 
 WORDS = ("serve", "token", "status", "check")
 PORT = 4000

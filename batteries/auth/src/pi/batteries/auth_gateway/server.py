@@ -11,15 +11,23 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from aiohttp import web
 
+from pi.ai.errors import (
+    BadRequest,
+    ContextOverflow,
+    ProviderUnavailable,
+    QuotaExhausted,
+    RateLimited,
+)
+from pi.ai.events import TextEnd, ThinkingEnd
 from pi.ai.wire.pi_messages import server as pi_messages
+from pi.base.http_server import serve_http
+from pi.base.server_guard import ServerGuard, bearer
 from pi.batteries.auth_gateway.codecs import chat_completions, messages, responses
 from pi.batteries.auth_gateway.codecs.served import EventEncoder, messages_for
 from pi.extension import (
     AssistantMessage,
     AuthenticationFailed,
-    BadRequest,
     Clock,
-    ContextOverflow,
     EventStream,
     Failed,
     Json,
@@ -27,19 +35,11 @@ from pi.extension import (
     Model,
     PiError,
     ProviderError,
-    ProviderUnavailable,
-    QuotaExhausted,
-    RateLimited,
     Record,
-    ServerGuard,
     StreamEvent,
     StreamOptions,
-    TextEnd,
-    ThinkingEnd,
-    bearer,
     one_line,
     replace,
-    serve_http,
 )
 
 MAX_BODY = 64 * 1024 * 1024

@@ -11,9 +11,9 @@ from pi.extension import (
     PiError,
     Record,
     ToolFailed,
-    git_command,
     syntax_language,
 )
+from pi.extension.guards import git_command
 
 MAX_FILES = 5000
 """Maximum files of one call."""

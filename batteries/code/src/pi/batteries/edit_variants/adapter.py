@@ -17,10 +17,11 @@ from pi.batteries.edit_variants.lines import (
     without_anchors,
 )
 from pi.batteries.edit_variants.patches import parse_codex, parse_unified, paths_of
+from pi.coding.files.text import TextForm
+from pi.coding.tools.edit import EditedFile, compute_edit, write_edit
 from pi.extension import (
     AgentTool,
     CallEffects,
-    EditedFile,
     ExtensionAPI,
     ExtensionContext,
     FilePreview,
@@ -30,14 +31,11 @@ from pi.extension import (
     Record,
     SessionStartEvent,
     Text,
-    TextForm,
     ToolContext,
     ToolFailed,
     ToolResult,
-    compute_edit,
     make_tool,
     replace,
-    write_edit,
 )
 
 Variant: TypeAlias = Literal["replace", "patch", "apply_patch", "hashline"]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from pi.batteries.edit_variants.lines import LineEdit, TextLines
-from pi.extension import Record, Replacement, ToolFailed
+from pi.coding.tools.edit import Replacement
+from pi.extension import Record, ToolFailed
 
 Sign = Literal[" ", "-", "+"]
 MAX_SHOWN = 8

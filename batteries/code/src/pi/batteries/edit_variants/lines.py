@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
-from pi.extension import Meta, Record, Replacement, ToolFailed
+from pi.coding.tools.edit import Replacement
+from pi.extension import Meta, Record, ToolFailed
 
 MARK = "|"
 """Separator between the anchor and the line."""

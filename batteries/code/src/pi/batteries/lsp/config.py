@@ -12,16 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pi.extension import (
-    BadFormat,
-    Json,
-    Record,
-    field,
-    parse_jsonc,
-    parse_toml,
-    parse_yaml,
-    replace,
-)
+from pi.base.formats import parse_jsonc, parse_toml
+from pi.extension import BadFormat, Json, Record, field, parse_yaml, replace
 
 NAMES = tuple(f"{dot}lsp.{suffix}" for dot in ("", ".") for suffix in ("json", "yaml", "yml"))
 OTHER_AGENTS = (".gemini", ".codex", ".claude")

@@ -17,7 +17,8 @@ from pi.batteries.lsp.config import (
 from pi.batteries.lsp.launch import Launch, launches
 from pi.batteries.lsp.pool import PoolUser, ServerPool, ServerUnavailable, Slot
 from pi.batteries.lsp.server import CHANGED, CREATED, DELETED, LanguageServer, disk_stamp
-from pi.extension import ExtensionAPI, FileFailed, FileStamp, Json
+from pi.coding.files.disk import FileStamp
+from pi.extension import ExtensionAPI, FileFailed, Json
 
 MAX_TEXT = 2_000_000
 """Maximum bytes of a file that is sent to servers."""

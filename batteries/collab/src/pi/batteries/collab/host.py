@@ -30,14 +30,8 @@ from pi.batteries.collab.wire import (
     omitted,
     snapshot_body,
 )
-from pi.extension import (
-    ExtensionAPI,
-    Feed,
-    FeedItem,
-    Json,
-    PiError,
-    Scope,
-)
+from pi.coding.port.remote import FeedItem
+from pi.extension import ExtensionAPI, Feed, Json, PiError, Scope
 
 FEED_SIZE: Final = 20_000
 STATE_SECONDS: Final = 0.25

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from hashlib import sha256
 from typing import Any
 
+from pi.ai.token_estimates import message_tokens
 from pi.batteries.snapcompact.archive import (
     Earlier,
     content,
@@ -39,7 +40,6 @@ from pi.extension import (
     ToolResultMessage,
     UserMessage,
     Work,
-    message_tokens,
     replace,
 )
 

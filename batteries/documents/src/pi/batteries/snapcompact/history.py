@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
+from pi.agent.compaction.budget import CompactionItem, exchanges
 from pi.batteries.snapcompact.font import NEW_LINE
 from pi.extension import (
     AssistantMessage,
-    CompactionItem,
     Image,
     Json,
     Record,
@@ -16,7 +16,6 @@ from pi.extension import (
     ToolCall,
     ToolResultMessage,
     UserMessage,
-    exchanges,
 )
 
 MAX_RESULT = 2_000

@@ -15,8 +15,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pi.batteries.web_pages.contents import MAX_BYTES, Fetched, Page, page_of
 from pi.extension import (
-    AddressPolicy,
-    AddressRefused,
     ExtensionAPI,
     HttpError,
     Record,
@@ -30,6 +28,7 @@ from pi.extension import (
     one_line,
     replace,
 )
+from pi.extension.guards import AddressPolicy, AddressRefused
 
 Kind: TypeAlias = Literal["file", "folder", "repository", "issue"]
 MAX_COMMENTS = 100

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from pi.batteries.status_engine.items import GitState
-from pi.extension import ExecResult, PiError, Record, git_command, replace
+from pi.extension import ExecResult, PiError, Record, replace
+from pi.extension.guards import git_command
 
 THROTTLE = 0.3
 """Minimum seconds between two requests."""

@@ -6,20 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from pi.ai.events import Start
 from pi.ai.messages import Cost
 from pi.ai.providers.faux import FAUX_MODEL
 from pi.batteries.timebox.adapters.pi import SPENT
 from pi.batteries.timebox.core.timebox import USAGE
-from pi.extension import (
-    AssistantMessage,
-    Done,
-    Failed,
-    ModelRequest,
-    Start,
-    StopRun,
-    StreamEvent,
-    Usage,
-)
+from pi.extension import AssistantMessage, Done, Failed, ModelRequest, StopRun, StreamEvent, Usage
 from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, kept
 
 ASKED = ModelRequest(model=FAUX_MODEL, messages=(), purpose="summary")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pi.ai.messages import Cost
 from pi.batteries.timebox.adapters.pi import SessionTotals, records
 from pi.batteries.timebox.core.persist import Active, Off, budget_to_json
-from pi.coding.session.entries import ModelChange
+from pi.coding.session.entries import ModelChange, UsageEntry
 from pi.extension import (
     AssistantMessage,
     BranchSummary,
@@ -15,7 +15,6 @@ from pi.extension import (
     MessageEntry,
     ToolResultMessage,
     Usage,
-    UsageEntry,
     UserMessage,
 )
 from tests.batteries.timebox.core.budgets import START, budget

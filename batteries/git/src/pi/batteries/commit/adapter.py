@@ -11,18 +11,8 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pi.extension import (
-    GIT_PROGRAMS_QUERY,
-    CommandContext,
-    ExtensionAPI,
-    PiError,
-    Record,
-    StreamOptions,
-    git_command,
-    git_programs,
-    one_line,
-    remote_programs,
-)
+from pi.extension import CommandContext, ExtensionAPI, PiError, Record, StreamOptions, one_line
+from pi.extension.guards import GIT_PROGRAMS_QUERY, git_command, git_programs, remote_programs
 
 MAX_DIFF = 60_000
 """Maximum characters of changes in one request; larger ones are summarised file by file."""

@@ -38,12 +38,12 @@ from pi.extension import (
     ToolContext,
     ToolFailed,
     ToolResult,
-    git_command,
     make_tool,
     one_line,
     replace,
     sanitise,
 )
+from pi.extension.guards import git_command
 
 NAME = "gh"
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (

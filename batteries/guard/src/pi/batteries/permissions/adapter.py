@@ -56,9 +56,9 @@ from pi.extension import (
     ToolCallEvent,
     ToolResultEvent,
     Where,
-    mcp_key,
     replace,
 )
+from pi.extension.guards import mcp_key
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("permissions.mode", str, "off", "which tool calls need consent"),

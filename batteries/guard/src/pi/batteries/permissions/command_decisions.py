@@ -42,11 +42,7 @@ from pi.batteries.permissions.unasked import (
     makes_links,
     written_words,
 )
-from pi.extension import (
-    CommandPart,
-    CommandWord,
-    change_reason,
-)
+from pi.extension.guards import CommandPart, CommandWord, change_reason
 
 _HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 

@@ -12,14 +12,8 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from pi.batteries.permissions.rules import Rule
-from pi.extension import (
-    CommandLine,
-    CommandPart,
-    CommandWord,
-    Record,
-    change_reason,
-    parse_command,
-)
+from pi.extension import Record
+from pi.extension.guards import CommandLine, CommandPart, CommandWord, change_reason, parse_command
 
 
 def _names(text: str) -> frozenset[str]:

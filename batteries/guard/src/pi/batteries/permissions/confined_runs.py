@@ -19,19 +19,21 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     Record,
-    SandboxedCommand,
-    SandboxPolicy,
-    SandboxSupport,
-    SandboxUnavailable,
     SpawnRefused,
     SpawnRequest,
     Text,
     ToolResultAnswer,
     ToolResultEvent,
+    replace,
+)
+from pi.extension.guards import (
+    SandboxedCommand,
+    SandboxPolicy,
+    SandboxSupport,
+    SandboxUnavailable,
     credential_paths,
     find_sandbox,
     project_policy,
-    replace,
     sandboxed,
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pi.batteries.permissions.commands import base_name, words_of
 from pi.batteries.permissions.paths import BaseFolders, is_below, touched
-from pi.extension import CommandPart, CommandWord
+from pi.extension.guards import CommandPart, CommandWord
 
 _RECURSIVE = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive")
 _OF_FOLDERS = {

@@ -13,7 +13,7 @@ from pi.batteries.permissions.commands import (
     parsed,
 )
 from pi.batteries.permissions.rules import parse_rule
-from pi.extension import CommandPart, change_reason
+from pi.extension.guards import CommandPart, change_reason
 
 
 def _names(text: str) -> frozenset[str]:

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from urllib.parse import unquote
 
-from pi.extension import (
+from pi.extension import FileEffect, Record, replace
+from pi.extension.guards import (
     CommandLine,
     CommandPart,
     CommandWord,
-    FileEffect,
-    Record,
     change_reason,
-    replace,
     starts_by_scripts,
     starts_something,
 )

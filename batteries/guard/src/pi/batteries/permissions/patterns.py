@@ -19,7 +19,7 @@ from pi.batteries.permissions.paths import (
     is_below,
 )
 from pi.batteries.permissions.rules import Rule
-from pi.extension import compile_glob
+from pi.extension.guards import compile_glob
 
 
 def roots_of(rule: Rule, places: BaseFolders) -> tuple[tuple[str, ...], str]:

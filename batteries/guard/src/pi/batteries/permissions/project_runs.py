@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pi.batteries.permissions.commands import base_name
-from pi.extension import CommandPart
+from pi.extension.guards import CommandPart
 
 _PYTHON_CHECKERS = (
     r"pytest|py\.test|unittest|mypy|pyright|basedpyright|ruff|black|isort|flake8|pylint|coverage|tox"

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import Record, mcp_key, tool_matches
+from pi.extension import Record
+from pi.extension.guards import mcp_key, tool_matches
 
 Mode: TypeAlias = Literal["off", "ask", "ask-all", "auto-edit", "read-only"]
 MODES: tuple[Mode, ...] = ("off", "ask", "ask-all", "auto-edit", "read-only")

@@ -17,7 +17,7 @@ from pi.batteries.permissions.git_contents import rule_of_git
 from pi.batteries.permissions.paths import BaseFolders
 from pi.batteries.permissions.patterns import rules_below
 from pi.batteries.permissions.rules import Rule
-from pi.extension import CommandPart
+from pi.extension.guards import CommandPart
 
 
 def _names(text: str) -> frozenset[str]:

@@ -30,7 +30,8 @@ from pi.batteries.permissions.sensitive import (
     is_sensitive,
     sensitive_folder,
 )
-from pi.extension import CommandLine, CommandPart, CommandWord, Record
+from pi.extension import Record
+from pi.extension.guards import CommandLine, CommandPart, CommandWord
 
 _GIT_WITHOUT_CONTENT = frozenset(
     {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.batteries.permissions.sensitive import is_sensitive
-from pi.extension import ExecResult, ExtensionAPI, PiError, git_command
+from pi.extension import ExecResult, ExtensionAPI, PiError
+from pi.extension.guards import git_command
 
 SECONDS = 10.0
 """Most time for one history; one that takes longer is not known, and the user decides."""

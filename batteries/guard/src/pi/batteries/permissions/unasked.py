@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
 from pi.batteries.permissions.paths import BaseFolders, is_below, is_protected, touched
-from pi.extension import CommandPart, CommandWord
+from pi.extension.guards import CommandPart, CommandWord
 
 
 def _names(text: str) -> frozenset[str]:

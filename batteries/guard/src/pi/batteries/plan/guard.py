@@ -13,7 +13,6 @@ from typing import Protocol
 
 from pi.extension import (
     Block,
-    CommandPart,
     ExtensionAPI,
     ExtensionContext,
     FileChange,
@@ -21,21 +20,24 @@ from pi.extension import (
     FileWritten,
     Json,
     Policy,
-    Redirection,
-    SandboxPolicy,
-    SandboxSupport,
-    SandboxUnavailable,
     SpawnRefused,
     SpawnRequest,
     ToolCall,
     ToolCallEvent,
     ToolFailed,
     ToolRefused,
+    replace,
+)
+from pi.extension.guards import (
+    CommandPart,
+    Redirection,
+    SandboxPolicy,
+    SandboxSupport,
+    SandboxUnavailable,
     change_reason,
     credential_paths,
     find_sandbox,
     parse_command,
-    replace,
     sandboxed,
 )
 

@@ -18,19 +18,21 @@ from pi.extension import (
     CommandContext,
     ExtensionAPI,
     ExtensionContext,
-    SandboxPolicy,
-    SandboxSupport,
-    SandboxUnavailable,
     SessionStartEvent,
     SpawnRefused,
     SpawnRequest,
     Text,
     ToolResultAnswer,
     ToolResultEvent,
+    replace,
+)
+from pi.extension.guards import (
+    SandboxPolicy,
+    SandboxSupport,
+    SandboxUnavailable,
     credential_paths,
     find_sandbox,
     project_policy,
-    replace,
     sandboxed,
 )
 

@@ -16,13 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeAlias
 
-from pi.extension import (
-    AddressPolicy,
-    AddressRefused,
-    ExtensionAPI,
-    FilteringProxy,
-    SandboxProxy,
-)
+from pi.extension import ExtensionAPI
+from pi.extension.guards import AddressPolicy, AddressRefused, FilteringProxy, SandboxProxy
 
 ALL_HOSTS = "*"
 """The entry of ``sandbox.allowHosts`` with which ``sandbox.network`` decides alone."""

@@ -40,8 +40,8 @@ from pi.extension import (
     ToolResultMessage,
     UserMessage,
     replace,
-    tool_matches,
 )
+from pi.extension.guards import tool_matches
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt", b"eXIf"})

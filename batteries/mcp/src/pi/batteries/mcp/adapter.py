@@ -15,6 +15,7 @@ from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import listing
 from pi.batteries.mcp.server import McpServer
 from pi.batteries.mcp.session import SessionMcp
+from pi.coding.extension_host.contributions.commands import split_words
 from pi.extension import (
     CommandContext,
     ExtensionAPI,
@@ -26,7 +27,6 @@ from pi.extension import (
     SessionShutdownEvent,
     SessionStartEvent,
     one_line,
-    split_words,
 )
 
 OFF = "No server is used while mcp.enabled is false; `pi extensions on mcp` switches it on."

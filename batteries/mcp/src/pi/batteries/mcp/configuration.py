@@ -7,7 +7,8 @@ from typing import Any
 
 from pi.batteries.mcp import definitions
 from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured, server_word
-from pi.extension import ConsentRequest, ExtensionAPI, PiError, Record, Where, mcp_key, replace
+from pi.extension import ConsentRequest, ExtensionAPI, PiError, Record, Where, replace
+from pi.extension.guards import mcp_key
 
 KIND = "mcp-files"
 SETTINGS_SOURCE = "settings"

@@ -13,19 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import (
-    BadFormat,
-    BadResource,
-    Json,
-    Record,
-    Where,
-    field,
-    mcp_key,
-    neutralise,
-    parse_jsonc,
-    parse_toml,
-    replace,
-)
+from pi.base.formats import parse_jsonc, parse_toml
+from pi.extension import BadFormat, BadResource, Json, Record, Where, field, neutralise, replace
+from pi.extension.guards import mcp_key
 
 TransportKind: TypeAlias = Literal["stdio", "http", "sse"]
 

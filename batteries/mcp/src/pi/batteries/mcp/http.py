@@ -11,6 +11,7 @@ import json
 from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
+from pi.ai.wire_support.sse import SseReader
 from pi.batteries.mcp import protocol
 from pi.batteries.mcp.protocol import (
     AnswerDropped,
@@ -30,7 +31,6 @@ from pi.extension import (
     PiError,
     ProviderError,
     Scope,
-    SseReader,
     Timeouts,
     neutralise,
     one_line,

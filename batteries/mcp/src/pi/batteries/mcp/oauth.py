@@ -16,7 +16,6 @@ from urllib.parse import urlsplit, urlunsplit
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.server import McpServer
 from pi.extension import (
-    AddressPolicy,
     AuthenticationFailed,
     ExtensionAPI,
     Json,
@@ -32,6 +31,7 @@ from pi.extension import (
     one_line,
     replace,
 )
+from pi.extension.guards import AddressPolicy
 
 MIN_EXPIRY = 10.0
 """A token that is valid for fewer seconds is renewed before the request."""

@@ -22,7 +22,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from pi.extension import Json, PiError, Record, field, hides_text, neutralise
+from pi.base.foreign_text import hides_text
+from pi.extension import Json, PiError, Record, field, neutralise
 
 Era: TypeAlias = Literal["modern", "handshake"]
 

@@ -40,11 +40,11 @@ from pi.extension import (
     ToolFailed,
     ToolResult,
     make_tool,
-    mcp_key,
     neutralise,
     one_line,
     replace,
 )
+from pi.extension.guards import mcp_key
 
 MAX_NAME = 64
 PREFIX = "mcp__"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from pi.base.locks import FileLock
 from pi.batteries.rewind.journal import (
     Author,
     Change,
@@ -35,7 +36,7 @@ from pi.batteries.rewind.states import (
     stamp_of,
 )
 from pi.batteries.rewind.store import SessionSpace, Store, sweep
-from pi.extension import FileLock, PiError, Record, replace, replace_file
+from pi.extension import PiError, Record, replace, replace_file
 
 EVENT_BYTES = 250
 """Estimated size of one changed file in the journal."""

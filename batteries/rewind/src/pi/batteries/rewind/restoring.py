@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pi.base.files import FileAccessError, replace_files
 from pi.batteries.rewind import states
 from pi.batteries.rewind.history import History, NotSaved
 from pi.batteries.rewind.journal import (
@@ -26,7 +27,7 @@ from pi.batteries.rewind.journal import (
 from pi.batteries.rewind.planning import Plan, is_folder
 from pi.batteries.rewind.states import FileState
 from pi.batteries.rewind.store import read_json
-from pi.extension import FileAccessError, PiError, Record, replace, replace_file, replace_files
+from pi.extension import PiError, Record, replace, replace_file
 
 BATCH_FILES = 500
 BATCH_BYTES = 32 * 1024 * 1024

@@ -19,7 +19,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from pi.batteries.rewind.pauses import COMPARED, pause
 from pi.batteries.rewind.states import NO_STAMP, Stamp, is_leftover, is_racy, stamp_of
-from pi.extension import IgnoreRule, is_ignored, parse_ignore_rules
+from pi.coding.resources.ignore import IgnoreRule, is_ignored, parse_ignore_rules
 
 FILES = (".gitignore", ".ignore")
 """The names of ignore files; the last one wins."""

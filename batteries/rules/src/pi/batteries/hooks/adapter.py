@@ -17,6 +17,7 @@ from pi.batteries.hooks.execution import (
 )
 from pi.batteries.hooks.outcomes import Outcome
 from pi.batteries.hooks.session_hooks import HANDLER_SECONDS, MESSAGE, SessionHooks
+from pi.coding.claude_tools import claude_names, pi_arguments
 from pi.extension import (
     AgentSettledEvent,
     AgentStartEvent,
@@ -40,9 +41,7 @@ from pi.extension import (
     ToolRefused,
     ToolResult,
     UiPromptStartEvent,
-    claude_names,
     one_line,
-    pi_arguments,
     replace,
 )
 

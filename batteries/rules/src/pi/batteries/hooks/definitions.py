@@ -14,7 +14,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from pi.extension import BadFormat, Record, field, parse_jsonc, parse_yaml, tool_matches
+from pi.base.formats import parse_jsonc
+from pi.extension import BadFormat, Record, field, parse_yaml
+from pi.extension.guards import tool_matches
 
 Event: TypeAlias = Literal[
     "PreToolUse",

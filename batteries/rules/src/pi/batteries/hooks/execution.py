@@ -23,6 +23,7 @@ from pi.batteries.hooks.definitions import (
     project_files,
 )
 from pi.batteries.hooks.outcomes import Outcome, failed, from_process, from_text, from_verdict
+from pi.coding.claude_tools import claude_call
 from pi.extension import (
     UNSET,
     ConsentRequest,
@@ -39,10 +40,9 @@ from pi.extension import (
     ToolCall,
     ToolExecutionStartEvent,
     ToolResult,
-    claude_call,
     one_line,
-    tool_matches,
 )
+from pi.extension.guards import tool_matches
 
 SESSION_SOURCES = {"startup": "startup", "new": "clear", "resume": "resume", "fork": "resume"}
 """Sources of SessionStart by reason of the session start; a reload runs no hooks."""

@@ -21,6 +21,7 @@ from pi.batteries.stream_rules.rules import (
     StreamSettings,
     register,
 )
+from pi.coding.resources.rules import parse_rule
 from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
@@ -30,7 +31,6 @@ from pi.extension import (
     SessionTreeEvent,
     can_parse_syntax,
     install_hint,
-    parse_rule,
 )
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (

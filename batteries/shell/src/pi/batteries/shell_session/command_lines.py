@@ -16,7 +16,8 @@ import shlex
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 
-from pi.extension import CommandLine, Record, parse_command, replace
+from pi.extension import Record, replace
+from pi.extension.guards import CommandLine, parse_command
 
 _LIMIT = re.compile(
     # `head -n -7` and `tail -n +7` are no limits: they leave lines out at the other end.

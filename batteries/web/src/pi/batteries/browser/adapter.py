@@ -12,8 +12,6 @@ from pi.batteries.browser.chromium import check_host
 from pi.batteries.browser.devtools import BrowserGone, CommandFailed, TargetGone
 from pi.batteries.browser.tab import KEYS, NavigationFailed, Tab
 from pi.extension import (
-    AddressPolicy,
-    AddressRefused,
     ExtensionAPI,
     ExtensionContext,
     Image,
@@ -30,6 +28,7 @@ from pi.extension import (
     one_line,
     sanitise,
 )
+from pi.extension.guards import AddressPolicy, AddressRefused
 
 NAME = "browser"
 MAX_TEXT = 30_000

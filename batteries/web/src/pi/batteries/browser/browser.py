@@ -17,7 +17,8 @@ from pi.batteries.browser.devtools import (
     TargetGone,
 )
 from pi.batteries.browser.tab import Tab
-from pi.extension import Child, ExtensionAPI, FilteringProxy, Scope, ToolFailed, sanitise
+from pi.extension import Child, ExtensionAPI, Scope, ToolFailed, sanitise
+from pi.extension.guards import FilteringProxy
 
 START_SECONDS = 30.0
 MAX_ERRORS = 2000

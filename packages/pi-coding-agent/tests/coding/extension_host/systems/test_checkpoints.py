@@ -7,14 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.ai.providers.faux import calls, says
-from pi.extension import (
-    ExtensionAPI,
-    FileChange,
-    FileStamp,
-    FileWrite,
-    FileWritten,
-    SessionControl,
-)
+from pi.coding.files.disk import FileStamp
+from pi.extension import ExtensionAPI, FileChange, FileWrite, FileWritten, SessionControl
 from tests.coding.extension_host.extension_session import extension_session
 
 

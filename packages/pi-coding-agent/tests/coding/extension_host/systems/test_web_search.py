@@ -8,20 +8,13 @@ from typing import Any
 
 import pytest
 
+from pi.ai.http.errors import TimedOut
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.contributions.views import ToolView
 from pi.coding.port.extensions import ViewOptions
-from pi.extension import (
-    AddressPolicy,
-    BodyTooLarge,
-    ExtensionAPI,
-    HttpError,
-    TimedOut,
-    Timeouts,
-    ToolFailed,
-    ToolResult,
-)
+from pi.extension import BodyTooLarge, ExtensionAPI, HttpError, Timeouts, ToolFailed, ToolResult
+from pi.extension.guards import AddressPolicy
 from tests.ai.loopback import site
 from tests.coding.extension_host.extension_session import extension_session
 
