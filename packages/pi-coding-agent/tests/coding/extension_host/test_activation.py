@@ -54,7 +54,7 @@ def session() -> SessionLog:
         (("flag:other",), False),
         (("mode:json",), True),
         (("mode:interactive", "mode:rpc"), False),
-        (("command:x", "event:input", "tool:x", "scheme:x", "entry:x", "setting:x"), False),
+        (("command:x", "event:input", "tool:x", "entry:x", "setting:x"), False),
     ],
 )
 def test_only_triggers_known_at_the_start_load_an_extension_at_the_start(
@@ -72,7 +72,6 @@ def test_only_triggers_known_at_the_start_load_an_extension_at_the_start(
         (waiting_for("command:x", "flag:budget"), False),
         (waiting_for("command:x", "event:input"), False),
         (waiting_for("tool:bash"), False),
-        (waiting_for("scheme:x"), False),
         (Manifest(activate=("command:x",), tools={"x": ToolManifest(description="X")}), False),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_command_name_in_a_manifest_may_start_with_a_slash() -> None:
     [
         candidate("start"),
         candidate("flag", activate=("flag:fast",)),
-        candidate("key", shortcuts={"ctrl+x": "do it"}, activate=("command:x",)),
+        candidate("call", activate=("tool:bash",)),
         candidate("future", api=99, activate=("command:x",)),
     ],
     ids=lambda each: each.name,

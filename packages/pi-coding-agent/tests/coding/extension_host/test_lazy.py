@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from pi.ai.providers.faux import calls, says
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.extension_host.loading.modules import module_name
-from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.session.entries import Custom
 from pi.coding.session.log import SessionLog
@@ -223,75 +221,4 @@ pi.register_command("weather", weather, completions=lambda prefix: [prefix + "to
     session = await fixture.open()
 
     assert await session.extensions.completions("weather", "x") == ["xtoday"]
-    await session.close()
-
-
-KEYS = """
-activate = ["shortcut:ctrl+g", "prefix:$"]
-shortcuts = { "ctrl+g" = "greet" }
-prefixes = { "$" = "python" }
-"""
-
-
-async def test_a_shortcut_loads_its_extension_and_is_executed(tmp_path: Path) -> None:
-    fixture = SessionFixture(tmp_path)
-    body = """\
-@pi.shortcut("ctrl+g")
-async def greet(ctx):
-    await pi.send_message({"custom_type": "greeting", "content": "hello"})
-"""
-    path = kit(fixture, KEYS, body)
-    session = await fixture.open()
-    await session.start()
-
-    assert session.extensions.shortcuts() == {"ctrl+g": "greet"}
-    assert module_name(path) not in sys.modules
-    assert await session.extensions.press("ctrl+g")
-    assert sent_texts(session) == ["hello"]
-    await session.close()
-
-
-async def test_a_text_with_a_declared_prefix_loads_its_extension_and_is_handled(
-    tmp_path: Path,
-) -> None:
-    fixture = SessionFixture(tmp_path)
-    body = """\
-from pi.extension import InputMode
-
-async def run(text, ctx):
-    await pi.send_message({"custom_type": "python", "content": f"ran {text}"})
-
-pi.add_input_mode("$", InputMode(label="python", run=run))
-"""
-    path = kit(fixture, KEYS, body)
-    session = await fixture.open()
-    await session.start()
-
-    mode = session.extensions.input_mode("$")
-    assert mode is not None
-    assert mode.label == "python"
-    assert module_name(path) not in sys.modules
-    assert await session.prompt("$ 1 + 1") is None
-    assert sent_texts(session) == ["ran 1 + 1"]
-    await session.close()
-
-
-@pytest.mark.parametrize(
-    ("use", "problem"),
-    [
-        (lambda extensions: extensions.press("ctrl+g"), "does nothing for ctrl+g."),
-        (lambda extensions: extensions.handle_input("$ x"), "takes no text that begins with $."),
-    ],
-)
-async def test_a_declared_shortcut_or_prefix_without_a_handler_is_reported(
-    tmp_path: Path, use: Callable[[SessionExtensions], Awaitable[bool]], problem: str
-) -> None:
-    fixture = SessionFixture(tmp_path)
-    path = kit(fixture, KEYS, "pass")
-    session = await fixture.open()
-
-    assert await use(session.extensions)
-
-    (failed,) = [event for event in fixture.events if type(event).__name__ == "ExtensionFailed"]
-    assert failed.error == f"{path} {problem}"
     await session.close()

@@ -55,8 +55,20 @@ _ALWAYS = frozenset(ALWAYS)
 DEFERRABLE = "deferrable"
 """Trigger of extensions that resolve pending actions."""
 NAMED = (
-    *("command", "event", "tool", "scheme", "shortcut", "prefix"),
-    *("flag", "entry", "setting", "selected", "mode", "file", "env", "shared", "view"),
+    *(
+        "command",
+        "event",
+        "tool",
+        "flag",
+        "entry",
+        "setting",
+        "selected",
+        "mode",
+        "file",
+        "env",
+        "shared",
+        "view",
+    ),
     "strategy",
 )
 """Triggers with a name: ``command:weather``."""
@@ -133,10 +145,6 @@ class Manifest(Record, rename=None):
     """
     tools: dict[str, ToolManifest] = field(default_factory=dict)
     """Tools by name, as they are declared to models before the extension is loaded."""
-    shortcuts: dict[str, str] = field(default_factory=dict)
-    """Keys with their descriptions."""
-    prefixes: dict[str, str] = field(default_factory=dict)
-    """Prefixes of its input modes with their labels."""
     activate: tuple[str, ...] = ("session",)
     """Triggers: each of them loads the extension.
 
@@ -145,13 +153,12 @@ class Manifest(Record, rename=None):
     a custom entry of that type. ``setting:a.b``: the setting is neither ``null`` nor ``false``.
     ``selected:x``: ``--tools`` or the setting ``defaultTools`` names the tool.
     ``command:x``: ``/x`` is typed. ``event:x``: the event is emitted. ``tool:x``: the tool is
-    called. ``scheme:x``: ``x://…`` is read or written. ``shortcut:x``: the key is pressed.
-    ``prefix:x``: input starts with the prefix. ``file:x``: the file exists in the project, if it is
-    trusted, or at ``~/x``, where ``~/.pi/agent`` is the agent directory. ``env:X``: the variable is
-    not empty. ``shared:x``: ``pi.shared`` has an object with that key, stored before ``/new``.
-    ``deferrable``: another extension has a tool that may leave pending actions.
-    ``view:x``: a view that ``views`` declares is drawn; this does not load the extension.
-    ``strategy:x``: ``compaction.strategy`` is ``x``, or ``/compact strategy:x`` is typed.
+    called. ``file:x``: the file exists in the project, if it is trusted, or at ``~/x``, where
+    ``~/.pi/agent`` is the agent directory. ``env:X``: the variable is not empty. ``shared:x``:
+    ``pi.shared`` has an object with that key, stored before ``/new``. ``deferrable``: another
+    extension has a tool that may leave pending actions. ``view:x``: a view that ``views`` declares
+    is drawn; this does not load the extension. ``strategy:x``: ``compaction.strategy`` is ``x``,
+    or ``/compact strategy:x`` is typed.
     """
     views: dict[str, str] = field(default_factory=dict)
     """Views by kind and name, such as ``code:dot``, with ``package.module:function``.
@@ -204,18 +211,6 @@ class Manifest(Record, rename=None):
         """The names of all triggers of one kind."""
         return _names_by_kind(self.activate).get(kind, ())
 
-    def stand_ins(self) -> "StandIns":
-        """The registrations that load the extension when they are first used."""
-        shortcuts, prefixes = self.triggers("shortcut"), self.triggers("prefix")
-        return StandIns(
-            shortcuts=self.shortcuts | {key: "" for key in shortcuts if key not in self.shortcuts},
-            prefixes=self.prefixes
-            | {prefix: prefix for prefix in prefixes if prefix not in self.prefixes},
-            schemes=self.triggers("scheme"),
-            events=self.triggers("event"),
-            other_tools=frozenset(self.triggers("tool")) - frozenset(self.tools),
-        )
-
 
 @cache  # called about fifteen times for each battery at every start
 def _names_by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -225,19 +220,6 @@ def _names_by_kind(triggers: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
         if name:
             names_by_kind[kind] = (*names_by_kind.get(kind, ()), name)
     return names_by_kind
-
-
-class StandIns(Record):
-    """The stand-ins of a deferred extension, besides its own tools, flags, views and commands."""
-
-    shortcuts: dict[str, str]
-    """Keys with their descriptions."""
-    prefixes: dict[str, str]
-    """Prefixes of input modes with their labels."""
-    schemes: tuple[str, ...]
-    events: tuple[str, ...]
-    other_tools: frozenset[str]
-    """Tools of other extensions or of pi whose calls load the extension."""
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -314,7 +296,7 @@ def _parse_table(text: str, path: Path) -> dict[str, Any]:
         raise ExtensionError(f"The manifest in {path} {error.message}") from error
 
 
-_SEEN = ("event", "tool", "scheme", "shortcut", "prefix")
+_SEEN = ("event", "tool")
 """Triggers that need a stand-in from the start."""
 
 INTERACTIVE: "Mode" = "tui"
@@ -345,7 +327,7 @@ def can_defer(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mode")
     """Whether the extension needs no stand-in before a command is typed or a session begins."""
     if not supports_mode(manifest, mode):
         return True
-    if manifest.tools or manifest.shortcuts or manifest.prefixes:
+    if manifest.tools:
         return False
     needed = not _names_by_kind(manifest.activate).keys().isdisjoint(_SEEN)
     return not needed and not loads_at_start(manifest, flags, mode)
@@ -373,7 +355,7 @@ def _loading_time(manifest: Manifest, flags: Mapping[str, bool | str], mode: "Mo
     if loads_at_start(manifest, flags, mode):
         return "start"
     kinds = {trigger.partition(":")[0] for trigger in manifest.activate}
-    if not kinds.isdisjoint(_SEEN) or manifest.tools or manifest.shortcuts or manifest.prefixes:
+    if not kinds.isdisjoint(_SEEN) or manifest.tools:
         return "first use"
     return "trigger"
 
