@@ -74,10 +74,14 @@ class ForkServer:
         self._process.communicate()
 
     def start(
-        self, words: Sequence[str], cwd: Path, environ: Mapping[str, str], streams: Sequence[int]
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        environ: Mapping[str, str],
+        streams: Sequence[int],
     ) -> ForkedProgram:
         """Run ``pi``; ``streams`` are its standard input, output and error."""
-        requested = {"words": list(words), "cwd": str(cwd), "environ": dict(environ)}
+        requested = {"arguments": list(arguments), "cwd": str(cwd), "environ": dict(environ)}
         status, theirs = os.pipe()
         sent = [*streams, theirs]
         with self._lock:
@@ -127,13 +131,13 @@ def _run(requested: dict[str, Any], descriptors: list[int]) -> NoReturn:
     os._exit(0)
 
 
-def _become_pi(words: list[str], cwd: str, environ: dict[str, str]) -> NoReturn:
+def _become_pi(arguments: list[str], cwd: str, environ: dict[str, str]) -> NoReturn:
     os.setsid()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
     sys.path[0] = cwd  # as Python has it with -m
-    sys.argv = ["pi", *words]
+    sys.argv = ["pi", *arguments]
     runpy.run_module("pi", run_name="__main__", alter_sys=True)
     raise SystemExit(0)
 

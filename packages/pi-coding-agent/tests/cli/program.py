@@ -60,9 +60,9 @@ class Program:
 
     @property
     def variables(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         ours = {"HOME": str(self.home), "PI_NO_LOCAL": "1", **NOWHERE}
-        return {**kept, **ours, **self.environ}
+        return {**inherited, **ours, **self.environ}
 
     def write(self, name: str, content: str | bytes) -> Path:
         """A file of the agent directory."""
@@ -84,18 +84,18 @@ class Program:
         self.write("models.json", json.dumps({"providers": {"mock": provider}}))
         self.write("settings.json", '{"retry": {"enabled": false}}')
 
-    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         """The process, with pipes as its standard streams unless given otherwise."""
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         usual: dict[str, Any] = {"cwd": self.cwd, "env": self.variables, **pipes}
-        return subprocess.Popen([sys.executable, "-m", "pi", *words], **(usual | options))
+        return subprocess.Popen([sys.executable, "-m", "pi", *arguments], **(usual | options))
 
-    def run(self, *words: str, piped: str | bytes = b"") -> Ended:
+    def run(self, *arguments: str, piped: str | bytes = b"") -> Ended:
         """Run it to its end."""
         data = piped if isinstance(piped, bytes) else piped.encode()
         if self.is_forked:
-            return self._run_forked(words, data)
-        with self.start(*words) as child:
+            return self._run_forked(arguments, data)
+        with self.start(*arguments) as child:
             try:
                 out, err = child.communicate(data, timeout=TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
@@ -103,11 +103,11 @@ class Program:
                 raise
         return Ended(child.returncode, out.decode(), err.decode())
 
-    def _run_forked(self, words: Sequence[str], data: bytes) -> Ended:
+    def _run_forked(self, arguments: Sequence[str], data: bytes) -> Ended:
         pairs = [os.pipe() for _ in range(3)]
         (stdin, write_end), (out_end, stdout), (err_end, stderr) = pairs
         streams = (stdin, stdout, stderr)
-        child = fork_server().start(words, self.cwd, self.variables, streams)
+        child = fork_server().start(arguments, self.cwd, self.variables, streams)
         for fd in streams:
             os.close(fd)
         with ThreadPoolExecutor(3) as pool:

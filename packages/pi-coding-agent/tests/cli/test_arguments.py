@@ -9,16 +9,16 @@ from pi.cli.arguments import Arguments, UsageError, parse_arguments, parse_words
 from pi.cli.options import FLAGS, Flag, find_command, switch
 
 
-def refused(*words: str) -> tuple[str, str]:
+def refused(*argv: str) -> tuple[str, str]:
     with pytest.raises(UsageError) as caught:
-        parse_arguments(words, ())
+        parse_arguments(argv, ())
     return caught.value.message, caught.value.hint
 
 
 def test_every_kind_of_option_is_understood() -> None:
-    words = "-p --model m --tools read,,bash --skill a --skill b --list-models --export in out"
+    argv = "-p --model m --tools read,,bash --skill a --skill b --list-models --export in out"
 
-    assert parse_arguments([*words.split(), "@f", "one", "two"]) == Arguments(
+    assert parse_arguments([*argv.split(), "@f", "one", "two"]) == Arguments(
         options={
             "print": True,
             "model": "m",
@@ -62,10 +62,10 @@ def test_a_value_after_an_equals_sign_may_begin_with_an_at_sign_or_a_dash() -> N
 
 
 def test_options_of_a_command_accept_an_equals_sign_too() -> None:
-    found = find_command("auth")
-    assert found is not None
+    command = find_command("auth")
+    assert command is not None
 
-    reported = parse_words(["check", "--provider=openai"], found.flags)
+    reported = parse_words(["check", "--provider=openai"], command.flags)
 
     assert (reported.text("provider"), reported.messages) == ("openai", ("check",))
 
@@ -87,7 +87,7 @@ def test_words_after_two_dashes_are_messages_and_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message", "hint"),
+    ("argv", "message", "hint"),
     [
         (["--tols"], "Unknown option: --tols", "Did you mean --tools?"),
         (["--bogus"], "Unknown option: --bogus", "See `pi --help`."),
@@ -127,9 +127,9 @@ def test_words_after_two_dashes_are_messages_and_files() -> None:
     ],
 )
 def test_invalid_arguments_are_rejected_with_a_hint(
-    words: list[str], message: str, hint: str
+    argv: list[str], message: str, hint: str
 ) -> None:
-    assert refused(*words) == (message, hint)
+    assert refused(*argv) == (message, hint)
 
 
 def test_help_is_shown_despite_invalid_options() -> None:
@@ -143,13 +143,13 @@ def test_an_at_sign_in_the_arguments_of_a_command_is_kept_literally() -> None:
 
 
 @given(st.lists(st.text(max_size=8) | st.sampled_from([flag.name for flag in FLAGS])))
-def test_any_arguments_are_parsed_or_rejected(words: list[str]) -> None:
+def test_any_arguments_are_parsed_or_rejected(argv: list[str]) -> None:
     try:
-        reported = parse_arguments(words)
-    except UsageError as problem:
-        assert problem.message
+        reported = parse_arguments(argv)
+    except UsageError as error:
+        assert error.message
     else:
-        assert set(reported.messages) | {f"@{name}" for name in reported.files} <= set(words)
+        assert set(reported.messages) | {f"@{name}" for name in reported.files} <= set(argv)
 
 
 def test_a_subcommand_of_a_bundled_extension_is_called_by_its_long_name() -> None:

@@ -53,10 +53,10 @@ def test_variables_of_a_project_are_used_only_if_it_is_trusted_or_approved(
     host, cwd = project(tmp_path, trusted=trusted)
     (cwd / ".env").write_text("GROQ_API_KEY=theirs\nHOME=/elsewhere\n")
 
-    here = local_machine(host.environ, cwd, report=pytest.fail, approve=approve)
+    machine = local_machine(host.environ, cwd, report=pytest.fail, approve=approve)
 
-    assert (here.environ.get("GROQ_API_KEY"), here.home) == (key, host.home)
-    assert ("GROQ_API_KEY" in here.from_dotenv) == (key is not None)
+    assert (machine.environ.get("GROQ_API_KEY"), machine.home) == (key, host.home)
+    assert ("GROQ_API_KEY" in machine.from_dotenv) == (key is not None)
 
 
 def test_the_setting_always_trusts_projects_without_a_stored_decision(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def test_a_crash_is_logged_with_its_traceback_and_without_secrets(tmp_path: Path
     environ = {"PI_CODING_AGENT_DIR": str(tmp_path), "OPENAI_API_KEY": "correct horse"}
     try:
         raise ValueError("the key correct horse is bad")
-    except ValueError as problem:
-        path = log_crash(problem, environ)
+    except ValueError as error:
+        path = log_crash(error, environ)
 
     text = path.read_text()
     assert path == tmp_path / "pi.log"
@@ -41,7 +41,7 @@ def test_secrets_from_files_and_used_secrets_are_redacted_too(tmp_path: Path) ->
     environ = {"PI_CODING_AGENT_DIR": str(tmp_path), "MINE": "of a header"}
     try:
         raise ValueError("of the store, of a command, of a header")
-    except ValueError as problem:
-        path = log_crash(problem, environ)
+    except ValueError as error:
+        path = log_crash(error, environ)
 
     assert "ValueError: [redacted], [redacted], [redacted]" in path.read_text()

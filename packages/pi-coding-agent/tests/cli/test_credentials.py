@@ -16,14 +16,14 @@ def credentials(tmp_path: Path, reported: list[str] | None = None, **environ: st
 
 
 def test_the_target_is_a_provider_or_the_provider_of_a_model(tmp_path: Path) -> None:
-    here = credentials(tmp_path)
+    stored = credentials(tmp_path)
 
-    assert here.target("anything", None) == "anything"
-    assert here.target(None, "demo/tour") == "demo"
+    assert stored.target("anything", None) == "anything"
+    assert stored.target(None, "demo/tour") == "demo"
     with pytest.raises(MissingTarget):
-        here.target(None, None)
+        stored.target(None, None)
     with pytest.raises(UnknownModel):
-        here.target(None, "no such model")
+        stored.target(None, "no such model")
 
 
 async def test_an_api_key_of_the_models_file_is_used(tmp_path: Path) -> None:
@@ -33,14 +33,14 @@ async def test_an_api_key_of_the_models_file_is_used(tmp_path: Path) -> None:
         '{"providers": {"mine": {"baseUrl": "http://x", "api": "openai-completions",'
         ' "apiKey": "k", "models": [{"id": "m"}]}}}'
     )
-    here = credentials(tmp_path)
+    stored = credentials(tmp_path)
 
-    assert (await here.resolved("mine")).source == "models.json"
-    assert await here.check("mine") == (
+    assert (await stored.resolved("mine")).source == "models.json"
+    assert await stored.check("mine") == (
         Check(status="ready", provider="mine", auth_type="api_key"),
         "",
     )
-    await here.models.close()
+    await stored.models.close()
 
 
 async def test_a_broken_models_file_is_reported_once(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ Captured = pytest.CaptureFixture[str]
 
 def test_help_has_a_page_for_pi_and_one_for_each_command(capsys: Captured) -> None:
     assert main(["--help"]) == 0
-    whole = capsys.readouterr().out
+    help_text = capsys.readouterr().out
     assert main(["auth", "--help"]) == 0
     part = capsys.readouterr().out
 
-    assert "  auth check " in whole and "--model <pattern>" in whole
+    assert "  auth check " in help_text and "--model <pattern>" in help_text
     assert part.startswith("Usage\n  pi auth check ")
 
 
@@ -43,14 +43,14 @@ def test_models_are_listed_by_a_flag_as_by_the_command(tmp_path: Path) -> None:
     assert flag.out.splitlines()[1].split() == ["demo", "tour", "128K", "16.4K", "no", "no"]
 
 
-@pytest.mark.parametrize(("words", "paths"), [((), ["/v1/models"]), (("--offline",), [])])
+@pytest.mark.parametrize(("arguments", "paths"), [((), ["/v1/models"]), (("--offline",), [])])
 def test_listing_models_offline_sends_no_request_to_the_gateway(
-    tmp_path: Path, server: MockProcess, words: tuple[str, ...], paths: list[str]
+    tmp_path: Path, server: MockProcess, arguments: tuple[str, ...], paths: list[str]
 ) -> None:
     gateway = f"http://127.0.0.1:{server.port}"
     cli = Program.below(tmp_path, PI_RADIUS_GATEWAY=gateway, RADIUS_API_KEY="k")
 
-    cli.run(*words, "--list-models")
+    cli.run(*arguments, "--list-models")
 
     assert [exchange.path for exchange in server.log()] == paths
 
@@ -115,9 +115,9 @@ def test_a_terminal_as_input_and_output_starts_the_interactive_mode(tmp_path: Pa
             stderr=subprocess.PIPE,
         ) as program,
     ):
-        shown = b""
-        while "─".encode() not in shown:
-            shown += terminal_user.read(65_536)
+        output = b""
+        while "─".encode() not in output:
+            output += terminal_user.read(65_536)
         terminal_user.write(b"\x04")
 
         assert program.wait(TIMEOUT_SECONDS) == 0
@@ -158,12 +158,12 @@ def test_a_mistyped_command_of_an_extension_sends_no_request(
 
 @needs_pty
 @pytest.mark.parametrize(
-    "words", sampled([["--", "modles"], ["modles", "please"], ["hello"]], keep=1)
+    "arguments", sampled([["--", "modles"], ["modles", "please"], ["hello"]], keep=1)
 )
 def test_words_that_are_not_a_mistyped_command_are_a_prompt(
-    cli: Program, server: MockProcess, words: list[str]
+    cli: Program, server: MockProcess, arguments: list[str]
 ) -> None:
-    with terminal_user(cli, *words) as ada:
+    with terminal_user(cli, *arguments) as ada:
         ada.sees("The quick brown")
         assert ada.leaves() == 0
 
@@ -178,20 +178,22 @@ def test_a_mistyped_command_sends_no_request_without_a_terminal(
     assert server.log() == []
 
 
-@pytest.mark.parametrize("words", [["modles", "pull"], ["auht", "check"], ["instal", "pypi:x"]])
+@pytest.mark.parametrize("arguments", [["modles", "pull"], ["auht", "check"], ["instal", "pypi:x"]])
 def test_a_mistyped_command_with_its_argument_sends_no_request(
-    cli: Program, server: MockProcess, words: list[str]
+    cli: Program, server: MockProcess, arguments: list[str]
 ) -> None:
-    code, out, err = cli.run(*words)
+    code, out, err = cli.run(*arguments)
 
     assert (code, out) == (1, "")
-    assert "did you mean" in err and f"`pi -- {' '.join(words)}`" in err
+    assert "did you mean" in err and f"`pi -- {' '.join(arguments)}`" in err
     assert server.log() == []
 
 
-@pytest.mark.parametrize("words", [["modles", "please"], ["instal", "a b"], ["lists", "these"]])
-def test_a_mistyped_command_with_other_words_is_a_prompt(cli: Program, words: list[str]) -> None:
-    assert cli.run(*words).out == "The quick brown\n"
+@pytest.mark.parametrize("arguments", [["modles", "please"], ["instal", "a b"], ["lists", "these"]])
+def test_a_mistyped_command_with_other_words_is_a_prompt(
+    cli: Program, arguments: list[str]
+) -> None:
+    assert cli.run(*arguments).out == "The quick brown\n"
 
 
 def test_a_mistyped_command_with_piped_text_is_a_prompt(cli: Program) -> None:
@@ -202,7 +204,7 @@ LINK = f"relay.example/r/{'r' * 22}.5.{'S' * 86}"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("--model", "mock/model", "join", LINK),
         ("-p", LINK),
@@ -211,9 +213,9 @@ LINK = f"relay.example/r/{'r' * 22}.5.{'S' * 86}"
     ],
 )
 def test_a_link_to_a_shared_session_is_never_sent_to_a_model(
-    tmp_path: Path, capsys: Captured, words: tuple[str, ...]
+    tmp_path: Path, capsys: Captured, arguments: tuple[str, ...]
 ) -> None:
-    assert main(words, {"HOME": str(tmp_path)}) == 1
+    assert main(arguments, {"HOME": str(tmp_path)}) == 1
     out, err = capsys.readouterr()
     assert "`pi join LINK [options]`" in err and "SSS" not in out + err
 

@@ -34,32 +34,32 @@ class ExaminedHome:
 
 
 async def test_nothing_is_reported_as_broken_on_a_new_machine(tmp_path: Path) -> None:
-    found = await ExaminedHome(tmp_path).examine()
+    findings = await ExaminedHome(tmp_path).examine()
 
-    assert [topic for topic, finding in found.items() if finding.level == "broken"] == []
-    assert found["agent folder"].text.endswith("is created when needed")
-    assert found["trust"].level == "good"
+    assert [topic for topic, finding in findings.items() if finding.level == "broken"] == []
+    assert findings["agent folder"].text.endswith("is created when needed")
+    assert findings["trust"].level == "good"
 
 
 async def test_an_unusable_agent_folder_ends_the_checks(tmp_path: Path) -> None:
     machine = ExaminedHome(tmp_path)
     machine.write(".pi/agent", "a file")
 
-    found = await machine.examine()
+    findings = await machine.examine()
 
-    assert list(found) == ["pi", "agent folder"]
-    assert found["agent folder"].level == "broken"
+    assert list(findings) == ["pi", "agent folder"]
+    assert findings["agent folder"].level == "broken"
 
 
 async def test_providers_with_credentials_are_named_and_no_value_is_shown(tmp_path: Path) -> None:
     machine = ExaminedHome(tmp_path, GROQ_API_KEY="very-secret")
     machine.write(".pi/agent/auth.json", '{"openai": {"type": "api_key", "key": "also-secret"}}')
 
-    found = await machine.examine()
+    findings = await machine.examine()
 
-    text = repr(found)
-    assert "groq (" in found["credentials"].text and "openai (" in found["credentials"].text
-    assert found["stored"].text.startswith("openai in ")
+    text = repr(findings)
+    assert "groq (" in findings["credentials"].text and "openai (" in findings["credentials"].text
+    assert findings["stored"].text.startswith("openai in ")
     assert "secret" not in text
 
 
@@ -69,9 +69,9 @@ async def test_credentials_that_others_can_read_are_reported(tmp_path: Path) -> 
     path = machine.write(".pi/agent/auth.json", "{}")
     path.chmod(0o644)
 
-    found = await machine.examine()
+    findings = await machine.examine()
 
-    assert found["permissions"] == CheckResult(
+    assert findings["permissions"] == CheckResult(
         level="broken",
         topic="permissions",
         text=f"{path} is readable by other users",
@@ -102,13 +102,13 @@ async def test_a_broken_file_is_reported_with_advice(
     path = machine.write(f".pi/agent/{file}", text)
     path.chmod(0o600)
 
-    found = [
+    results = [
         f
         for f in await run_checks(Machine.from_environ(machine.environ), machine.cwd)
         if f.topic == topic
     ]
 
-    assert found[0].level == "broken" and found[0].advice
+    assert results[0].level == "broken" and results[0].advice
     assert path.read_text() == text
 
 
@@ -118,9 +118,9 @@ async def test_variables_that_commands_do_not_see_are_named(tmp_path: Path) -> N
     machine.write(".pi/agent/settings.json", '{"shell": {"env": {"deny": ["SECRET"]}}}')
     machine.environ["SECRET"] = "x"
 
-    found = await machine.examine()
+    findings = await machine.examine()
 
-    assert found["variables"].text == (
+    assert findings["variables"].text == (
         "commands do not see GIT_DIR (places of git), MINE (from a .env file),"
         " OPENAI_API_KEY (credentials), SECRET (denied)"
     )
@@ -143,12 +143,15 @@ async def test_a_project_that_is_not_trusted_is_reported(tmp_path: Path) -> None
 async def test_a_newer_version_is_reported(tmp_path: Path) -> None:
     async with site({"/": b"99.0"}) as index:
         machine = ExaminedHome(tmp_path, PI_OFFLINE="0", PI_UPDATE_URL=f"{index.url}/")
-        found = await machine.examine()
+        findings = await machine.examine()
 
-    assert (found["update"].level, found["update"].text) == ("missing", "pi 99.0 is available")
+    assert (findings["update"].level, findings["update"].text) == (
+        "missing",
+        "pi 99.0 is available",
+    )
 
 
 async def test_without_an_index_no_request_is_sent(tmp_path: Path) -> None:
-    found = await ExaminedHome(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
+    findings = await ExaminedHome(tmp_path, PI_OFFLINE="", PIP_NO_INDEX="1").examine()
 
-    assert found["update"].text == "not checked: pip is configured without an index"
+    assert findings["update"].text == "not checked: pip is configured without an index"

@@ -55,7 +55,7 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "messages"),
+    ("argv", "options", "messages"),
     [
         ("--sketch go on", sure(("sketch", None)), ("go", "on")),
         ("--sketch=no go", sure(("sketch", "no")), ("go",)),
@@ -67,29 +67,29 @@ def sure(*pairs: tuple[str, str | None]) -> tuple[ExtensionOption, ...]:
     ],
 )
 def test_options_of_extensions_are_parsed_once_the_extensions_are_known(
-    words: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
+    argv: str, options: tuple[ExtensionOption, ...], messages: tuple[str, ...]
 ) -> None:
-    reported = resolve_options(parse_arguments(words.split()), KNOWN)
+    reported = resolve_options(parse_arguments(argv.split()), KNOWN)
 
     assert reported == Arguments(extension_options=options, messages=messages)
 
 
 def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
-    words = ("--sketch", "go", "@file", "--budget", "-p")
+    argv = ("--sketch", "go", "@file", "--budget", "-p")
 
-    assert parse_arguments(words) == Arguments(
+    assert parse_arguments(argv) == Arguments(
         options={"print": True},
         files=("file",),
         extension_options=(
             ExtensionOption(name="sketch", value="go", is_attached=False),
             ExtensionOption(name="budget"),
         ),
-        unresolved_words=words,
+        unresolved_words=argv,
     )
 
 
 @pytest.mark.parametrize(
-    ("words", "message", "hint"),
+    ("argv", "message", "hint"),
     [
         ("--budget", 'Extension flag "--budget" requires a value', ""),
         ("--budget --sketch", 'Extension flag "--budget" requires a value', ""),
@@ -98,9 +98,9 @@ def test_until_then_the_word_that_follows_may_be_a_value_or_a_message() -> None:
     ],
 )
 def test_an_unknown_option_is_an_error_with_a_suggestion(
-    words: str, message: str, hint: str
+    argv: str, message: str, hint: str
 ) -> None:
-    unresolved_words = parse_arguments(words.split())
+    unresolved_words = parse_arguments(argv.split())
 
     with pytest.raises(UsageError) as caught:
         resolve_options(unresolved_words, KNOWN)
@@ -158,13 +158,13 @@ def test_without_extensions_only_guards_have_flags(tmp_path: Path) -> None:
     assert [flag.name for flag in flags] == ["--permission-mode"]
 
 
-@pytest.mark.parametrize("words", ["--budget 15m go", "--budget=15m go"])
+@pytest.mark.parametrize("argv", ["--budget 15m go", "--budget=15m go"])
 def test_options_declared_in_manifests_are_parsed_before_extensions_are_loaded(
-    tmp_path: Path, words: str
+    tmp_path: Path, argv: str
 ) -> None:
     environ = agent(tmp_path, timer=DECLARED, other=UNDECLARED)
 
-    reported = resolve_options_from_manifests(parse_arguments(words.split()), environ, tmp_path)
+    reported = resolve_options_from_manifests(parse_arguments(argv.split()), environ, tmp_path)
 
     assert (reported.extension_options, reported.messages) == (sure(("budget", "15m")), ("go",))
     assert reported.unresolved_words == ()
@@ -201,16 +201,16 @@ def test_options_that_are_not_in_a_manifest_are_resolved_after_loading(
     cli: Program, server: MockProcess
 ) -> None:
     path = cli.write("sketch.py", UNDECLARED)
-    words = ("-p", "--model", "mock/echo-3", "-e", str(path))
+    argv = ("-p", "--model", "mock/echo-3", "-e", str(path))
 
-    ended = cli.run(*words, "--sketch", "hello")
+    ended = cli.run(*argv, "--sketch", "hello")
     assert (ended.code, ended.err) == (0, "")
     assert last_prompts(server) == ["hello: True, None"]
 
-    ended = cli.run(*words, "hello", "--budget")
+    ended = cli.run(*argv, "hello", "--budget")
     assert ended == (1, "", 'Error: Extension flag "--budget" requires a value\n')
 
-    ended = cli.run(*words, "hello", "--sketcj")
+    ended = cli.run(*argv, "hello", "--sketcj")
     assert ended == (1, "", "Error: Unknown option: --sketcj\nDid you mean --sketch?\n")
 
 
@@ -233,18 +233,18 @@ def extension(pi):
 
 
 @pytest.mark.parametrize(
-    ("words", "prompts"),
+    ("argv", "prompts"),
     [
         (["join"], ("/join",)),
         (["join", "pi://x", "two words", "--quiet"], ("/join pi://x 'two words'",)),
     ],
 )
 def test_a_word_can_be_a_command_of_an_extension(
-    tmp_path: Path, words: list[str], prompts: tuple[str, ...]
+    tmp_path: Path, argv: list[str], prompts: tuple[str, ...]
 ) -> None:
     environ = agent(tmp_path, joining=JOINING)
 
-    arguments = parse_extension_subcommand(words, environ, tmp_path)
+    arguments = parse_extension_subcommand(argv, environ, tmp_path)
 
     assert arguments is not None
     arguments = resolve_options_from_manifests(arguments, environ, tmp_path)

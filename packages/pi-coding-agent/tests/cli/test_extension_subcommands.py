@@ -67,7 +67,7 @@ def bare(tmp_path: Path) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("arguments", "expected"),
     sampled(
         [
             (["here"], {"args": "here", "port": "8080", "name": False}),
@@ -78,13 +78,13 @@ def bare(tmp_path: Path) -> Program:
     ),
 )
 def test_a_subcommand_without_a_session_needs_no_model(
-    bare: Program, words: list[str], expected: dict[str, object]
+    bare: Program, arguments: list[str], expected: dict[str, object]
 ) -> None:
-    ended = bare.run("serve", *words)
+    ended = bare.run("serve", *arguments)
 
-    known = {"file": None, "trusted": False, "has_ui": False}
+    defaults = {"file": None, "trusted": False, "has_ui": False}
     assert (ended.code, ended.err) == (0, "stray\n")
-    assert json.loads(ended.out) == expected | known
+    assert json.loads(ended.out) == expected | defaults
     assert not (bare.agent_dir / "sessions").exists()
 
 
@@ -141,10 +141,10 @@ def test_bash_completes_the_subcommand_and_its_options(bare: Program, tmp_path: 
     script = tmp_path / "completion.bash"
     script.write_text(bare.run("completion", "bash").out)
 
-    def completed(*words: str) -> list[str]:
-        typed = " ".join(f"'{word}'" for word in words)
+    def completed(*arguments: str) -> list[str]:
+        typed = " ".join(f"'{word}'" for word in arguments)
         act = (
-            f"source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1};"
+            f"source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(arguments) - 1};"
             ' _pi; printf "%s\\n" "${COMPREPLY[@]}"'
         )
         ran = subprocess.run(["bash", "-c", act], capture_output=True, text=True, check=True)
@@ -155,17 +155,17 @@ def test_bash_completes_the_subcommand_and_its_options(bare: Program, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "continues"),
+    ("argv", "continues"),
     [([], True), (["--session", "x"], False), (["--no-session"], False), (["-c"], True)],
 )
 def test_a_subcommand_can_request_the_last_session(
-    tmp_path: Path, words: list[str], continues: bool
+    tmp_path: Path, argv: list[str], continues: bool
 ) -> None:
     program = Program.below(tmp_path)
     text = SERVING.replace("session = false", 'session = "continue"')
     program.write("extensions/serving.py", text)
     arguments = parse_extension_subcommand(
-        ["serve", *words], {"HOME": str(program.home)}, program.cwd
+        ["serve", *argv], {"HOME": str(program.home)}, program.cwd
     )
 
     assert arguments is not None

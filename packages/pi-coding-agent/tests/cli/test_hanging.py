@@ -29,13 +29,13 @@ def test_joining_threads_does_not_wait_for_a_hanging_thread() -> None:
         join_threads(loop, grace_seconds=0.05)
 
     asyncio.run(begin())
-    left = set(running_threads()) - before
+    remaining = set(running_threads()) - before
     go_on.set()
-    for thread in left:
+    for thread in remaining:
         thread.join(30)
 
-    assert left
-    assert not any(thread.is_alive() for thread in left)
+    assert remaining
+    assert not any(thread.is_alive() for thread in remaining)
 
 
 def test_joining_threads_of_a_loop_without_threads_returns() -> None:

@@ -41,12 +41,12 @@ def test_the_status_lines_are_events_of_json_mode_where_they_are_requested(
     ended = cli.run("--mode", "json", "--model", "mock/echo-3", "hello")
 
     reported = [json.loads(line) for line in ended.out.splitlines()]
-    lines = [each for each in reported if each["type"] == "extension_event"]
+    lines = [event for event in reported if event["type"] == "extension_event"]
     assert ended.code == 0
-    assert [(each["name"], each["data"]) for each in lines[:1]] == [
+    assert [(event["name"], event["data"]) for event in lines[:1]] == [
         ("status_engine", {"line2": "echo-3 | work", "line3": None})
     ] * setting
-    assert all("since_session_ms" in each for each in lines)
+    assert all("since_session_ms" in event for event in lines)
 
 
 def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
@@ -80,9 +80,11 @@ def test_piped_text_comes_before_the_message_and_keeps_the_mode(
     assert events.out.startswith('{"type":"session"')
 
 
-@pytest.mark.parametrize("words", sampled([["-p"], ["-p", ""], ["--mode", "json"], []], keep=2))
-def test_without_a_prompt_an_error_with_a_hint_is_printed(cli: Program, words: list[str]) -> None:
-    assert cli.run(*words, "--model=mock/echo-3") == (
+@pytest.mark.parametrize("arguments", sampled([["-p"], ["-p", ""], ["--mode", "json"], []], keep=2))
+def test_without_a_prompt_an_error_with_a_hint_is_printed(
+    cli: Program, arguments: list[str]
+) -> None:
+    assert cli.run(*arguments, "--model=mock/echo-3") == (
         1,
         "",
         'Error: No prompt given. Use `pi -p "hello"`, or pipe text into pi.\n',

@@ -57,12 +57,12 @@ def test_a_tls_failure_is_reported_with_what_to_do(cli: Program) -> None:
 
 @pytest.mark.behaviour("print-mode-exit-codes")
 @pytest.mark.skipif(not FULL.exists(), reason="/dev/full of Linux")
-@pytest.mark.parametrize("words", sampled([["-p"], ["--mode", "json"]], keep=1))
+@pytest.mark.parametrize("arguments", sampled([["-p"], ["--mode", "json"]], keep=1))
 def test_a_full_disk_while_writing_the_answer_exits_with_1(
-    cli: Program, words: tuple[str, ...]
+    cli: Program, arguments: tuple[str, ...]
 ) -> None:
     with FULL.open("wb") as full:
-        child = cli.start(*words, "--model", "mock/echo-3", "hello", stdout=full)
+        child = cli.start(*arguments, "--model", "mock/echo-3", "hello", stdout=full)
         _, reported = child.communicate(b"", timeout=60)
 
     assert child.returncode == 1

@@ -14,9 +14,9 @@ def test_sessions_are_named_continued_and_opened_by_id(cli: Program, server: Moc
     cli.run("-p", "--model", "mock/echo-3", "--name", "mine", "one")
     cli.run("-p", "--continue", "two")
     id = cli.sessions()[0][0]["id"]
-    found = cli.run("-p", "--session", id[:13], "three")
+    ended = cli.run("-p", "--session", id[:13], "three")
 
-    assert found.code == 0
+    assert ended.code == 0
     assert last_prompts(server) == ["one", "two", "three"]
     assert len(cli.sessions()) == 1
     assert any(line.get("name") == "mine" for line in cli.sessions()[0])
@@ -104,17 +104,17 @@ def test_nothing_is_saved_with_no_session(cli: Program) -> None:
 @pytest.mark.behaviour("tilde-expands")
 @pytest.mark.parametrize("how", sampled(["flag", "variable", "setting"], keep=1))
 def test_a_tilde_in_the_session_directory_is_the_home_folder(cli: Program, how: str) -> None:
-    words: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     match how:
         case "flag":
-            words = ("--session-dir", "~/kept")
+            arguments = ("--session-dir", "~/kept")
         case "variable":
             cli.environ["PI_CODING_AGENT_SESSION_DIR"] = "~/kept"
         case _:
             cli.write("settings.json", '{"sessionDir": "~/kept"}')
 
-    cli.run("-p", *words, "--model", "mock/echo-3", "one")
-    again = cli.run("-p", *words, "--continue", "two")
+    cli.run("-p", *arguments, "--model", "mock/echo-3", "one")
+    again = cli.run("-p", *arguments, "--continue", "two")
 
     assert again.code == 0
     assert len(list((cli.home / "kept").glob("*.jsonl"))) == 1
@@ -126,9 +126,9 @@ def test_a_session_that_cannot_be_saved_is_reported_once_and_exits_with_1(
 ) -> None:
     (cli.agent_dir / "sessions").write_text("a file where a folder should be")
     piped = '{"type": "set_session_name", "name": "kept"}\n' if mode == "rpc" else ""
-    words = () if mode == "rpc" else ("-p", "hello")
+    arguments = () if mode == "rpc" else ("-p", "hello")
 
-    ended = cli.run("--mode", mode, "--model", "mock/echo-3", *words, piped=piped)
+    ended = cli.run("--mode", mode, "--model", "mock/echo-3", *arguments, piped=piped)
 
     (reported,) = ended.err.splitlines()
     assert reported.startswith("The session is no longer saved, it continues in memory: ")

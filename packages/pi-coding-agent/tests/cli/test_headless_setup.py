@@ -58,8 +58,8 @@ def test_an_api_key_with_an_unset_variable_is_reported_by_every_command(tmp_path
     cli.write("models.json", json.dumps({"providers": {"mine": mine}}))
     why = "The API key for mine in models.json has no value: MY_KEY is not set."
 
-    for words in (("-p", "hello"), ("-p", "--model", "mine/m1", "hello")):
-        assert why in cli.run(*words).err
+    for arguments in (("-p", "hello"), ("-p", "--model", "mine/m1", "hello")):
+        assert why in cli.run(*arguments).err
     assert cli.run("--list-models", "mine") == (0, "", f"Warning: {why}\n")
     assert why in cli.run("--list-models").err
     assert cli.run("--list-models", "nothing-like-it") == (
@@ -137,8 +137,8 @@ def test_messages_name_the_real_agent_directory(cli: Program) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("place", sampled(["project", "agent", "config root", "home"], keep=1))
-def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: str) -> None:
+@pytest.mark.parametrize("folder", sampled(["project", "agent", "config root", "home"], keep=1))
+def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, folder: str) -> None:
     models = cli.agent_dir / "models.json"
     models.write_text(models.read_text().replace('"k"', '"$MOCK_KEY"'))
     folders = {
@@ -147,7 +147,7 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
         "config root": cli.home / ".pi",
         "home": cli.home,
     }
-    (folders[place] / ".env").write_text("MOCK_KEY=secret\n")
+    (folders[folder] / ".env").write_text("MOCK_KEY=secret\n")
     asking = ("-p", "--model", "mock/echo-3", "hello")
 
     trusting = cli.run("--approve", *asking)
@@ -161,7 +161,7 @@ def test_a_dotenv_file_is_for_pi_and_not_for_its_commands(cli: Program, place: s
         child.stdin.close()
 
     assert (trusting.code, trusting.out) == (0, "The quick brown\n")
-    assert careful.code == (1 if place == "project" else 0)
+    assert careful.code == (1 if folder == "project" else 0)
     assert seen == "[]\n"
 
 
@@ -206,10 +206,10 @@ def test_the_tour_and_the_embedded_model_are_not_listed_beside_configured_models
     cli: Program,
 ) -> None:
     requests = [{"type": "get_available_models"}, *[{"type": "cycle_model", "id": "c"}] * 9]
-    piped = "".join(f"{json.dumps(each)}\n" for each in requests)
+    piped = "".join(f"{json.dumps(request)}\n" for request in requests)
     reported = [json.loads(line) for line in cli.run("--mode", "rpc", piped=piped).out.splitlines()]
-    answers = [each["data"] for each in reported if each["type"] == "response"]
-    listed = [each["provider"] for data in answers for each in data.get("models", [])]
+    answers = [event["data"] for event in reported if event["type"] == "response"]
+    listed = [model["provider"] for data in answers for model in data.get("models", [])]
     cycled = [data["model"]["provider"] for data in answers if "model" in data]
 
     assert (set(listed), set(cycled), len(cycled)) == ({"mock"}, {"mock"}, 9)
@@ -236,12 +236,14 @@ def test_models_in_rpc_answers_carry_no_credentials(tmp_path: Path) -> None:
         {"type": "cycle_model", "id": "next"},
     ]
 
-    ended = cli.run("--mode", "rpc", piped="".join(f"{json.dumps(each)}\n" for each in requests))
+    ended = cli.run(
+        "--mode", "rpc", piped="".join(f"{json.dumps(request)}\n" for request in requests)
+    )
 
-    answers = {each["id"]: each for each in map(json.loads, ended.out.splitlines())}
+    answers = {answer["id"]: answer for answer in map(json.loads, ended.out.splitlines())}
     assert "cret" not in ended.out + ended.err
-    models = [each for each in answers["all"]["data"]["models"] if each["provider"] == "mine"]
-    assert [each["baseUrl"] for each in models] == [
+    models = [model for model in answers["all"]["data"]["models"] if model["provider"] == "mine"]
+    assert [model["baseUrl"] for model in models] == [
         "https://***@127.0.0.1:9/v1?key=***&x=",
         "https://***@127.0.0.1:9/v1",
     ]

@@ -74,10 +74,10 @@ NEVER = (
 """Packages count with everything inside."""
 
 
-def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
+def loaded(cli: Program, *arguments: str, stdin: str = "") -> list[str]:
     """The modules that are loaded when the program ends; it must succeed."""
     finished = subprocess.run(
-        [sys.executable, "-c", PROBE, *words],
+        [sys.executable, "-c", PROBE, *arguments],
         cwd=cli.cwd,
         env=cli.variables,
         input=stdin,
@@ -92,7 +92,7 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "stdin"),
+    ("arguments", "stdin"),
     sampled(
         [
             (("-p", "hi"), ""),
@@ -103,12 +103,12 @@ def loaded(cli: Program, *words: str, stdin: str = "") -> list[str]:
     ),
 )
 def test_a_headless_start_does_not_load_unneeded_modules(
-    cli: Program, words: tuple[str, ...], stdin: str
+    cli: Program, arguments: tuple[str, ...], stdin: str
 ) -> None:
     model = ("--model", "mock/echo-1")
-    loaded(cli, *model, *words, stdin=stdin)  # the first start of all makes indexes
+    loaded(cli, *model, *arguments, stdin=stdin)  # the first start of all makes indexes
 
-    modules = loaded(cli, *model, *words, stdin=stdin)
+    modules = loaded(cli, *model, *arguments, stdin=stdin)
 
     assert "pi.coding.runtime.assemble" in modules
     assert [module for module in modules if inside(module, NEVER)] == []
@@ -127,8 +127,8 @@ def test_opening_a_new_session_does_not_load_the_session_catalog() -> None:
         [sys.executable, "-c", code], capture_output=True, check=True, timeout=TIMEOUT_SECONDS
     )
 
-    kept = ("pi.coding.session.catalog", "pi.coding.session.lookup")
-    assert [module for module in json.loads(child.stdout) if inside(module, kept)] == []
+    deferred = ("pi.coding.session.catalog", "pi.coding.session.lookup")
+    assert [module for module in json.loads(child.stdout) if inside(module, deferred)] == []
 
 
 @pytest.mark.full

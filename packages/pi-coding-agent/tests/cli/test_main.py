@@ -18,9 +18,9 @@ from tests.sampling import sampled
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("words", [["-v"], ["--version"], ["--version", "--bogus"], ["-p", "-v"]])
-def test_the_version_is_printed_bare(words: list[str], capsys: Captured) -> None:
-    assert main(words) == 0
+@pytest.mark.parametrize("argv", [["-v"], ["--version"], ["--version", "--bogus"], ["-p", "-v"]])
+def test_the_version_is_printed_bare(argv: list[str], capsys: Captured) -> None:
+    assert main(argv) == 0
 
     assert capsys.readouterr() == (f"{pi.version.__version__}\n", "")
 
@@ -111,22 +111,22 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
     code, _, reported = program.run("-p", "--model", "demo/tour", "hi")
 
-    problem, end = reported.splitlines()[-2:]
+    message, end = reported.splitlines()[-2:]
     assert (code, end) == (1, "PI_DEBUG=1 shows the traceback.")
-    assert problem.startswith("Error: ")
-    assert nowhere in problem
+    assert message.startswith("Error: ")
+    assert nowhere in message
     assert "Traceback" not in reported
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere the directory cannot be removed")
 def test_a_directory_that_is_gone_is_reported(tmp_path: Path) -> None:
-    place = tmp_path / "gone"
-    place.mkdir()
-    leave = f'rmdir "{place}" && exec "{sys.executable}" -m pi "$@"'
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    leave = f'rmdir "{folder}" && exec "{sys.executable}" -m pi "$@"'
 
     finished = subprocess.run(
         ["sh", "-c", leave, "sh", "-p", "hi"],
-        cwd=place,
+        cwd=folder,
         env={"HOME": str(tmp_path), "PATH": os.defpath},
         stdin=subprocess.DEVNULL,
         capture_output=True,

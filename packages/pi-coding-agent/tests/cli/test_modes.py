@@ -7,7 +7,7 @@ from pi.cli.arguments import Mode, check_mode, chosen_mode, parse_arguments
 
 
 @pytest.mark.parametrize(
-    ("words", "terminal", "mode"),
+    ("argv", "terminal", "mode"),
     [
         ("", True, "interactive"),
         ("", False, "print"),
@@ -20,9 +20,9 @@ from pi.cli.arguments import Mode, check_mode, chosen_mode, parse_arguments
     ],
 )
 def test_the_mode_depends_on_the_options_and_on_the_terminal(
-    words: str, terminal: bool, mode: Mode
+    argv: str, terminal: bool, mode: Mode
 ) -> None:
-    assert chosen_mode(parse_arguments(words.split()), terminal=terminal) == mode
+    assert chosen_mode(parse_arguments(argv.split()), terminal=terminal) == mode
 
 
 def test_the_interactive_mode_accepts_resume_and_files() -> None:
@@ -30,7 +30,7 @@ def test_the_interactive_mode_accepts_resume_and_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "mode", "message"),
+    ("argv", "mode", "message"),
     [
         ("--resume", "print", "--resume needs a terminal to choose a session."),
         ("--resume", "rpc", "--resume needs a terminal to choose a session."),
@@ -38,10 +38,10 @@ def test_the_interactive_mode_accepts_resume_and_files() -> None:
     ],
 )
 def test_options_that_a_mode_does_not_support_are_rejected(
-    words: str, mode: Mode, message: str
+    argv: str, mode: Mode, message: str
 ) -> None:
     with pytest.raises(PiError) as caught:
-        check_mode(parse_arguments(words.split()), mode)
+        check_mode(parse_arguments(argv.split()), mode)
 
     assert caught.value.message == message
 

@@ -208,7 +208,7 @@ def test_verbose_start_reports_everything_that_was_loaded(tmp_path: Path) -> Non
     with terminal_user(known(tmp_path), "--verbose", columns=40, rows=60) as ada:
         ada.sees(f"pi {__version__}")
         ada.sees("no model: /login")
-        words = ada.screen.replace("\n ", "")
-        assert str(tmp_path / "work") in words
-        assert ".jsonl" in words
+        report = ada.screen.replace("\n ", "")
+        assert str(tmp_path / "work") in report
+        assert ".jsonl" in report
         assert ada.leaves() == 0

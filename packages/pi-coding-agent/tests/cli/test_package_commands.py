@@ -28,9 +28,9 @@ async def test_packages_of_a_project_are_listed_only_if_it_is_trusted(tmp_path: 
     settings(tmp_path / "home" / ".pi" / "agent", "../../../mine")
     settings(cwd / ".pi", "../../theirs")
 
-    for approve, known in ((None, ["mine"]), (True, ["theirs", "mine"])):
+    for approve, expected in ((None, ["mine"]), (True, ["theirs", "mine"])):
         kit = await PackageContext.open(host(tmp_path), cwd, approve=approve)
-        assert [each.root.name for each in kit.configured()] == known
+        assert [package.root.name for package in kit.configured()] == expected
         assert kit.may_change_project is (approve is True)
 
 

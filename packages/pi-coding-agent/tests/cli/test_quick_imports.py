@@ -41,8 +41,13 @@ def imported(name: str = MODULE) -> ModuleType:
 
 def facts(spec: ModuleSpec | None) -> tuple[object, ...]:
     assert spec is not None
-    places = spec.submodule_search_locations
-    located = spec.origin, spec.cached, spec.has_location, places and list(places)
+    search_locations = spec.submodule_search_locations
+    located = (
+        spec.origin,
+        spec.cached,
+        spec.has_location,
+        search_locations and list(search_locations),
+    )
     return spec.name, spec.parent, *located
 
 
@@ -130,12 +135,12 @@ def test_modules_of_the_standard_library_are_imported_quickly(
         monkeypatch.delitem(sys.modules, name, raising=False)
 
     with quick_imports(PACKAGE, library=str(library)):
-        found = [importlib.import_module(name) for name in names]
+        modules = [importlib.import_module(name) for name in names]
     for name in names:
         del sys.modules[name]
 
-    assert [module.__file__ for module in found] == list(map(str, names.values()))
-    assert all(map(is_quick, found))
+    assert [module.__file__ for module in modules] == list(map(str, names.values()))
+    assert all(map(is_quick, modules))
 
 
 def test_afterwards_python_finds_modules_as_before(folder: Path) -> None:

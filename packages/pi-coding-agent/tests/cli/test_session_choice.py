@@ -18,7 +18,7 @@ class Chosen:
     """The session that a command line chooses, and the questions that were asked."""
 
     def __init__(
-        self, agent_dir: Path, words: str, *, yes: bool = False, can_pick: bool = False
+        self, agent_dir: Path, arguments: str, *, yes: bool = False, can_pick: bool = False
     ) -> None:
         self.reported: list[str] = []
         self.questions: list[str] = []
@@ -28,16 +28,16 @@ class Chosen:
             return yes
 
         self.choice = SessionResolver(
-            parse_arguments(shlex.split(words)),
+            parse_arguments(shlex.split(arguments)),
             {},
             agent_dir=agent_dir,
             confirm=confirm,
             can_pick=can_pick,
         )
 
-    def on(self, where: SessionLocation) -> tuple[str, Path | None]:
+    def on(self, target: SessionLocation) -> tuple[str, Path | None]:
         """Id and file of the session."""
-        log = self.choice.open(replace(where, report=self.reported.append))
+        log = self.choice.open(replace(target, report=self.reported.append))
         log.close()
         return log.header.id, log.file
 
@@ -51,9 +51,9 @@ def test_without_options_a_new_session_begins(tmp_path: Path) -> None:
 
 
 def test_continue_opens_the_latest_session_of_the_folder(tmp_path: Path) -> None:
-    keep(location(tmp_path, at=1), "x", id="first")
-    latest = keep(location(tmp_path, at=2), "x", id="second")
-    keep(location(tmp_path, THERE, at=3), "x", id="elsewhere")
+    keep(location(tmp_path, seconds=1), "x", id="first")
+    latest = keep(location(tmp_path, seconds=2), "x", id="second")
+    keep(location(tmp_path, THERE, seconds=3), "x", id="elsewhere")
 
     assert Chosen(tmp_path, "--continue").on(location(tmp_path)) == ("second", latest)
 
@@ -108,10 +108,10 @@ def test_an_exact_id_is_opened_or_begun(tmp_path: Path) -> None:
 
 
 def test_sessions_are_searched_in_the_configured_directory(tmp_path: Path) -> None:
-    kept = location(tmp_path, custom=tmp_path / "kept")
-    file = keep(kept, "x", id="abc")
+    stored_sessions = location(tmp_path, custom=tmp_path / "kept")
+    file = keep(stored_sessions, "x", id="abc")
 
-    assert Chosen(tmp_path, "--continue").on(kept) == ("abc", file)
+    assert Chosen(tmp_path, "--continue").on(stored_sessions) == ("abc", file)
 
 
 @pytest.mark.parametrize("value", ["abc", "ab", "{file}"])

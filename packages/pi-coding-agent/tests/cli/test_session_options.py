@@ -16,13 +16,13 @@ def test_without_arguments_the_session_options_are_the_defaults() -> None:
 
 
 def test_all_arguments_are_passed_as_session_options() -> None:
-    words = (
+    argv = (
         "--model m --provider p --api-key k --thinking high --models a,b --tools read -xt bash"
         " -nbt -nt -nc -ns --skill s -np --prompt-template t --system-prompt x"
         " --append-system-prompt y --append-system-prompt z --name n --offline"
     )
 
-    assert session_options(parse_arguments(words.split())) == SessionOptions(
+    assert session_options(parse_arguments(argv.split())) == SessionOptions(
         model="m",
         provider="p",
         api_key="k",
@@ -45,10 +45,10 @@ def test_all_arguments_are_passed_as_session_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "approve"), [("", None), ("-a", True), ("-na", False), ("-a -na", False)]
+    ("argv", "approve"), [("", None), ("-a", True), ("-na", False), ("-a -na", False)]
 )
-def test_trust_is_approved_refused_or_undecided(words: str, approve: bool | None) -> None:
-    assert session_options(parse_arguments(words.split())).approve is approve
+def test_trust_is_approved_refused_or_undecided(argv: str, approve: bool | None) -> None:
+    assert session_options(parse_arguments(argv.split())).approve is approve
 
 
 def test_an_unknown_thinking_level_is_reported_and_ignored() -> None:

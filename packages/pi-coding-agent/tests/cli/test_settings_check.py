@@ -36,16 +36,17 @@ async def findings(folder: Path, settings: Any) -> tuple[str, bool]:
     cli = Program.below(folder, PI_OFFLINE="1")
     cli.write("settings.json", json.dumps(settings))
     host = Machine.from_environ(cli.variables)
-    kept = Settings.of(host.agent_dir, cli.cwd, trusted=False, clock=host.clock)
+    loaded = Settings.of(host.agent_dir, cli.cwd, trusted=False, clock=host.clock)
     registry = discover_models(host, cli.cwd)
-    strategies = strategies_in(host, cli.cwd, kept)
-    places: Any = {"agent_dir": host.agent_dir, "cwd": cli.cwd, "trusted": False}
-    problems = list(SettingsCheck(kept, registry, strategies=strategies, **places).problems())
+    strategies = strategies_in(host, cli.cwd, loaded)
+    locations: Any = {"agent_dir": host.agent_dir, "cwd": cli.cwd, "trusted": False}
+    problems = list(SettingsCheck(loaded, registry, strategies=strategies, **locations).problems())
     await registry.models.close()
     lines = [
-        f"settings {each.text}" + f"\n→ {each.advice}" * bool(each.advice) for each in problems
+        f"settings {problem.text}" + f"\n→ {problem.advice}" * bool(problem.advice)
+        for problem in problems
     ]
-    return "\n".join(lines), any(each.severity == "broken" for each in problems)
+    return "\n".join(lines), any(problem.severity == "broken" for problem in problems)
 
 
 def reported(ended: Ended) -> str:
@@ -105,9 +106,9 @@ async def test_an_unknown_key_is_named_with_the_nearest_one(
     ],
 )
 async def test_an_invalid_value_is_named(tmp_path: Path, settings: Any, text: str) -> None:
-    found, is_broken = await findings(tmp_path, settings)
+    report, is_broken = await findings(tmp_path, settings)
 
-    assert text in found
+    assert text in report
     assert is_broken
 
 
@@ -154,9 +155,9 @@ def test_doctor_prints_all_problems_and_fails_for_an_invalid_value(tmp_path: Pat
 async def test_a_name_that_does_not_exist_is_named(
     tmp_path: Path, settings: Any, text: str
 ) -> None:
-    found, _ = await findings(tmp_path, settings)
+    report, _ = await findings(tmp_path, settings)
 
-    assert text in found
+    assert text in report
 
 
 @pytest.mark.parametrize(
@@ -172,10 +173,10 @@ async def test_a_name_that_does_not_exist_is_named(
     ],
 )
 async def test_a_setting_without_effect_is_named(tmp_path: Path, settings: Any, text: str) -> None:
-    found, is_broken = await findings(tmp_path, settings)
+    report, is_broken = await findings(tmp_path, settings)
 
     file = str(tmp_path / "home" / ".pi" / "agent" / "settings.json")
-    assert text in found.replace(file, "FILE")
+    assert text in report.replace(file, "FILE")
     assert not is_broken
 
 

@@ -86,8 +86,8 @@ except KeyboardInterrupt:
 @contextmanager
 def stuck(patience: str, manner: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
     """A program that no longer returns to its event loop, and its output."""
-    words = [sys.executable, "-c", STUCK, patience, manner]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+    argv = [sys.executable, "-c", STUCK, patience, manner]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         try:
             assert child.stdout.readline() == "ready\n"

@@ -49,10 +49,12 @@ def test_a_strategy_is_loaded_when_it_is_requested_by_name(cli: Program) -> None
     ]
     with mock_server() as server:
         cli.use_server(server.port)
-        piped = "".join(json.dumps(each) + "\n" for each in requests)
+        piped = "".join(json.dumps(request) + "\n" for request in requests)
         ended = cli.run("--mode", "rpc", "--model", "mock/echo-3", piped=piped)
 
-    answers = {each["id"]: each for each in map(json.loads, ended.out.splitlines()) if "id" in each}
+    answers = {
+        answer["id"]: answer for answer in map(json.loads, ended.out.splitlines()) if "id" in answer
+    }
     assert answers["2"]["data"]["strategy"] == "handoff"
     assert answers["2"]["data"]["keeps"] == "nothing"
     assert answers["3"]["success"] is False

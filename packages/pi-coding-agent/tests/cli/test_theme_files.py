@@ -34,26 +34,31 @@ def write_everywhere(folder: Path) -> Machine:
     return Machine.from_environ({"HOME": str(folder / "home")})
 
 
-async def themes(folder: Path, *words: str, approve: bool = True) -> list[str]:
+async def themes(folder: Path, *arguments: str, approve: bool = True) -> list[str]:
     """The names of the themes that a session may use, in their order."""
     host = write_everywhere(folder)
     options = SessionOptions(model="demo/tour", approve=approve)
     built = await assemble(folder / "work", host, options)
     await built.session.close()
-    return names(built, host, words, known=[folder / "known"])
+    return names(built, host, arguments, of_extensions=[folder / "known"])
 
 
 def names(
-    built: AssembledSession, host: Machine, words: Sequence[str] = (), known: Sequence[Path] = ()
+    built: AssembledSession,
+    host: Machine,
+    argv: Sequence[str] = (),
+    of_extensions: Sequence[Path] = (),
 ) -> list[str]:
-    arguments, cwd = parse_arguments(words), host.home.parent / "work"
-    found = session_themes(arguments, built.session.workspace, host, cwd=cwd, of_extensions=known)
-    return [path.stem for path in found]
+    arguments, cwd = parse_arguments(argv), host.home.parent / "work"
+    paths = session_themes(
+        arguments, built.session.workspace, host, cwd=cwd, of_extensions=of_extensions
+    )
+    return [path.stem for path in paths]
 
 
 async def test_themes_of_all_sources_are_listed_in_the_order_of_precedence(tmp_path: Path) -> None:
-    found = await themes(tmp_path, "--theme", "given.json")
-    assert found == ["given", "ours", "mine", "listed", "packed", "reported"]
+    names = await themes(tmp_path, "--theme", "given.json")
+    assert names == ["given", "ours", "mine", "listed", "packed", "reported"]
 
 
 async def test_themes_of_an_untrusted_project_are_not_listed(tmp_path: Path) -> None:

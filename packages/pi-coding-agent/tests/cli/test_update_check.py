@@ -116,8 +116,8 @@ async def test_an_old_answer_never_replaces_a_newer_one(tmp_path: Path) -> None:
     early, late = FakeClock(1_000), FakeClock(2_000)
     async with site({"/old": b"0.10", "/new": b"0.11"}) as index:
         await check(tmp_path, f"{index.url}/new", late).look()
-        known = tmp_path / ".pi" / "agent" / "update-check.json"
-        known.write_text(known.read_text().replace(str(2_000 + EVERY_MS), "0"))
+        cache_file = tmp_path / ".pi" / "agent" / "update-check.json"
+        cache_file.write_text(cache_file.read_text().replace(str(2_000 + EVERY_MS), "0"))
         await check(tmp_path, f"{index.url}/old", early).look()
 
     assert check(tmp_path, "").newer() == "0.11"

@@ -25,7 +25,7 @@ class Allowed(Query):
             return replace(self, refused=not answer)
         return replace(self, text=answer)
 
-    def after_failure(self, problem: Exception) -> Self:
+    def after_failure(self, error: Exception) -> Self:
         return replace(self, refused=True)
 
     @property
@@ -67,17 +67,17 @@ async def test_each_handler_gets_the_query_with_the_answers_of_earlier_handlers(
 
 
 async def test_a_settled_query_is_not_passed_to_later_handlers() -> None:
-    bus, asked = EventBus(), list[str]()
+    bus, calls = EventBus(), list[str]()
     bus.subscribe(Allowed, lambda question: False)
-    bus.subscribe(Allowed, lambda question: asked.append("too late"))
+    bus.subscribe(Allowed, lambda question: calls.append("too late"))
 
     assert await bus.query(Allowed(text="a")) == Allowed(text="a", refused=True)
-    assert asked == []
+    assert calls == []
 
 
 async def test_a_failing_handler_is_reported_and_later_handlers_are_called() -> None:
     failures: list[tuple[str, str]] = []
-    bus = EventBus(lambda owner, event, problem: failures.append((owner.name, str(problem))))
+    bus = EventBus(lambda owner, event, error: failures.append((owner.name, str(error))))
     received: list[Event] = []
 
     def fails(event: Happened) -> None:
@@ -91,7 +91,7 @@ async def test_a_failing_handler_is_reported_and_later_handlers_are_called() -> 
 
 
 async def test_a_query_defines_the_effect_of_a_failing_handler() -> None:
-    bus = EventBus(lambda owner, event, problem: None)
+    bus = EventBus(lambda owner, event, error: None)
 
     def fails(question: Allowed) -> None:
         raise ValueError("no")
@@ -106,7 +106,7 @@ async def test_an_answer_to_a_query_without_answers_is_reported() -> None:
         pass
 
     failures: list[str] = []
-    bus = EventBus(lambda owner, event, problem: failures.append(str(problem)))
+    bus = EventBus(lambda owner, event, error: failures.append(str(error)))
     bus.subscribe(Plain, lambda question: 1)
     await bus.query(Plain())
 
@@ -166,7 +166,7 @@ async def test_subscribers_that_are_added_during_an_event_get_the_next_one() -> 
 
 async def test_an_exception_that_the_publisher_expects_propagates() -> None:
     failures: list[str] = []
-    bus = EventBus(lambda owner, event, problem: failures.append(str(problem)))
+    bus = EventBus(lambda owner, event, error: failures.append(str(error)))
 
     def stop(event: Event) -> None:
         raise LookupError("stop")

@@ -32,7 +32,7 @@ def test_mentions_are_found_at_the_start_of_a_word(text: str, names: list[str]) 
 
 def found(text: str, cwd: Path) -> list[tuple[str, str]]:
     made = attachments(text, cwd=cwd, home=cwd / "home", limits=ImageLimits())
-    return [(each.path, each.chip) for each in made]
+    return [(attachment.path, attachment.chip) for attachment in made]
 
 
 def test_mentions_of_missing_files_attach_nothing(tmp_path: Path) -> None:

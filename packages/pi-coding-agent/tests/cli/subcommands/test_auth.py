@@ -33,8 +33,8 @@ def login(expires: int) -> dict[str, Any]:
 def run(tmp_path: Path, capsys: Captured) -> Any:
     """Runs ``pi auth …``: exit code, output, errors."""
 
-    def ask(words: str, **environ: str) -> tuple[int, str, str]:
-        code = main(["auth", *words.split()], {"HOME": str(tmp_path), **environ})
+    def ask(arguments: str, **environ: str) -> tuple[int, str, str]:
+        code = main(["auth", *arguments.split()], {"HOME": str(tmp_path), **environ})
         return code, *capsys.readouterr()
 
     return ask
@@ -152,9 +152,9 @@ def test_secrets_are_printed_by_kind(run: Any, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("words", ["--provider groq", "--provider unknown", "", "--model zzz"])
-def test_printing_a_missing_key_exits_with_1_and_prints_nothing(run: Any, words: str) -> None:
-    code, out, err = run(f"print-api-key {words}")
+@pytest.mark.parametrize("arguments", ["--provider groq", "--provider unknown", "", "--model zzz"])
+def test_printing_a_missing_key_exits_with_1_and_prints_nothing(run: Any, arguments: str) -> None:
+    code, out, err = run(f"print-api-key {arguments}")
 
     assert (code, out) == (1, "") and err.startswith("Error: ")
 

@@ -40,19 +40,19 @@ class Batch:
     def tasks(self, *tasks: dict[str, Any]) -> None:
         write_tasks(self.cli.cwd / "tasks.jsonl", tasks)
 
-    def words(self, *words: str) -> tuple[str, ...]:
-        return ("batch", *words, "-o", "out", "-e", str(self.model), "--model", "faux/faux")
+    def arguments(self, *arguments: str) -> tuple[str, ...]:
+        return ("batch", *arguments, "-o", "out", "-e", str(self.model), "--model", "faux/faux")
 
-    def run(self, *words: str) -> Ended:
-        return self.cli.run(*self.words("tasks.jsonl", *words))
+    def run(self, *arguments: str) -> Ended:
+        return self.cli.run(*self.arguments("tasks.jsonl", *arguments))
 
     def rows(self) -> list[dict[str, Any]]:
         return rows(self.out)
 
     def workers(self) -> list[int]:
         """Worker processes that run."""
-        found = self.pids.iterdir() if self.pids.exists() else ()
-        return [pid for pid in (int(file.name) for file in found) if alive(pid)]
+        files = self.pids.iterdir() if self.pids.exists() else ()
+        return [pid for pid in (int(file.name) for file in files) if alive(pid)]
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_a_batch_is_resumed_with_more_tasks(batch: Batch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     sampled(
         [
             (("batch",), "needs a file with tasks"),
@@ -143,12 +143,12 @@ def test_a_batch_is_resumed_with_more_tasks(batch: Batch) -> None:
     ),
 )
 def test_invalid_arguments_are_rejected_without_a_traceback(
-    batch: Batch, words: tuple[str, ...], message: str
+    batch: Batch, arguments: tuple[str, ...], message: str
 ) -> None:
     batch.tasks({"id": "a", "prompt": "x"})
     (batch.cli.cwd / "file").touch()
 
-    ended = batch.cli.run(*words)
+    ended = batch.cli.run(*arguments)
 
     assert ended.code == 1
     assert message in ended.err
@@ -179,15 +179,15 @@ def test_a_worker_that_dies_with_a_task_is_replaced(tmp_path: Path) -> None:
     ended = batch.run("--workers", "1", "--per-worker", "1", "--retries", "1")
 
     assert ended.code == 1
-    found = [(row["id"], row["attempt"], row["status"]) for row in batch.rows()]
-    assert sorted(found) == [("a", 1, "done"), ("die", 1, "error"), ("die", 2, "error")]
+    attempts = [(row["id"], row["attempt"], row["status"]) for row in batch.rows()]
+    assert sorted(attempts) == [("a", 1, "done"), ("die", 1, "error"), ("die", 2, "error")]
     assert "The worker process ended (signal 9)" in ended.err
 
 
 def test_a_signal_ends_the_batch_and_its_workers(batch: Batch) -> None:
     mark = batch.cli.cwd / "started"
     batch.tasks({"id": "a", "prompt": f"sleep 600 & touch {mark}; wait"})
-    with batch.cli.start(*batch.words("tasks.jsonl", "--workers", "1")) as driver:
+    with batch.cli.start(*batch.arguments("tasks.jsonl", "--workers", "1")) as driver:
         try:
             wait_until(mark.exists)
             driver.send_signal(signal.SIGTERM)
@@ -205,7 +205,9 @@ def check_kills(batch: Batch, count: int, *, seed: int, drivers: int, workers: i
     """Kill drivers and workers at random; at the end every task has one row that is done."""
     batch.tasks(*({"id": f"t{number}", "prompt": "say x"} for number in range(count)))
     chance = random.Random(seed)
-    words = batch.words("tasks.jsonl", "--workers", "2", "--per-worker", "4", "--retries", "9")
+    arguments = batch.arguments(
+        "tasks.jsonl", "--workers", "2", "--per-worker", "4", "--retries", "9"
+    )
     kills = ["driver"] * drivers + ["worker"] * workers
     chance.shuffle(kills)
     marks = sorted(chance.sample(range(1, count - 10), len(kills)))
@@ -213,7 +215,7 @@ def check_kills(batch: Batch, count: int, *, seed: int, drivers: int, workers: i
     try:
         for kill, mark in zip(kills, marks, strict=True):
             if driver is None or driver.poll() is not None:
-                driver = batch.cli.start(*words, **QUIET)
+                driver = batch.cli.start(*arguments, **QUIET)
             ended = driver.poll
             wait_until(lambda: len(batch.rows()) >= mark or ended() is not None)  # noqa: B023
             if kill == "driver":
@@ -229,13 +231,13 @@ def check_kills(batch: Batch, count: int, *, seed: int, drivers: int, workers: i
             driver.kill()
             driver.wait(TIMEOUT_SECONDS)
 
-    assert batch.cli.run(*words).code == 0
-    found = batch.rows()
-    attempts = Counter((row["id"], row["attempt"]) for row in found)
+    assert batch.cli.run(*arguments).code == 0
+    rows = batch.rows()
+    attempts = Counter((row["id"], row["attempt"]) for row in rows)
     assert set(attempts.values()) == {1}
-    done = Counter(row["id"] for row in found if row["status"] == "done")
+    done = Counter(row["id"] for row in rows if row["status"] == "done")
     assert done == {f"t{number}": 1 for number in range(count)}
-    last = {row["id"]: row["status"] for row in found}
+    last = {row["id"]: row["status"] for row in rows}
     assert set(last.values()) == {"done"}
     assert list((batch.out / "work").iterdir()) == []
     wait_until(lambda: not batch.workers())

@@ -29,9 +29,9 @@ def test_the_script_of_a_shell_contains_all_options_and_commands(
     assert [name for name in names if name not in script] == []
 
 
-@pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])
-def test_an_unknown_shell_is_rejected(words: list[str], capsys: Captured) -> None:
-    assert main(["completion", *words], {}) == 1
+@pytest.mark.parametrize("arguments", [[], ["tcsh"], ["bash", "zsh"]])
+def test_an_unknown_shell_is_rejected(arguments: list[str], capsys: Captured) -> None:
+    assert main(["completion", *arguments], {}) == 1
 
     assert capsys.readouterr().err == (
         "Error: No valid shell given. Valid values: bash, zsh, fish\n"
@@ -172,10 +172,10 @@ def test_fish_offers_the_matching_completions(
 
 def furnished(tmp_path: Path) -> Path:
     """A folder with a file and a folder in it."""
-    place = tmp_path / "place"
-    (place / "folder").mkdir(parents=True)
-    (place / "some file.txt").touch()
-    return place
+    folder = tmp_path / "place"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "some file.txt").touch()
+    return folder
 
 
 def test_the_script_for_zsh_completes_at_its_first_use_from_a_folder_of_fpath() -> None:

@@ -53,9 +53,9 @@ def npm(tmp_path: Path, agent: Path) -> FakeNpm:
 def pi(tmp_path: Path, site: Path, capsys: Captured) -> Run:
     """What ``pi`` answers: its exit code, output and errors."""
 
-    def run(*words: str, **environ: str) -> tuple[int, str, str]:
+    def run(*arguments: str, **environ: str) -> tuple[int, str, str]:
         home = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
-        code = main(words, home | NOWHERE | environ)
+        code = main(arguments, home | NOWHERE | environ)
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -69,12 +69,14 @@ def test_no_installed_packages_are_reported_as_such(pi: Run, tmp_path: Path) -> 
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize("words", [["install"], ["remove"], ["uninstall"], ["install", "a", "b"]])
-def test_a_source_is_needed(words: list[str], pi: Run) -> None:
-    code, out, err = pi(*words)
+@pytest.mark.parametrize(
+    "arguments", [["install"], ["remove"], ["uninstall"], ["install", "a", "b"]]
+)
+def test_a_source_is_needed(arguments: list[str], pi: Run) -> None:
+    code, out, err = pi(*arguments)
 
     assert (code, out) == (1, "")
-    assert err.startswith(f"Error: `pi {words[0]}` needs one package source\n")
+    assert err.startswith(f"Error: `pi {arguments[0]}` needs one package source\n")
 
 
 def test_a_folder_is_installed_listed_and_removed(
@@ -180,19 +182,19 @@ def test_packages_are_updated_despite_a_failure(pi: Run, npm: FakeNpm, tmp_path:
     assert err.startswith(f"Error: {repository.source}: git ls-remote failed: ")
 
 
-@pytest.mark.parametrize("words", sampled([["npm:tips"], ["--extension", "npm:tips"]], keep=1))
-def test_one_package_is_updated(words: list[str], pi: Run, npm: FakeNpm) -> None:
+@pytest.mark.parametrize("arguments", sampled([["npm:tips"], ["--extension", "npm:tips"]], keep=1))
+def test_one_package_is_updated(arguments: list[str], pi: Run, npm: FakeNpm) -> None:
     npm.publish("tips", "1.0.0")
     pi("install", "npm:tips")
 
-    assert pi("update", *words) == (0, "npm:tips is up to date: 1.0.0\n", "")
-    assert pi("update", *words, "--force") == (0, "Updated npm:tips: 1.0.0 → 1.0.0\n", "")
+    assert pi("update", *arguments) == (0, "npm:tips is up to date: 1.0.0\n", "")
+    assert pi("update", *arguments, "--force") == (0, "Updated npm:tips: 1.0.0 → 1.0.0\n", "")
     assert pi("update", "npm:other") == (1, "", "No matching package found for npm:other\n")
 
 
-@pytest.mark.parametrize("words", [[], ["self"], ["pi"], ["--self"]])
-def test_update_prints_how_to_update_pi_itself(words: list[str], pi: Run) -> None:
-    code, out, err = pi("update", *words)
+@pytest.mark.parametrize("arguments", [[], ["self"], ["pi"], ["--self"]])
+def test_update_prints_how_to_update_pi_itself(arguments: list[str], pi: Run) -> None:
+    code, out, err = pi("update", *arguments)
 
     assert (code, err) == (0, "")
     assert out.startswith("This is pi ")
@@ -270,9 +272,9 @@ def test_a_project_can_switch_off_resources_of_user_packages(
     assert "[x] skills     skills/a/SKILL.md" in pi("config")[1]
 
 
-@pytest.mark.parametrize("words", [["on"], ["on", "../pk"], ["list"], ["maybe", "../pk", "x"]])
-def test_incomplete_config_arguments_print_the_usage(words: list[str], pi: Run) -> None:
-    code, _, err = pi("config", *words)
+@pytest.mark.parametrize("arguments", [["on"], ["on", "../pk"], ["list"], ["maybe", "../pk", "x"]])
+def test_incomplete_config_arguments_print_the_usage(arguments: list[str], pi: Run) -> None:
+    code, _, err = pi("config", *arguments)
 
     assert code == 1
     assert err.startswith("Error: Usage: `pi config`, or ")

@@ -16,21 +16,21 @@ Captured = pytest.CaptureFixture[str]
 def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A home with three sessions of this folder and one of another folder, with short ids."""
     monkeypatch.chdir(tmp_path)
-    agent_dir, here = tmp_path / ".pi" / "agent", str(tmp_path)
-    keep(location(agent_dir, here, at=1), "fix the tests", id="aaa-1")
-    keep(location(agent_dir, here, at=2), "write\x1b[31m docs", "about sharks", id="aab-2")
-    keep(location(agent_dir, here, at=3), "x" * 100, id="b-3", name="long talk")
-    keep(location(agent_dir, "/elsewhere", at=4), "other things", id="c-4")
+    agent_dir, cwd = tmp_path / ".pi" / "agent", str(tmp_path)
+    keep(location(agent_dir, cwd, seconds=1), "fix the tests", id="aaa-1")
+    keep(location(agent_dir, cwd, seconds=2), "write\x1b[31m docs", "about sharks", id="aab-2")
+    keep(location(agent_dir, cwd, seconds=3), "x" * 100, id="b-3", name="long talk")
+    keep(location(agent_dir, "/elsewhere", seconds=4), "other things", id="c-4")
     return {"HOME": str(tmp_path), "PATH": os.defpath, "TZ": "UTC"}
 
 
-def out(capsys: Captured, environ: dict[str, str], *words: str) -> list[str]:
-    assert main(["sessions", *words], environ) == 0
+def out(capsys: Captured, environ: dict[str, str], *arguments: str) -> list[str]:
+    assert main(["sessions", *arguments], environ) == 0
     return capsys.readouterr().out.splitlines()
 
 
-def err(capsys: Captured, environ: dict[str, str], *words: str) -> str:
-    assert main(["sessions", *words], environ) == 1
+def err(capsys: Captured, environ: dict[str, str], *arguments: str) -> str:
+    assert main(["sessions", *arguments], environ) == 1
     return capsys.readouterr().err
 
 
@@ -50,9 +50,9 @@ def test_of_sessions_with_the_same_id_that_of_this_folder_is_used(
     environ: dict[str, str], capsys: Captured
 ) -> None:
     agent_dir = Path(environ["HOME"]) / ".pi" / "agent"
-    keep(location(agent_dir, "/elsewhere", at=5), "a namesake", id="b-3")
-    first = keep(location(agent_dir, "/elsewhere", at=6), "there", id="d-5")
-    second = keep(location(agent_dir, "/another", at=7), "and there", id="d-5")
+    keep(location(agent_dir, "/elsewhere", seconds=5), "a namesake", id="b-3")
+    first = keep(location(agent_dir, "/elsewhere", seconds=6), "there", id="d-5")
+    second = keep(location(agent_dir, "/another", seconds=7), "and there", id="d-5")
 
     assert out(capsys, environ, "rename", "b-3", "mine") == ["Renamed b-3 to mine"]
     assert out(capsys, environ)[0].endswith("  mine")
@@ -85,10 +85,10 @@ def test_a_search_finds_sessions_by_title_or_message_text(
 def test_no_matching_session_is_reported_and_exits_with_0(
     environ: dict[str, str], capsys: Captured
 ) -> None:
-    here = environ["HOME"]
+    cwd = environ["HOME"]
 
     assert out(capsys, environ, "zzzzz") == [
-        f'No sessions matching "zzzzz" in {here}; --all searches all folders'
+        f'No sessions matching "zzzzz" in {cwd}; --all searches all folders'
     ]
     assert out(capsys, environ, "--all", "zzzzz") == ['No sessions matching "zzzzz" anywhere']
 
@@ -154,7 +154,7 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
 
 
 @pytest.mark.parametrize(
-    ("words", "missing"),
+    ("arguments", "missing"),
     [
         (["rename"], "an id and a name"),
         (["rename", "b-3"], "an id and a name"),
@@ -164,11 +164,11 @@ def test_the_wrong_session_is_never_changed(environ: dict[str, str], capsys: Cap
     ],
 )
 def test_missing_arguments_are_named(
-    environ: dict[str, str], capsys: Captured, words: list[str], missing: str
+    environ: dict[str, str], capsys: Captured, arguments: list[str], missing: str
 ) -> None:
-    message = f"Error: `pi sessions {words[0]}` needs {missing}\nSee `pi sessions -h`.\n"
+    message = f"Error: `pi sessions {arguments[0]}` needs {missing}\nSee `pi sessions -h`.\n"
 
-    assert err(capsys, environ, *words) == message
+    assert err(capsys, environ, *arguments) == message
 
 
 def test_a_blank_name_is_refused(environ: dict[str, str], capsys: Captured) -> None:

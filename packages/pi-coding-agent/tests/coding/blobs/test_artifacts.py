@@ -13,13 +13,13 @@ def artifacts(directory: Path | None) -> Artifacts:
 
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_artifacts_are_numbered_and_found_by_number(tmp_path: Path, in_memory: bool) -> None:
-    kept = artifacts(None if in_memory else tmp_path / "s")
+    stored = artifacts(None if in_memory else tmp_path / "s")
 
-    assert [kept.save("bash", text) for text in ("one", "two")] == ["0", "1"]
+    assert [stored.save("bash", text) for text in ("one", "two")] == ["0", "1"]
 
-    assert [kept.read(number) for number in (0, 1, 2)] == ["one", "two", None]
-    assert kept.numbers() == [0, 1]
-    assert kept.path(1) == (None if in_memory else tmp_path / "s" / "1.bash.log")
+    assert [stored.read(number) for number in (0, 1, 2)] == ["one", "two", None]
+    assert stored.numbers() == [0, 1]
+    assert stored.path(1) == (None if in_memory else tmp_path / "s" / "1.bash.log")
 
 
 def test_a_resumed_session_continues_the_artifact_numbers(tmp_path: Path) -> None:
@@ -40,15 +40,15 @@ def test_a_fork_continues_the_numbers_of_the_copied_artifacts(tmp_path: Path) ->
 
 
 def test_allocate_returns_a_path_without_creating_the_file(tmp_path: Path) -> None:
-    kept = artifacts(tmp_path / "s")
+    stored = artifacts(tmp_path / "s")
 
-    place = kept.allocate("bash")
+    artifact = stored.allocate("bash")
 
-    assert place == Artifact(id="0", path=tmp_path / "s" / "0.bash.log")
-    assert not place.path.exists()
-    assert kept.path(0) is None
-    place.path.write_text("streamed")
-    assert (kept.read(0), kept.save("bash", "next")) == ("streamed", "1")
+    assert artifact == Artifact(id="0", path=tmp_path / "s" / "0.bash.log")
+    assert not artifact.path.exists()
+    assert stored.path(0) is None
+    artifact.path.write_text("streamed")
+    assert (stored.read(0), stored.save("bash", "next")) == ("streamed", "1")
 
 
 def test_allocate_returns_none_without_a_usable_directory(tmp_path: Path) -> None:
@@ -58,12 +58,12 @@ def test_allocate_returns_none_without_a_usable_directory(tmp_path: Path) -> Non
 
 
 def test_artifact_kinds_are_sanitised_to_file_names_inside_the_directory(tmp_path: Path) -> None:
-    kept = artifacts(tmp_path / "s")
+    stored = artifacts(tmp_path / "s")
 
     for kind in ("../../x", "mcp:a/b.c", "", "ä"):
-        kept.save(kind, "text")
+        stored.save(kind, "text")
 
-    assert kept.folder.names() == [
+    assert stored.folder.names() == [
         "0.______x.log",
         "1.mcp_a_b_c.log",
         "2.output.log",

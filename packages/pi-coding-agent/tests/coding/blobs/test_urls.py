@@ -12,12 +12,12 @@ FOUND = '{"a": {"b c": [1, {"d": "text"}]}, "e": null}'
 
 @pytest.fixture(params=["in memory", "on disk"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> TextFolder:
-    kept = TextFolder(None if request.param == "in memory" else tmp_path / "s")
-    Artifacts(kept).save("bash", "zero")
-    Artifacts(kept).save("bash", "one")
-    AgentOutputs(kept).save("Anna", FOUND)
-    AgentOutputs(kept).save("Anna.Bob", "# words")
-    return kept
+    text_folder = TextFolder(None if request.param == "in memory" else tmp_path / "s")
+    Artifacts(text_folder).save("bash", "zero")
+    Artifacts(text_folder).save("bash", "one")
+    AgentOutputs(text_folder).save("Anna", FOUND)
+    AgentOutputs(text_folder).save("Anna.Bob", "# words")
+    return text_folder
 
 
 def test_an_artifact_is_plain_text(folder: TextFolder) -> None:
@@ -81,10 +81,10 @@ def test_a_part_of_an_output_is_selected_by_path_or_query(
 def test_an_unresolvable_address_raises_with_the_reason(
     folder: TextFolder, url: str, message: str
 ) -> None:
-    with pytest.raises(NoSuchResource) as problem:
+    with pytest.raises(NoSuchResource) as error:
         resolve_artifact(url, [folder])
 
-    assert problem.value.message == message
+    assert error.value.message == message
 
 
 def test_a_part_of_an_output_that_is_not_json_raises(folder: TextFolder) -> None:
@@ -102,10 +102,10 @@ def test_a_part_of_an_output_that_is_not_json_raises(folder: TextFolder) -> None
 def test_resolving_without_a_session_or_a_directory_raises(
     tmp_path: Path, url: str, message: str
 ) -> None:
-    with pytest.raises(NoSuchResource) as problem:
+    with pytest.raises(NoSuchResource) as error:
         resolve_artifact(url, [])
-    assert problem.value.message == message
+    assert error.value.message == message
 
-    with pytest.raises(NoSuchResource) as problem:
+    with pytest.raises(NoSuchResource) as error:
         resolve_artifact(url, [TextFolder(tmp_path / "missing")])
-    assert problem.value.message == "No artifacts directory found"
+    assert error.value.message == "No artifacts directory found"

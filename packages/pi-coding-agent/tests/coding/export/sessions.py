@@ -125,10 +125,12 @@ def message(message: SessionMessage) -> MessageEntry:
     return MessageEntry(message=message)
 
 
-def chain(drafts: Iterable[KnownEntry], *, after: str | None = None, at: int = 0) -> list[Entry]:
+def chain(
+    drafts: Iterable[KnownEntry], *, after: str | None = None, first_number: int = 0
+) -> list[Entry]:
     """The drafts one after the other, with ids ``e0``, ``e1``, …, a second apart."""
     entries: list[Entry] = []
-    for number, draft in enumerate(drafts, start=at):
+    for number, draft in enumerate(drafts, start=first_number):
         time = f"2026-11-15T19:{number // 60 % 60:02d}:{number % 60:02d}.000Z"
         entries.append(replace(draft, id=f"e{number}", parent_id=after, timestamp=time))
         after = f"e{number}"
@@ -193,7 +195,7 @@ def sample() -> list[Entry]:
             message(answered("Rather not: it would have to be built everywhere.")),
         ),
         after="e9",
-        at=len(entries),
+        first_number=len(entries),
     )
     back = chain(
         (
@@ -202,7 +204,7 @@ def sample() -> list[Entry]:
             message(answered("So be it.")),
         ),
         after="e20",
-        at=len(entries) + len(side),
+        first_number=len(entries) + len(side),
     )
     strange = UnknownEntry(
         data={"type": "hologram", "id": "e26", "parentId": "e25", "beam": True},
@@ -214,18 +216,20 @@ def sample() -> list[Entry]:
 
 def long_session(count: int) -> list[Entry]:
     """About ``count`` entries of a kilobyte each: questions, tools, code."""
-    words = "The engine turns over once for every tooth of the wheel. " * 12
+    sentence = "The engine turns over once for every tooth of the wheel. " * 12
     code = "def tooth(wheel: int) -> int:\n    return wheel * 7 % 360  # degrees\n" * 12
     drafts: list[KnownEntry] = []
     for number in range(count // 5):
         drafts += (
-            message(user_message(f"Question {number}: {words}")),
+            message(user_message(f"Question {number}: {sentence}")),
             message(
-                answered(f"# Step {number}\n\n{words}", called(f"r{number}", "read", path="a.py"))
+                answered(
+                    f"# Step {number}\n\n{sentence}", called(f"r{number}", "read", path="a.py")
+                )
             ),
             message(came(f"r{number}", "read", code)),
             message(answered(called(f"b{number}", "bash", command="make -j2 all && ./engine"))),
-            message(came(f"b{number}", "bash", words.replace(". ", ".\n"))),
+            message(came(f"b{number}", "bash", sentence.replace(". ", ".\n"))),
         )
     return chain(drafts)
 

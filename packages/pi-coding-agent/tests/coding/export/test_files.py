@@ -162,9 +162,9 @@ def test_a_session_without_messages_cannot_be_exported(tmp_path: Path) -> None:
 
 
 def test_an_exported_branch_opens_as_a_session(session_file: Path, tmp_path: Path) -> None:
-    whole = SessionLog(read_session(session_file, IdFactory()), IdFactory())
-    whole.move_to("e22")
-    (tmp_path / "branch.jsonl").write_bytes(branch_lines(whole, Redactor()))
+    log = SessionLog(read_session(session_file, IdFactory()), IdFactory())
+    log.move_to("e22")
+    (tmp_path / "branch.jsonl").write_bytes(branch_lines(log, Redactor()))
 
     branch = open_session(
         tmp_path / "branch.jsonl", SessionLocation(tmp_path, "/home/ada", lambda _: None)
@@ -221,9 +221,9 @@ def test_an_image_stored_as_a_blob_is_embedded_in_the_page(tmp_path: Path) -> No
 def test_the_argument_of_export_is_parsed_as_a_file_path(
     tmp_path: Path, argument: str, file: str | None
 ) -> None:
-    found = destination(argument, cwd=tmp_path / "cwd", home=tmp_path / "home")
+    path = destination(argument, cwd=tmp_path / "cwd", home=tmp_path / "home")
 
-    assert found == (None if file is None else tmp_path / file)
+    assert path == (None if file is None else tmp_path / file)
 
 
 @pytest.mark.parametrize("argument", ["copy", "--copy", "clipboard"])

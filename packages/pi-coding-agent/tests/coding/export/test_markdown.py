@@ -22,8 +22,8 @@ from tests.coding.export.snapshots import actual, recorded
 def written(text: str) -> str:
     """The Markdown of a user message that is followed by another one."""
     entries = chain([message(user_message(text)), message(user_message("the end"))])
-    whole = render_markdown(read_transcript(HEADER, entries))
-    return whole.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")
+    rendered = render_markdown(read_transcript(HEADER, entries))
+    return rendered.split("## User\n\n", 1)[1].removesuffix("\n\n## User\n\nthe end\n")
 
 
 def test_the_sample_markdown_matches_its_snapshot() -> None:
@@ -59,11 +59,11 @@ def test_an_unclosed_code_block_is_closed(text: str, closed: str) -> None:
 
 def test_a_fence_is_longer_than_those_inside_it() -> None:
     call = answered(called("c", "bash", command="echo '````'"))
-    whole = render_markdown(
+    rendered = render_markdown(
         read_transcript(HEADER, chain([message(call), message(came("c", "bash", "```\nx\n```"))]))
     )
 
-    assert "`````bash\necho '````'\n`````\n\n````\n```\nx\n```\n````\n" in whole
+    assert "`````bash\necho '````'\n`````\n\n````\n```\nx\n```\n````\n" in rendered
 
 
 @given(st.text(alphabet="<>ab/!-`~\n *[]()&é?\"'= ", max_size=60))

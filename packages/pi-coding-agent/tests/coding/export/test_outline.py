@@ -48,7 +48,10 @@ def test_entries_at_a_fork_list_their_siblings() -> None:
 
 
 def test_several_roots_are_siblings_too() -> None:
-    entries = [*chain([message(user_message("a"))]), *chain([message(user_message("b"))], at=1)]
+    entries = [
+        *chain([message(user_message("a"))]),
+        *chain([message(user_message("b"))], first_number=1),
+    ]
 
     assert build_outline(read_transcript(HEADER, entries)) == {
         0: OutlineRow(node=0, depth=1, siblings=(0, 1), kind="user", text="a"),

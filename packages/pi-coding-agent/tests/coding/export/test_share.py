@@ -30,7 +30,7 @@ esac
 """
 
 
-class Place:
+class ShareMachine:
     """A machine: programs that can be started, temporary files, and the pages that were shared."""
 
     def __init__(self, root: Path) -> None:
@@ -57,25 +57,27 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def machine(tmp_path: Path) -> ShareMachine:
+    return ShareMachine(tmp_path)
 
 
 async def test_a_session_becomes_a_secret_gist_without_its_secrets(
-    live: SessionLog, place: Place
+    live: SessionLog, machine: ShareMachine
 ) -> None:
-    place.install("gh", GH)
+    machine.install("gh", GH)
 
-    shared = await share_session(live, cwd=place.cwd, env=place.env, secrets=[SECRET])
+    shared = await share_session(live, cwd=machine.cwd, env=machine.env, secrets=[SECRET])
 
     assert shared == Shared(url=f"https://pi.dev/session/{ID}", gist_url=GIST)
-    [page] = place.pages()
+    [page] = machine.pages()
     assert (SECRET in page, "My password is [redacted]." in page) == (False, True)
-    assert list(place.temporary.iterdir()) == []
+    assert list(machine.temporary.iterdir()) == []
 
 
 @pytest.mark.behaviour("shares-do-not-collide")
-async def test_two_shares_at_once_have_files_of_their_own(live: SessionLog, place: Place) -> None:
+async def test_two_shares_at_once_have_files_of_their_own(
+    live: SessionLog, machine: ShareMachine
+) -> None:
     files: list[Path] = []
     both_there = asyncio.Barrier(2)
 
@@ -88,21 +90,21 @@ async def test_two_shares_at_once_have_files_of_their_own(live: SessionLog, plac
         return f"https://example.org/{file.parent.name}/{'x' * 300}"
 
     both = await asyncio.gather(
-        *(share_session(live, cwd=place.cwd, env=place.env, handler=handler) for _ in range(2))
+        *(share_session(live, cwd=machine.cwd, env=machine.env, handler=handler) for _ in range(2))
     )
 
     assert len(set(files)) == 2
     assert {shared.url for shared in both} == {
         f"https://example.org/{file.parent.name}/{'x' * 300}" for file in files
     }
-    assert list(place.temporary.iterdir()) == []
+    assert list(machine.temporary.iterdir()) == []
 
 
-async def test_the_viewer_can_be_chosen(live: SessionLog, place: Place) -> None:
-    place.install("gh", GH)
-    env = place.env | {"PI_SHARE_VIEWER_URL": "https://view.example/?gist="}
+async def test_the_viewer_can_be_chosen(live: SessionLog, machine: ShareMachine) -> None:
+    machine.install("gh", GH)
+    env = machine.env | {"PI_SHARE_VIEWER_URL": "https://view.example/?gist="}
 
-    shared = await share_session(live, cwd=place.cwd, env=env)
+    shared = await share_session(live, cwd=machine.cwd, env=env)
 
     assert shared.url == f"https://view.example/?gist={ID}"
 
@@ -116,34 +118,34 @@ async def test_the_viewer_can_be_chosen(live: SessionLog, place: Place) -> None:
     ],
 )
 async def test_the_result_of_a_share_handler_is_returned(
-    live: SessionLog, place: Place, answer: Shared | str | None, shared: Shared
+    live: SessionLog, machine: ShareMachine, answer: Shared | str | None, shared: Shared
 ) -> None:
     async def handler(file: Path) -> Shared | str | None:
         return answer
 
-    assert await share_session(live, cwd=place.cwd, env=place.env, handler=handler) == shared
+    assert await share_session(live, cwd=machine.cwd, env=machine.env, handler=handler) == shared
 
 
 async def test_a_failed_share_handler_does_not_fall_back_to_gh(
-    live: SessionLog, place: Place
+    live: SessionLog, machine: ShareMachine
 ) -> None:
-    place.install("gh", GH)
+    machine.install("gh", GH)
 
     async def broken(file: Path) -> str:
         raise RuntimeError("out\nof order")
 
-    missing = command_handler(["no-such-program"], cwd=place.cwd, env=place.env)
+    missing = command_handler(["no-such-program"], cwd=machine.cwd, env=machine.env)
     messages = []
     for handler in (broken, missing):
         with pytest.raises(ShareFailed) as caught:
-            await share_session(live, cwd=place.cwd, env=place.env, handler=handler)
+            await share_session(live, cwd=machine.cwd, env=machine.env, handler=handler)
         messages.append(caught.value.message)
 
     assert messages == [
         "The share handler failed: out of order",
         "The share handler failed: Cannot start no-such-program: there is no such program.",
     ]
-    assert place.pages() == []
+    assert machine.pages() == []
 
 
 @pytest.mark.parametrize(
@@ -155,12 +157,12 @@ async def test_a_failed_share_handler_does_not_fall_back_to_gh(
     ],
 )
 async def test_a_command_can_be_the_handler(
-    live: SessionLog, place: Place, script: str, shared: Shared
+    live: SessionLog, machine: ShareMachine, script: str, shared: Shared
 ) -> None:
-    command = place.install("hand-over", f"#!/bin/sh\n{script}\n")
-    handler = command_handler([command], cwd=place.cwd, env=place.env)
+    command = machine.install("hand-over", f"#!/bin/sh\n{script}\n")
+    handler = command_handler([command], cwd=machine.cwd, env=machine.env)
 
-    assert await share_session(live, cwd=place.cwd, env=place.env, handler=handler) == shared
+    assert await share_session(live, cwd=machine.cwd, env=machine.env, handler=handler) == shared
 
 
 @pytest.mark.parametrize(
@@ -196,30 +198,32 @@ async def test_a_command_can_be_the_handler(
 )
 async def test_errors_of_gh_are_reported(
     live: SessionLog,
-    place: Place,
+    machine: ShareMachine,
     monkeypatch: pytest.MonkeyPatch,
     script: str,
     message: str,
 ) -> None:
     monkeypatch.setattr(share, "STALL_SECONDS", 0.3)
-    place.install("gh", f"#!/bin/sh\n{script}\n")
+    machine.install("gh", f"#!/bin/sh\n{script}\n")
 
     with pytest.raises(ShareFailed) as caught:
-        await share_session(live, cwd=place.cwd, env=place.env)
+        await share_session(live, cwd=machine.cwd, env=machine.env)
 
     assert caught.value.message == message
-    assert list(place.temporary.iterdir()) == []
+    assert list(machine.temporary.iterdir()) == []
 
 
-async def test_a_share_without_a_temporary_folder_fails(live: SessionLog, place: Place) -> None:
-    env = place.env | {"TMPDIR": str(place.cwd / "gone")}
+async def test_a_share_without_a_temporary_folder_fails(
+    live: SessionLog, machine: ShareMachine
+) -> None:
+    env = machine.env | {"TMPDIR": str(machine.cwd / "gone")}
 
     with pytest.raises(ShareFailed, match="Cannot create a temporary folder"):
-        await share_session(live, cwd=place.cwd, env=env)
+        await share_session(live, cwd=machine.cwd, env=env)
 
 
 async def test_cancelling_a_share_stops_the_upload_and_removes_its_files(
-    live: SessionLog, place: Place
+    live: SessionLog, machine: ShareMachine
 ) -> None:
     started = asyncio.Event()
     ended = asyncio.Event()
@@ -232,7 +236,9 @@ async def test_cancelling_a_share_stops_the_upload_and_removes_its_files(
             ended.set()
         return ""
 
-    task = asyncio.create_task(share_session(live, cwd=place.cwd, env=place.env, handler=handler))
+    task = asyncio.create_task(
+        share_session(live, cwd=machine.cwd, env=machine.env, handler=handler)
+    )
     async with asyncio.timeout(20):
         await started.wait()
         task.cancel()
@@ -240,13 +246,13 @@ async def test_cancelling_a_share_stops_the_upload_and_removes_its_files(
             await task
 
     assert ended.is_set()
-    assert list(place.temporary.iterdir()) == []
+    assert list(machine.temporary.iterdir()) == []
 
 
 @pytest.mark.behaviour("import-never-overwrites")
-async def test_a_session_without_a_file_is_not_shared(place: Place) -> None:
+async def test_a_session_without_a_file_is_not_shared(machine: ShareMachine) -> None:
     log = new_session(SessionLocation(None, "/home/ada", lambda _: None))
     log.append(message(user_message("hello")))
 
     with pytest.raises(ExportFailed, match="Cannot export in-memory session to HTML"):
-        await share_session(log, cwd=place.cwd, env=place.env)
+        await share_session(log, cwd=machine.cwd, env=machine.env)

@@ -47,10 +47,11 @@ def test_a_session_without_requests_has_cost_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "shown"), [(0, "$0.0000"), (0.000104, "$0.0001"), (1, "$1.00"), (1234.5, "$1,234.50")]
+    ("total", "expected"),
+    [(0, "$0.0000"), (0.000104, "$0.0001"), (1, "$1.00"), (1234.5, "$1,234.50")],
 )
-def test_small_sums_have_more_digits(total: float, shown: str) -> None:
-    assert dollars(Spent(what="", requests=1, usage=Usage(cost=Cost(total=total)))) == shown
+def test_small_sums_have_more_digits(total: float, expected: str) -> None:
+    assert dollars(Spent(what="", requests=1, usage=Usage(cost=Cost(total=total)))) == expected
 
 
 def test_the_name_of_a_model_falls_back_to_its_known_parts() -> None:

@@ -84,8 +84,8 @@ def test_results_are_found_below_their_calls_on_every_branch() -> None:
     result = message(came("c", "read", "text"))
     entries = [
         *chain([call, result, message(came("d", "read", "more"))]),
-        *chain([result], after="e0", at=3),
-        *chain([call, result], after="e2", at=4),
+        *chain([result], after="e0", first_number=3),
+        *chain([call, result], after="e2", first_number=4),
     ]
 
     transcript = read_transcript(HEADER, entries)
@@ -96,7 +96,7 @@ def test_results_are_found_below_their_calls_on_every_branch() -> None:
 def test_a_result_is_not_matched_to_a_call_on_another_branch() -> None:
     entries = [
         *chain([message(user("hello")), message(answered(called("c", "read")))]),
-        *chain([message(came("c", "read", "text"))], after="e0", at=2),
+        *chain([message(came("c", "read", "text"))], after="e0", first_number=2),
     ]
 
     assert read_transcript(HEADER, entries).nodes[2].call is None

@@ -38,7 +38,7 @@ async def test_a_layer_receives_and_can_change_the_written_content(tmp_path: Pat
     await local.write_file("b.txt", b"new")
 
     assert (tmp_path / "a.txt").read_bytes() == b"NEW"
-    assert [(each.path.name, each.before, each.after, each.call_id) for each in seen] == [
+    assert [(change.path.name, change.before, change.after, change.call_id) for change in seen] == [
         ("a.txt", b"old", b"new", "call 1"),
         ("b.txt", None, b"new", ""),
     ]
@@ -193,10 +193,10 @@ async def test_a_write_may_set_the_mode(tmp_path: Path, layers: Any) -> None:
 
     await local.write_file("new", b"1", mode=0o700)
     await local.write_file("new", b"2")
-    kept = (tmp_path / "new").stat().st_mode & 0o777
+    default_mode = (tmp_path / "new").stat().st_mode & 0o777
     await local.write_file("new", b"3", mode=0o640)
 
-    assert (kept, (tmp_path / "new").stat().st_mode & 0o777) == (0o700, 0o640)
+    assert (default_mode, (tmp_path / "new").stat().st_mode & 0o777) == (0o700, 0o640)
 
 
 async def test_a_scan_shows_what_changed(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ async def test_many_files_are_read_at_once(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"A")
     (tmp_path / "large").write_bytes(b"x" * 100)
 
-    found = await files(tmp_path).read_many(["a", "gone", "large", "."], most=10)
+    contents = await files(tmp_path).read_many(["a", "gone", "large", "."], most=10)
 
-    codes = {name: getattr(value, "code", value) for name, value in found.items()}
+    codes = {name: getattr(value, "code", value) for name, value in contents.items()}
     assert codes == {"a": b"A", "gone": "not_found", "large": "unknown", ".": "is_a_directory"}
 
 

@@ -59,11 +59,11 @@ async def test_paths_follow_the_folder_of_the_session_and_not_of_the_process(
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     monkeypatch.chdir(tmp_path)
-    here = [tmp_path / "one"]
-    files = LocalFiles(lambda: here[0], home="/")
+    cwds = [tmp_path / "one"]
+    files = LocalFiles(lambda: cwds[0], home="/")
 
     await files.write_file("f", b"1")
-    here[0] = tmp_path / "two"
+    cwds[0] = tmp_path / "two"
     await files.write_file("f", b"2")
 
     assert [(tmp_path / name / "f").read_bytes() for name in ("one", "two")] == [b"1", b"2"]
@@ -223,7 +223,7 @@ async def test_files_and_folders_are_described(files: LocalFiles, tmp_path: Path
         size=5,
         modified_ms=1_700_000_000_123,
     )
-    assert [(found.name, found.kind) for found in await files.list_dir("")] == [
+    assert [(info.name, info.kind) for info in await files.list_dir("")] == [
         ("a", "directory"),
         ("b.txt", "file"),
         ("broken", "other"),

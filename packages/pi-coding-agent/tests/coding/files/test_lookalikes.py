@@ -10,7 +10,7 @@ from pi.coding.files.references import find_existing, visual_form
 
 @pytest.mark.behaviour("path-spellings-resolve")
 @pytest.mark.parametrize(
-    ("real", "asked"),
+    ("real", "typed"),
     [
         ("Screenshot 2024-01-01 at 1.02.03\u202fPM.png", "Screenshot 2024-01-01 at 1.02.03 PM.png"),
         (unicodedata.normalize("NFD", "Übersicht é.txt"), "Übersicht é.txt"),
@@ -19,13 +19,13 @@ from pi.coding.files.references import find_existing, visual_form
         ("a b.txt", "a\u00a0b.txt"),
     ],
 )
-def test_a_file_is_found_under_a_lookalike_name(tmp_path: Path, real: str, asked: str) -> None:
+def test_a_file_is_found_under_a_lookalike_name(tmp_path: Path, real: str, typed: str) -> None:
     (tmp_path / "föld er").mkdir()
     (tmp_path / "föld er" / real).touch()
 
-    found = find_existing(tmp_path / unicodedata.normalize("NFD", "föld er") / asked)
+    existing = find_existing(tmp_path / unicodedata.normalize("NFD", "föld er") / typed)
 
-    assert found == tmp_path / "föld er" / real
+    assert existing == tmp_path / "föld er" / real
 
 
 def test_the_exact_name_is_always_preferred(tmp_path: Path) -> None:

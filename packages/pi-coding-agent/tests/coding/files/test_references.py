@@ -33,4 +33,4 @@ def test_references_are_expanded_to_paths_of_the_system(
 
 
 def test_the_at_sign_of_a_mention_is_removed() -> None:
-    assert [strip_mention(each) for each in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]
+    assert [strip_mention(mention) for mention in ("@a.txt", "a@b", "@")] == ["a.txt", "a@b", "@"]

@@ -12,7 +12,7 @@ def nothing(entry: WalkedFile) -> bool:
 
 def found(root: Path, stop: threading.Event | None = None) -> list[str]:
     entries = walk(root, ignores=nothing, stop=stop or threading.Event())
-    return [f"{each.path}{'/' * each.is_folder}{'@' * each.is_link}" for each in entries]
+    return [f"{entry.path}{'/' * entry.is_folder}{'@' * entry.is_link}" for entry in entries]
 
 
 def test_a_walk_is_in_order_and_ends_at_link_loops(tmp_path: Path) -> None:

@@ -123,11 +123,11 @@ def test_lines_are_found_by_their_numbers(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(window, "CHUNK_BYTES", chunk + 8)
-        found = read_lines(path, ranges, longest=20)
+        found_lines = read_lines(path, ranges, longest=20)
         every = list(bounded_lines(path, longest=20))
 
     assert every == [line[:20] for line in lines]
-    assert found == {
+    assert found_lines == {
         number: line[:20]
         for number, line in enumerate(lines, 1)
         if any(number in numbers for numbers in ranges)

@@ -311,13 +311,13 @@ async def test_a_folder_without_git_is_copied_and_compared(plain: Path, tmp_path
     (copy.path / "a").write_text("b\n")
     (copy.path / "sub/b").unlink()
     patch = await copy.patch()
-    kept = await copy.close()
+    closed = await copy.close()
     await copy.apply(patch)
 
     assert patch.files == ("a", "sub/b")
     assert (plain / "a").read_text() == "b\n"
     assert not (plain / "sub/b").exists()
-    assert kept == ClosedCopy(path=copy.path, reason="It holds changes and has no repository.")
+    assert closed == ClosedCopy(path=copy.path, reason="It holds changes and has no repository.")
     assert await copy.close(discard=True) == ClosedCopy()
     assert not copy.folder.exists()
 
@@ -372,7 +372,11 @@ async def test_copies_of_ended_processes_are_swept_and_their_work_is_kept(
 
     assert closed == [ClosedCopy(branch=busy.branch)]
     assert git(repository, "show", f"{busy.branch}:work") == "precious"
-    assert [each.folder.exists() for each in (idle, busy, mine)] == [False, False, True]
+    assert [working_copy.folder.exists() for working_copy in (idle, busy, mine)] == [
+        False,
+        False,
+        True,
+    ]
 
 
 async def test_a_missing_git_program_is_reported(plain: Path, tmp_path: Path) -> None:
@@ -409,14 +413,14 @@ async def test_the_patch_of_an_overlay_holds_only_the_changes_of_the_copy(
     (repository / "changed").write_text("changed below meanwhile\n")
     patch = await copy.patch()
     await copy.apply(patch)
-    left = await copy.close(discard=True)
+    closed = await copy.close(discard=True)
 
     assert sorted(patch.files) == ["kept", "made", "staged", "sub/inner", "sub/other"]
     assert (repository / "kept").read_text() == "changed in the copy\n"
     assert (repository / "changed").read_text() == "changed below meanwhile\n"
     assert (repository / "ignored").read_text() == "secret\n"
     assert not (repository / "sub/inner").exists()
-    assert left == ClosedCopy()
+    assert closed == ClosedCopy()
     assert not any((tmp_path / "copies").iterdir())
 
 
@@ -425,9 +429,9 @@ async def test_the_unfinished_work_of_an_overlay_is_kept_on_its_branch(
 ) -> None:
     copy = await overlaid(repository, tmp_path)
     (copy.cwd / "kept").write_text("changed in the copy\n")
-    left = await copy.close()
+    closed = await copy.close()
 
-    assert left.branch == copy.branch
+    assert closed.branch == copy.branch
     assert git(repository, "show", f"{copy.branch}:kept") == "changed in the copy\n"
     assert (repository / "kept").read_text() == "kept\n"
     assert not any((tmp_path / "copies").iterdir())
@@ -435,9 +439,9 @@ async def test_the_unfinished_work_of_an_overlay_is_kept_on_its_branch(
 
 async def test_an_unchanged_overlay_leaves_nothing(repository: Path, tmp_path: Path) -> None:
     copy = await overlaid(repository, tmp_path)
-    left = await copy.close()
+    closed = await copy.close()
 
-    assert left == ClosedCopy()
+    assert closed == ClosedCopy()
     assert git(repository, "branch", "--list", "pi/*") == ""
 
 

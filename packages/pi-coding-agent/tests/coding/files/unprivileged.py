@@ -27,8 +27,8 @@ def unprivileged_folder() -> Iterator[Path]:
 @contextmanager
 def locked_folder() -> Iterator[Path]:
     """A folder that we may not enter, with a file in it, for as long as the block lasts."""
-    with unprivileged_folder() as place:
-        locked = place / "locked"
+    with unprivileged_folder() as folder:
+        locked = folder / "locked"
         locked.mkdir()
         (locked / "file").touch()
         locked.chmod(0)

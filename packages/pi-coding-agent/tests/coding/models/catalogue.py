@@ -35,18 +35,18 @@ class FakeModels:
         self._usable = usable
 
     def get_providers(self) -> tuple[Provider, ...]:
-        names = dict.fromkeys(each.provider for each in MODELS)
+        names = dict.fromkeys(model.provider for model in MODELS)
         default = {"anthropic": "claude-opus-4-6", "openai": "gpt-5"}
         return tuple(
             Provider(id=name, name=name, default_model=default.get(name, "")) for name in names
         )
 
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:
-        return tuple(each for each in MODELS if provider in (None, each.provider))
+        return tuple(model for model in MODELS if provider in (None, model.provider))
 
     def get_model(self, provider: str, model_id: str) -> Model | None:
-        found = (each for each in self.get_models(provider) if each.id == model_id)
-        return next(found, None)
+        matches = (model for model in self.get_models(provider) if model.id == model_id)
+        return next(matches, None)
 
     def get_provider(self, provider: str) -> None:
         """Return None: no provider is registered as an object."""

@@ -33,9 +33,9 @@ def test_the_default_model_of_a_provider_is_its_configured_or_its_first_one() ->
 
 def test_names_patterns_and_scopes_are_resolved() -> None:
     models = registry("openai")
-    found, resolved = models.find("openai", "gpt-5"), models.resolve("mini", "openai")
+    model, resolved = models.find("openai", "gpt-5"), models.resolve("mini", "openai")
 
-    assert found is not None
+    assert model is not None
     assert resolved is not None
     assert resolved.model.id == "gpt-5-mini"
     assert [choice.model.id for choice in models.scope(["gpt-*"])] == ["gpt-5", "gpt-5-mini"]
@@ -46,7 +46,7 @@ async def test_discover_local_returns_false_without_new_models() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "offline", "asked"),
+    ("environ", "offline", "is_listed"),
     [
         ({"RADIUS_API_KEY": "k"}, False, True),
         ({}, False, False),
@@ -54,7 +54,7 @@ async def test_discover_local_returns_false_without_new_models() -> None:
     ],
 )
 async def test_a_gateway_is_queried_for_models_only_online_and_with_credentials(
-    tmp_path: Path, environ: dict[str, str], *, offline: bool, asked: bool
+    tmp_path: Path, environ: dict[str, str], *, offline: bool, is_listed: bool
 ) -> None:
     async with site({"/v1/models": [{"id": "balanced"}]}) as server:
         fixture = SessionFixture(tmp_path, environ={"PI_RADIUS_GATEWAY": server.url, **environ})
@@ -63,7 +63,7 @@ async def test_a_gateway_is_queried_for_models_only_online_and_with_credentials(
         await models.discover_local()
         await models.models.close()
 
-    assert (before, models.find("radius", "balanced") is not None) == (asked, asked)
+    assert (before, models.find("radius", "balanced") is not None) == (is_listed, is_listed)
     assert not models.is_undiscovered("radius")
 
 

@@ -34,7 +34,7 @@ def find(pattern: str) -> ResolvedModel | None:
 
 def names(role: str, settings: RoleSettings, **options: object) -> list[str]:
     answer = resolve_role(role, settings, find, current=SESSION, **options)  # type: ignore[arg-type]
-    return [f"{each.model.id}:{each.thinking}" for each in answer.models]
+    return [f"{role_model.model.id}:{role_model.thinking}" for role_model in answer.models]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_unknown_patterns_are_reported_so_that_a_provider_can_be_queried() -> No
     answer = resolve_role("smol", RoleSettings(roles={"smol": "ollama/q, small"}), find)
 
     assert answer.unknown == ("ollama/q",)
-    assert [each.model.id for each in answer.models] == ["small"]
+    assert [role_model.model.id for role_model in answer.models] == ["small"]
 
 
 def test_circular_and_unknown_roles_are_reported() -> None:
@@ -109,7 +109,7 @@ def test_circular_and_unknown_roles_are_reported() -> None:
     answer = resolve_role("a", settings, find, current=SESSION)
 
     assert answer.problem == "The roles refer to each other: a → b → a."
-    assert [each.model.id for each in answer.models] == ["here"]
+    assert [role_model.model.id for role_model in answer.models] == ["here"]
     assert resolve_role("nope", RoleSettings(), find).problem == "There is no role 'nope'."
 
 

@@ -126,10 +126,10 @@ def test_an_unknown_model_or_provider_is_rejected_with_a_suggestion() -> None:
 
 
 def test_a_misspelt_part_of_a_model_name_has_a_suggestion() -> None:
-    with pytest.raises(UnknownModel) as problem:
+    with pytest.raises(UnknownModel) as error:
         start(ModelPreferences(pattern="cluade"))
 
-    assert problem.value.hint == "Did you mean claude?"
+    assert error.value.hint == "Did you mean claude?"
 
 
 def test_a_provider_alone_selects_its_default_model() -> None:

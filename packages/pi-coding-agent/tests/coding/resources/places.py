@@ -8,7 +8,7 @@ from pi.coding.other_agents import AGENTS, AgentUse
 from pi.coding.resources.kinds import Where
 
 
-def place(tmp_path: Path, *, trusted: bool = True) -> Where:
+def make_search(tmp_path: Path, *, trusted: bool = True) -> Where:
     """Where to search; either everything or nothing is trusted."""
     cwd = tmp_path / "home" / "project"
     for folder in (cwd, tmp_path / "home" / "agent"):

@@ -19,14 +19,14 @@ from pi.coding.resources.discovery import (
 )
 from pi.coding.resources.kinds import load_kind
 from pi.coding.resources.rules import RULE_SOURCES, RULES
-from tests.coding.resources.places import place
+from tests.coding.resources.places import make_search
 from tests.files import put
 
 SKILL = "---\ndescription: d\n---\nBody"
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> ResourceSearch:
+def search(tmp_path: Path) -> ResourceSearch:
     home = tmp_path / "home"
     cwd = home / "repo/app"
     cwd.mkdir(parents=True)
@@ -43,54 +43,57 @@ def where(tmp_path: Path) -> ResourceSearch:
     )
 
 
-def skills(where: ResourceSearch) -> list[tuple[str, str, str]]:
-    found = discover(ResourceOptions(), where).skills
-    return [(each.skill.name, each.source.source, each.source.scope) for each in found]
+def skills(search: ResourceSearch) -> list[tuple[str, str, str]]:
+    found_skills = discover(ResourceOptions(), search).skills
+    return [
+        (found_skill.skill.name, found_skill.source.source, found_skill.source.scope)
+        for found_skill in found_skills
+    ]
 
 
 def test_the_project_comes_before_the_user_and_pi_before_other_agents(
-    where: ResourceSearch,
+    search: ResourceSearch,
 ) -> None:
-    put(where.home / ".claude/skills/a/SKILL.md", SKILL)
-    put(where.cwd / ".gemini/skills/a/SKILL.md", SKILL)
-    put(where.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
-    put(where.cwd.parent / ".pi/skills/b/SKILL.md", SKILL)
-    put(where.cwd / ".claude/skills/README.md", "not a skill")
+    put(search.home / ".claude/skills/a/SKILL.md", SKILL)
+    put(search.cwd / ".gemini/skills/a/SKILL.md", SKILL)
+    put(search.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
+    put(search.cwd.parent / ".pi/skills/b/SKILL.md", SKILL)
+    put(search.cwd / ".claude/skills/README.md", "not a skill")
 
-    assert skills(where) == [("b", "auto", "project"), ("a", "gemini", "project")]
+    assert skills(search) == [("b", "auto", "project"), ("a", "gemini", "project")]
 
 
-def test_patterns_of_skill_names_select_the_used_skills(where: ResourceSearch) -> None:
+def test_patterns_of_skill_names_select_the_used_skills(search: ResourceSearch) -> None:
     for name in ("deploy-a", "deploy-b", "test"):
-        put(where.cwd / f".pi/skills/{name}/SKILL.md", SKILL)
+        put(search.cwd / f".pi/skills/{name}/SKILL.md", SKILL)
     names = SkillNames(include=("deploy-*",), ignore=("*-b",))
 
-    assert [name for name, _, _ in skills(replace(where, names=names))] == ["deploy-a"]
+    assert [name for name, _, _ in skills(replace(search, names=names))] == ["deploy-a"]
 
 
-def test_the_nearest_prompt_files_of_the_repository_are_used(where: ResourceSearch) -> None:
-    put(where.cwd.parent / ".pi/SYSTEM.md", "root")
-    put(where.cwd.parent / ".pi/APPEND_SYSTEM.md", "root")
-    put(where.cwd / ".pi/APPEND_SYSTEM.md", "near")
-    put(where.cwd.parent / ".pi/prompts/hi.md", "hi")
-    put(where.cwd.parent / ".pi/commands/a/b.md", "b")
-    found = discover(ResourceOptions(), where)
+def test_the_nearest_prompt_files_of_the_repository_are_used(search: ResourceSearch) -> None:
+    put(search.cwd.parent / ".pi/SYSTEM.md", "root")
+    put(search.cwd.parent / ".pi/APPEND_SYSTEM.md", "root")
+    put(search.cwd / ".pi/APPEND_SYSTEM.md", "near")
+    put(search.cwd.parent / ".pi/prompts/hi.md", "hi")
+    put(search.cwd.parent / ".pi/commands/a/b.md", "b")
+    resources = discover(ResourceOptions(), search)
 
-    assert (found.prompt_files.system, found.prompt_files.append) == ("root", "near")
-    assert [each.name for each in found.prompts] == ["hi", "a:b"]
+    assert (resources.prompt_files.system, resources.prompt_files.append) == ("root", "near")
+    assert [prompt.name for prompt in resources.prompts] == ["hi", "a:b"]
 
 
-def test_untrusted_parent_directories_are_not_used(where: ResourceSearch) -> None:
-    put(where.cwd.parent / ".pi/SYSTEM.md", "root")
-    put(where.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
-    wary = replace(where, trusts=lambda folder: folder == where.cwd)
+def test_untrusted_parent_directories_are_not_used(search: ResourceSearch) -> None:
+    put(search.cwd.parent / ".pi/SYSTEM.md", "root")
+    put(search.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
+    wary = replace(search, trusts=lambda folder: folder == search.cwd)
 
     assert discover(ResourceOptions(), wary).prompt_files.system == ""
     assert skills(wary) == []
 
 
-def test_installed_plugins_of_the_user_are_used_unless_they_are_off(where: ResourceSearch) -> None:
-    base = where.home / ".claude/plugins"
+def test_installed_plugins_of_the_user_are_used_unless_they_are_off(search: ResourceSearch) -> None:
+    base = search.home / ".claude/plugins"
     listed = {}
     for name in ("one", "two"):
         root = base / "cache" / name
@@ -98,23 +101,23 @@ def test_installed_plugins_of_the_user_are_used_unless_they_are_off(where: Resou
         put(root / f"skills/{name}-skill/SKILL.md", SKILL)
         listed[f"{name}@market"] = [{"scope": "user", "installPath": str(root)}]
     put(base / "installed_plugins.json", json.dumps({"version": 2, "plugins": listed}))
-    put(where.home / ".claude/settings.json", '{"enabledPlugins": {"two@market": false}}')
+    put(search.home / ".claude/settings.json", '{"enabledPlugins": {"two@market": false}}')
 
-    assert skills(where) == [("one-skill", "claude", "user")]
+    assert skills(search) == [("one-skill", "claude", "user")]
 
 
-def test_a_wrong_settings_file_is_one_warning_with_path_and_line(where: ResourceSearch) -> None:
+def test_a_wrong_settings_file_is_one_warning_with_path_and_line(search: ResourceSearch) -> None:
     files = {
         ".claude/settings.json": '{\n"env": {x}}',
         ".codex/config.toml": "a = 1\nb = = 2",
         "opencode.json": "[]",
     }
     for name, text in files.items():
-        put(where.cwd / name, text)
-    warnings = discover(ResourceOptions(), where).warnings
+        put(search.cwd / name, text)
+    warnings = discover(ResourceOptions(), search).warnings
 
     starts = sorted(warning.partition(": ")[0] for warning in warnings)
-    assert starts == sorted(f"{where.cwd / name} was not used" for name in files)
+    assert starts == sorted(f"{search.cwd / name} was not used" for name in files)
     assert [f"line {n}" in w for w, n in zip(sorted(warnings), (2, 2, 1), strict=True)] == [
         True,
         True,
@@ -122,24 +125,24 @@ def test_a_wrong_settings_file_is_one_warning_with_path_and_line(where: Resource
     ]
 
 
-def test_settings_of_the_project_win_over_those_of_the_user(where: ResourceSearch) -> None:
-    put(where.home / ".claude/settings.json", '{"env": {"A": "user", "B": "user"}}')
-    put(where.cwd / ".claude/settings.json", '{"env": {"A": "project"}}')
-    put(where.cwd / ".claude/settings.local.json", '{"env": {"A": "local", "LD_PRELOAD": "x"}}')
-    found = discover(ResourceOptions(), where)
+def test_settings_of_the_project_win_over_those_of_the_user(search: ResourceSearch) -> None:
+    put(search.home / ".claude/settings.json", '{"env": {"A": "user", "B": "user"}}')
+    put(search.cwd / ".claude/settings.json", '{"env": {"A": "project"}}')
+    put(search.cwd / ".claude/settings.local.json", '{"env": {"A": "local", "LD_PRELOAD": "x"}}')
+    resources = discover(ResourceOptions(), search)
 
-    assert found.variables == {"A": "local", "B": "user"}
-    assert "LD_PRELOAD" in found.warnings[0]
+    assert resources.variables == {"A": "local", "B": "user"}
+    assert "LD_PRELOAD" in resources.warnings[0]
 
 
 def test_rules_respect_disabled_and_accepted_agents(tmp_path: Path) -> None:
-    where = place(tmp_path)
-    put(where.cwd / ".claude/rules/a.md", "project")
-    put(where.home / ".claude/rules/b.md", "user")
+    search = make_search(tmp_path)
+    put(search.cwd / ".claude/rules/a.md", "project")
+    put(search.home / ".claude/rules/b.md", "user")
 
     def rules(use: AgentUse) -> list[str]:
-        found = load_kind(RULES, RULE_SOURCES, replace(where, use=use), print)
-        return [item.key for item in found]
+        rules = load_kind(RULES, RULE_SOURCES, replace(search, use=use), print)
+        return [item.key for item in rules]
 
     assert rules(AgentUse(accepted=frozenset({"claude"}))) == ["a", "b"]
     assert rules(AgentUse()) == ["a"]
@@ -156,11 +159,11 @@ def test_only_agents_without_a_decision_are_offered(tmp_path: Path) -> None:
     assert list(offered(tmp_path, AgentUse(off=frozenset({"gemini"})), ["claude"])) == []
 
 
-def test_outside_a_repository_parent_directories_are_not_searched(where: ResourceSearch) -> None:
-    (where.cwd.parent / ".git/HEAD").unlink()
-    (where.cwd.parent / ".git").rmdir()
-    put(where.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
-    agents = AgentFiles(where.cwd, where.home, where.use, where.trusts, print)
+def test_outside_a_repository_parent_directories_are_not_searched(search: ResourceSearch) -> None:
+    (search.cwd.parent / ".git/HEAD").unlink()
+    (search.cwd.parent / ".git").rmdir()
+    put(search.cwd.parent / ".claude/skills/b/SKILL.md", SKILL)
+    agents = AgentFiles(search.cwd, search.home, search.use, search.trusts, print)
 
-    assert agents.directories == (where.cwd,)
-    assert skills(where) == []
+    assert agents.directories == (search.cwd,)
+    assert skills(search) == []

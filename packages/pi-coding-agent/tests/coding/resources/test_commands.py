@@ -16,7 +16,7 @@ def test_commands_in_folders_have_names_with_colons(tmp_path: Path) -> None:
         put(tmp_path / name, 'prompt = "p"' if name.endswith("toml") else "text")
     commands = find_commands([Place(path=tmp_path)], print)
 
-    assert [each.name for each in commands] == ["fix", "git:commit", "git:deep:er", "x"]
+    assert [command.name for command in commands] == ["fix", "git:commit", "git:deep:er", "x"]
 
 
 def test_commands_of_a_plugin_have_its_prefix_and_its_root_filled_in(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_broken_command_is_one_warning_and_the_rest_works(tmp_path: Path) -> N
     warnings: list[str] = []
     commands = find_commands([Place(path=tmp_path)], warnings.append)
 
-    assert [each.name for each in commands] == ["b"]
+    assert [command.name for command in commands] == ["b"]
     assert [warning.partition(" was not")[0] for warning in warnings] == [
         f"Command {tmp_path / 'a.toml'}"
     ]

@@ -19,13 +19,13 @@ def cwd(tmp_path: Path) -> Path:
 
 def found(cwd: Path, *, trusted: tuple[Path, ...] | None = None) -> ContextFiles:
     warnings: list[str] = []
-    where = InstructionSearch(
+    search = InstructionSearch(
         cwd=cwd,
         agent_dir=cwd.parent.parent / "agent",
         home=cwd.parent.parent,
         trusts=lambda folder: trusted is None or folder in trusted,
     )
-    files = find_context_files(where, warnings.append)
+    files = find_context_files(search, warnings.append)
     assert warnings == []
     return files
 
@@ -55,10 +55,10 @@ def test_a_file_that_is_reached_twice_is_read_once(cwd: Path) -> None:
 
 @pytest.mark.behaviour("context-files-load-once")
 def test_the_search_ends_at_the_root_directory() -> None:
-    where = InstructionSearch(
+    search = InstructionSearch(
         cwd=Path("/"), agent_dir=Path("/nowhere"), home=Path("/none"), trusts=lambda folder: False
     )
-    files = find_context_files(where, lambda text: None)
+    files = find_context_files(search, lambda text: None)
 
     assert files.files == ()
 
@@ -66,7 +66,7 @@ def test_the_search_ends_at_the_root_directory() -> None:
 def test_an_unreadable_file_is_a_warning(cwd: Path) -> None:
     (cwd / "AGENTS.md").write_bytes(b"\xff")
     warnings: list[str] = []
-    where = InstructionSearch(cwd=cwd, agent_dir=cwd, home=cwd, trusts=lambda folder: True)
-    find_context_files(where, warnings.append)
+    search = InstructionSearch(cwd=cwd, agent_dir=cwd, home=cwd, trusts=lambda folder: True)
+    find_context_files(search, warnings.append)
 
     assert warnings == [f"Could not read {cwd / 'AGENTS.md'}: the file is not UTF-8 text"]

@@ -70,9 +70,9 @@ def test_a_walk_visits_each_entry_once_and_follows_no_links(tmp_path: Path) -> N
     put(tmp_path / "node_modules/x", "")
     (tmp_path / "a/loop").symlink_to(tmp_path)
 
-    found = walk_below(tmp_path, enters=lambda path: path.name != "node_modules")
+    walked = walk_below(tmp_path, enters=lambda path: path.name != "node_modules")
 
-    names = [str(path.relative_to(tmp_path)) for path in found]
+    names = [str(path.relative_to(tmp_path)) for path in walked]
     assert names == ["a", "a/b", "a/loop", "a/b/c"]
 
 

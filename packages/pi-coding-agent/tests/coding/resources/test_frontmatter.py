@@ -104,7 +104,7 @@ def test_a_few_aliases_emphasis_and_globs_are_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("front", "words"),
+    ("front", "message"),
     [
         ("- " * 30_000 + "a", "more than 20 nested lists on one line"),
         ("? " * 30_000, "more than 20 nested lists on one line"),
@@ -112,6 +112,6 @@ def test_a_few_aliases_emphasis_and_globs_are_accepted() -> None:
         ("a: " + "x" * 70_000, "larger than 65536 characters"),
     ],
 )
-def test_yaml_that_exhausts_the_stack_or_time_is_rejected(front: str, words: str) -> None:
-    with pytest.raises(BadResource, match=words):
+def test_yaml_that_exhausts_the_stack_or_time_is_rejected(front: str, message: str) -> None:
+    with pytest.raises(BadResource, match=message):
         parse_document(f"---\n{front}\n---\n")

@@ -23,7 +23,7 @@ from pi.coding.resources.ignore import (
 
 
 @pytest.mark.parametrize(
-    ("rules", "ignored", "kept"),
+    ("rules", "ignored", "not_ignored"),
     [
         ("*.log\n!keep.log", ["a.log", "x/b.log"], ["keep.log", "x/keep.log", "a.txt"]),
         ("/top", ["top"], ["x/top"]),
@@ -34,10 +34,12 @@ from pi.coding.resources.ignore import (
         ("{a,b}", ["{a,b}"], ["a", "b"]),
     ],
 )
-def test_ignore_rules_match_as_in_git(rules: str, ignored: list[str], kept: list[str]) -> None:
+def test_ignore_rules_match_as_in_git(
+    rules: str, ignored: list[str], not_ignored: list[str]
+) -> None:
     parsed = parse_ignore_rules(rules)
 
-    assert [p for p in ignored + kept if is_ignored(p, parsed, is_folder=False)] == ignored
+    assert [p for p in ignored + not_ignored if is_ignored(p, parsed, is_folder=False)] == ignored
 
 
 def test_a_rule_with_a_slash_at_its_end_is_for_folders() -> None:
@@ -108,7 +110,7 @@ def test_ignore_rules_agree_with_git(
     tree = IgnoreTree(root, home=root, require_git=True)
     parts = path.split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-    ours = any(tree.ignores(each, is_folder=True) for each in above) or tree.ignores(
+    ours = any(tree.ignores(folder, is_folder=True) for folder in above) or tree.ignores(
         path, is_folder=False
     )
 

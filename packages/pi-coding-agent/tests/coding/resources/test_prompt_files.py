@@ -42,9 +42,9 @@ def test_files_of_a_trusted_project_override_those_of_the_user(cwd: Path) -> Non
 
 def test_the_command_line_overrides_all_files_and_may_name_files(cwd: Path) -> None:
     (cwd / "mine.md").write_text("from a file")
-    found = files(cwd, system="mine.md", append=("one", "mine.md"))
+    prompt_files = files(cwd, system="mine.md", append=("one", "mine.md"))
 
-    assert found == PromptFiles(system="from a file", append="one\n\nfrom a file")
+    assert prompt_files == PromptFiles(system="from a file", append="one\n\nfrom a file")
 
 
 def test_a_long_text_is_not_taken_for_a_file_name(cwd: Path) -> None:
@@ -68,6 +68,6 @@ def test_files_in_a_locked_folder_count_as_missing() -> None:
 def test_an_unusable_file_of_the_command_line_is_named_in_the_error(cwd: Path) -> None:
     (cwd / "huge.md").write_text("x" * 1_000_001)
 
-    for given in ({"system": "huge.md"}, {"append": ("huge.md",)}):
+    for options in ({"system": "huge.md"}, {"append": ("huge.md",)}):
         with pytest.raises(BadResource, match=rf"^Cannot read {cwd / 'huge.md'}: it is larger"):
-            files(cwd, **given)
+            files(cwd, **options)

@@ -49,7 +49,7 @@ def test_the_argument_hint_lists_the_variables_unless_it_is_given(tmp_path: Path
     (tmp_path / "b.md").write_text("---\nargument-hint: FILE\n---\nFix {{file}}")
     templates, _ = found(tmp_path)
 
-    assert [each.argument_hint for each in templates] == ["<what> <file>", "FILE"]
+    assert [template.argument_hint for template in templates] == ["<what> <file>", "FILE"]
 
 
 def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
@@ -66,7 +66,7 @@ def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "arguments"),
     [
         ("a b", ["a", "b"]),
         ("'a b' \"c d\"", ["a b", "c d"]),
@@ -80,9 +80,9 @@ def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
     ],
 )
 def test_arguments_are_split_at_spaces_and_kept_together_by_quotes(
-    text: str, words: list[str]
+    text: str, arguments: list[str]
 ) -> None:
-    assert split_arguments(text) == words
+    assert split_arguments(text) == arguments
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_a_locked_folder_hides_no_other_template() -> None:
 
         templates, warnings = found(locked.parent, locked, locked / "prompts")
 
-    assert ([each.name for each in templates], warnings) == (["open"], [])
+    assert ([template.name for template in templates], warnings) == (["open"], [])

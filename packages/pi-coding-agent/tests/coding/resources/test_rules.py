@@ -9,7 +9,7 @@ from pi.base.records import replace
 from pi.coding.resources.kinds import load_kind
 from pi.coding.resources.rules import RULE_SOURCES, RULES, Rule, parse_rule, path_matches
 from pi.coding.trust import gated_in
-from tests.coding.resources.places import place
+from tests.coding.resources.places import make_search
 from tests.files import put
 
 PATH = Path("/somewhere/tabs.mdc")
@@ -49,9 +49,9 @@ def tabs(content: str, **fields: Any) -> Rule:
     ],
 )
 def test_a_rule_is_parsed_from_the_format_of_any_agent(text: str, rule: Rule) -> None:
-    found = parse_rule(text, PATH)
+    parsed = parse_rule(text, PATH)
 
-    assert replace(found, meta={}) == rule
+    assert replace(parsed, meta={}) == rule
 
 
 def test_broken_front_matter_is_named_with_its_line() -> None:
@@ -80,7 +80,7 @@ def test_the_whole_front_matter_is_kept() -> None:
 
 
 def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path: Path) -> None:
-    where = place(tmp_path)
+    search = make_search(tmp_path)
     for name in (
         "project/.cursor/rules/a.mdc",
         "project/.windsurf/rules/b.md",
@@ -90,11 +90,11 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
         "agent/rules/f.md",
         ".codeium/windsurf/memories/global_rules.md",
     ):
-        put(where.home / name, "x")
+        put(search.home / name, "x")
 
-    found = load_kind(RULES, RULE_SOURCES, where, print)
+    items = load_kind(RULES, RULE_SOURCES, search, print)
 
-    assert [(item.source, item.key, item.scope, item.shadowed) for item in found] == [
+    assert [(item.source, item.key, item.scope, item.shadowed) for item in items] == [
         ("pi", "a", "project", False),
         ("pi", "f", "user", False),
         ("claude", "d", "project", False),
@@ -106,35 +106,35 @@ def test_rules_of_every_agent_are_found_in_the_order_of_their_priority(tmp_path:
 
 
 def test_a_folder_of_cline_rules_above_is_found(tmp_path: Path) -> None:
-    where = place(tmp_path)
-    put(where.home / ".clinerules" / "one.md", "x")
+    search = make_search(tmp_path)
+    put(search.home / ".clinerules" / "one.md", "x")
 
-    found = load_kind(RULES, RULE_SOURCES, where, print)
+    items = load_kind(RULES, RULE_SOURCES, search, print)
 
-    assert [item.key for item in found] == ["one"]
+    assert [item.key for item in items] == ["one"]
 
 
 def test_cursor_rules_of_the_user_shadow_those_of_the_project(tmp_path: Path) -> None:
-    where = place(tmp_path)
-    put(where.home / ".cursor/rules/same.mdc", "of the user")
-    put(where.cwd / ".cursor/rules/same.mdc", "of the project")
+    search = make_search(tmp_path)
+    put(search.home / ".cursor/rules/same.mdc", "of the user")
+    put(search.cwd / ".cursor/rules/same.mdc", "of the project")
 
-    found = load_kind(RULES, RULE_SOURCES, where, print)
+    items = load_kind(RULES, RULE_SOURCES, search, print)
 
-    assert [item.value.content for item in found] == ["of the user", "of the project"]
-    assert [item.shadowed for item in found] == [False, True]
+    assert [item.value.content for item in items] == ["of the user", "of the project"]
+    assert [item.shadowed for item in items] == [False, True]
 
 
 @pytest.mark.parametrize("name", [".cursorrules", ".windsurfrules"])
 def test_cursorrules_and_windsurfrules_always_apply_in_a_trusted_project(
     tmp_path: Path, name: str
 ) -> None:
-    trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
+    trusting, wary = make_search(tmp_path), make_search(tmp_path, trusted=False)
     put(trusting.cwd / name, "Be brief.")
 
-    (found,) = load_kind(RULES, RULE_SOURCES, trusting, print)
+    (item,) = load_kind(RULES, RULE_SOURCES, trusting, print)
 
-    assert (found.key, found.value.always_apply) == (name.removeprefix("."), True)
+    assert (item.key, item.value.always_apply) == (name.removeprefix("."), True)
     assert load_kind(RULES, RULE_SOURCES, wary, print) == ()
 
 
@@ -178,7 +178,7 @@ def test_globs_match_names_anywhere_and_paths_below_the_project(
     ],
 )
 def test_every_rule_file_of_a_project_requires_trust(tmp_path: Path, name: str) -> None:
-    trusting, wary = place(tmp_path), place(tmp_path, trusted=False)
+    trusting, wary = make_search(tmp_path), make_search(tmp_path, trusted=False)
     put(trusting.cwd / name, "x")
 
     # Rules of pi are named by the extensions that use them, in their manifests.
@@ -188,9 +188,9 @@ def test_every_rule_file_of_a_project_requires_trust(tmp_path: Path, name: str) 
 
 
 def test_rules_in_the_home_folder_do_not_shadow_themselves(tmp_path: Path) -> None:
-    where = place(tmp_path)
-    put(where.home / ".claude/rules/mine.md", "x")
+    search = make_search(tmp_path)
+    put(search.home / ".claude/rules/mine.md", "x")
 
-    found = load_kind(RULES, RULE_SOURCES, replace(where, cwd=where.home), print)
+    items = load_kind(RULES, RULE_SOURCES, replace(search, cwd=search.home), print)
 
-    assert [(item.key, item.shadowed) for item in found] == [("mine", False)]
+    assert [(item.key, item.shadowed) for item in items] == [("mine", False)]

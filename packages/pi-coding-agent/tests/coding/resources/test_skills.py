@@ -23,7 +23,7 @@ def found(*roots: Path) -> tuple[tuple[FoundSkill, ...], list[str]]:
 
 
 def names(*roots: Path) -> list[str]:
-    return [each.skill.name for each in found(*roots)[0]]
+    return [found_skill.skill.name for found_skill in found(*roots)[0]]
 
 
 def test_folders_and_loose_files_are_skills_in_the_order_of_names(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_nested_skills_and_dependencies_are_not_searched(tmp_path: Path) -> None
     put(tmp_path / "README.md", "About this folder.")
     skills, warnings = found(tmp_path)
 
-    assert ([each.skill.name for each in skills], warnings) == (["one"], [])
+    assert ([found_skill.skill.name for found_skill in skills], warnings) == (["one"], [])
 
 
 @pytest.mark.behaviour("skill-discovery")
@@ -77,7 +77,9 @@ def test_the_first_of_two_skills_with_one_name_is_used(tmp_path: Path) -> None:
     put(tmp_path / "b" / "same" / "SKILL.md")
     skills, warnings = found(tmp_path / "a", tmp_path / "b")
 
-    assert [each.skill.location for each in skills] == [str(tmp_path / "a" / "same" / "SKILL.md")]
+    assert [found_skill.skill.location for found_skill in skills] == [
+        str(tmp_path / "a" / "same" / "SKILL.md")
+    ]
     assert "is hidden by" in warnings[0]
 
 
@@ -101,11 +103,11 @@ def test_a_skill_has_its_location_and_its_model_invocation_flag(tmp_path: Path) 
         tmp_path / "x" / "SKILL.md",
         "---\ndescription: d\ndisable-model-invocation: true\n---\nDo it.",
     )
-    [each] = found(tmp_path)[0]
+    [found_skill] = found(tmp_path)[0]
 
-    assert (each.skill.location, each.skill.content) == (str(path), "Do it.")
-    assert each.skill.disable_model_invocation
-    assert (each.source.path, each.source.scope, each.source.base_dir) == (
+    assert (found_skill.skill.location, found_skill.skill.content) == (str(path), "Do it.")
+    assert found_skill.skill.disable_model_invocation
+    assert (found_skill.source.path, found_skill.source.scope, found_skill.source.base_dir) == (
         str(path),
         "user",
         str(tmp_path),

@@ -150,10 +150,10 @@ async def test_a_permanent_failure_is_not_retried() -> None:
 
 async def test_a_boundary_claimed_by_another_policy_is_not_retried() -> None:
     class OtherModel(Policy):
-        async def at_boundary(self, at: Boundary) -> Next:
-            if at.kind == "turn" and isinstance(at.error, ProviderError):
-                return replace(at.next, action="again")
-            return at.next
+        async def at_boundary(self, boundary: Boundary) -> Next:
+            if boundary.kind == "turn" and isinstance(boundary.error, ProviderError):
+                return replace(boundary.next, action="again")
+            return boundary.next
 
     it = fixture(DOWN, says("from the other one"), before=OtherModel())
     await it.agent.prompt("hi")

@@ -31,14 +31,14 @@ async def asked(
     *attempts: Attempt, settings: RetrySettings | None = None, cancel: bool = False
 ) -> tuple[AssistantMessage | None, list[Any]]:
     emitted: list[Any] = []
-    left = list(attempts)
+    remaining_attempts = list(attempts)
     clock = FakeClock()
 
     async def emit(event: Any) -> None:
         emitted.append(event)
 
     async def once() -> Attempt:
-        return left.pop(0)
+        return remaining_attempts.pop(0)
 
     work = asyncio.create_task(
         with_retries(

@@ -10,11 +10,11 @@ Json = dict[str, Any]
 
 def path(entries: list[Json], leaf: str | None) -> list[Json]:
     by_id = {entry["id"]: entry for entry in entries}
-    found: list[Json] = []
+    branch: list[Json] = []
     while leaf in by_id:
-        found.insert(0, by_id[leaf])
+        branch.insert(0, by_id[leaf])
         leaf = by_id[leaf]["parentId"]
-    return found
+    return branch
 
 
 def context(entries: list[Json], leaf: str | None) -> Json:
@@ -39,22 +39,26 @@ def messages(branch: list[Json]) -> list[Json]:
     if not compactions:
         return shown(branch, edits)
     last = compactions[-1]
-    at = branch.index(last)
-    ids = [entry["id"] for entry in branch[:at]]
-    start = ids.index(last["firstKeptEntryId"]) if last["firstKeptEntryId"] in ids else at
+    compaction_index = branch.index(last)
+    ids = [entry["id"] for entry in branch[:compaction_index]]
+    start = (
+        ids.index(last["firstKeptEntryId"]) if last["firstKeptEntryId"] in ids else compaction_index
+    )
     summary = {
         "role": "compactionSummary",
         "summary": last["summary"],
         "tokensBefore": last["tokensBefore"],
         "timestamp": milliseconds(last),
     }
-    kept = [m for m in shown(branch[start:at], edits) if m["role"] != "system"]
+    kept_messages = [
+        m for m in shown(branch[start:compaction_index], edits) if m["role"] != "system"
+    ]
     system = [last["systemMessage"]] if "systemMessage" in last else []
-    return [*system, summary, *kept, *shown(branch[at + 1 :], edits)]
+    return [*system, summary, *kept_messages, *shown(branch[compaction_index + 1 :], edits)]
 
 
 def shown(branch: list[Json], edits: dict[str, Json | None]) -> list[Json]:
-    found = []
+    messages = []
     for entry in branch:
         message = runtime_form(entry)
         if message is None:
@@ -72,8 +76,8 @@ def shown(branch: list[Json], edits: dict[str, Json | None]) -> list[Json]:
             if isinstance(content, str) and message["role"] in ("assistant", "toolResult"):
                 content = [{"type": "text", "text": content}]
             message = {**message, "content": content}
-        found.append(message)
-    return found
+        messages.append(message)
+    return messages
 
 
 def runtime_form(entry: Json) -> Json | None:

@@ -47,7 +47,7 @@ class Move(Record):
 Step: TypeAlias = Append | Move
 
 contents = texts | st.lists(texts, max_size=2).map(
-    lambda words: [{"type": "text", "text": word} for word in words]
+    lambda texts: [{"type": "text", "text": word} for word in texts]
 )
 drafts = st.one_of(
     st.builds(user, texts),

@@ -16,26 +16,28 @@ HERE, THERE = "/somewhere/here", "/somewhere/there"
 
 
 def location(
-    agent_dir: Path, cwd: str = HERE, *, at: int = 0, custom: Path | None = None
+    agent_dir: Path, cwd: str = HERE, *, seconds: int = 0, custom: Path | None = None
 ) -> SessionLocation:
-    """The location of the sessions of ``cwd``; its clock is ``at`` seconds after a fixed time."""
-    stamps = IdFactory(clock=FakeClock(1_700_000_000_000 + at * 1000), random_bytes=Counted())
+    """The location of the sessions of ``cwd``; its clock is ``seconds`` after a fixed time."""
+    stamps = IdFactory(clock=FakeClock(1_700_000_000_000 + seconds * 1000), random_bytes=Counted())
     return SessionLocation(session_directory(agent_dir, cwd, custom=custom), cwd, Reports(), stamps)
 
 
-def begin(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> SessionLog:
+def begin(
+    location: SessionLocation, *texts: str, id: str | None = None, name: str = ""
+) -> SessionLog:
     """An open session with these user messages."""
-    log = new_session(place, id=id)
-    for text in words:
+    log = new_session(location, id=id)
+    for text in texts:
         log.append(user(text))
     if name:
         log.append(SessionInfo(name=name))
     return log
 
 
-def keep(place: SessionLocation, *words: str, id: str | None = None, name: str = "") -> Path:
+def keep(location: SessionLocation, *texts: str, id: str | None = None, name: str = "") -> Path:
     """The file of such a session, closed."""
-    log = begin(place, *words, id=id, name=name)
+    log = begin(location, *texts, id=id, name=name)
     log.close()
     assert log.file is not None
     return log.file

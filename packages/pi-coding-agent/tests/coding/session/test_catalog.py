@@ -24,9 +24,9 @@ def ids(sessions: list[ListedSession]) -> list[str]:
 
 
 def test_sessions_of_a_project_and_of_all_are_listed_the_latest_first(tmp_path: Path) -> None:
-    keep(location(tmp_path, at=1), "x", id="old")
-    keep(location(tmp_path, at=3), "x", id="new")
-    keep(location(tmp_path, THERE, at=2), "x", id="other")
+    keep(location(tmp_path, seconds=1), "x", id="old")
+    keep(location(tmp_path, seconds=3), "x", id="new")
+    keep(location(tmp_path, THERE, seconds=2), "x", id="other")
     catalog = SessionCatalog(tmp_path)
 
     assert ids(catalog.in_directory(HERE)) == ["new", "old"]
@@ -50,14 +50,14 @@ def test_a_session_is_listed_with_its_file_and_size(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("session-identity-and-order")
 def test_neither_the_time_of_the_file_nor_a_new_name_changes_the_order(tmp_path: Path) -> None:
-    old = keep(location(tmp_path, at=1), "x", id="old")
-    keep(location(tmp_path, at=2), "x", id="new")
+    old = keep(location(tmp_path, seconds=1), "x", id="old")
+    keep(location(tmp_path, seconds=2), "x", id="new")
     os.utime(old, (2_000_000_000, 2_000_000_000))
     rename_session(old, "renamed", make_stamps())
 
     listed = SessionCatalog(tmp_path).in_directory(HERE)
 
-    assert [(each.summary.id, each.summary.name) for each in listed] == [
+    assert [(session.summary.id, session.summary.name) for session in listed] == [
         ("new", None),
         ("old", "renamed"),
     ]
@@ -73,7 +73,7 @@ def test_a_session_and_its_links_are_listed_once(tmp_path: Path) -> None:
 
     listed = SessionCatalog(tmp_path).in_all_directories()
 
-    assert sorted(each.path for each in listed) == sorted([path, other])
+    assert sorted(session.path for session in listed) == sorted([path, other])
 
 
 @pytest.mark.behaviour("most-recent-skips-others")
@@ -100,9 +100,9 @@ def test_sessions_of_another_project_in_the_same_folder_are_left_out(tmp_path: P
 
 def test_a_custom_directory_holds_all_projects_and_is_the_only_one_listed(tmp_path: Path) -> None:
     custom = tmp_path / "custom"
-    keep(location(tmp_path, HERE, at=1, custom=custom), "x", id="here")
-    keep(location(tmp_path, THERE, at=2, custom=custom), "x", id="there")
-    keep(location(tmp_path, HERE, at=3), "x", id="default")
+    keep(location(tmp_path, HERE, seconds=1, custom=custom), "x", id="here")
+    keep(location(tmp_path, THERE, seconds=2, custom=custom), "x", id="there")
+    keep(location(tmp_path, HERE, seconds=3), "x", id="default")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
     assert ids(catalog.in_directory(HERE)) == ["here"]
@@ -122,11 +122,11 @@ def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_a_file_that_did_change_is_read_again(tmp_path: Path) -> None:
-    place = location(tmp_path)
-    path = keep(place, "hello")
+    saved_location = location(tmp_path)
+    path = keep(saved_location, "hello")
     catalog = SessionCatalog(tmp_path)
     catalog.in_all_directories()
-    log = open_session(path, place)
+    log = open_session(path, saved_location)
     append_all(log, user("more"), SessionInfo(name="named"))
     log.close()
 
@@ -160,7 +160,7 @@ def test_the_index_drops_removed_sessions_and_keeps_those_not_listed(tmp_path: P
 
 def test_many_sessions_are_listed_at_once(tmp_path: Path) -> None:
     for number in range(50):
-        keep(location(tmp_path, at=number), "x", id=f"s{number}")
+        keep(location(tmp_path, seconds=number), "x", id=f"s{number}")
 
     assert ids(SessionCatalog(tmp_path).in_all_directories()) == [
         f"s{n}" for n in reversed(range(50))

@@ -39,8 +39,8 @@ def context(log: SessionLog) -> Any:
 
 def texts(log: SessionLog) -> list[str]:
     """The summary or the first text of every shown message."""
-    shown = msgspec.to_builtins(shown_messages(log))
-    return [each.get("summary") or each["content"][0]["text"] for each in shown]
+    messages = msgspec.to_builtins(shown_messages(log))
+    return [message.get("summary") or message["content"][0]["text"] for message in messages]
 
 
 @given(stories)
@@ -48,7 +48,7 @@ def test_the_context_of_any_leaf_equals_the_naive_computation(story: list[Step])
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
-    entries = [log.json(place) for place in range(len(log.tree))]
+    entries = [log.json(position) for position in range(len(log.tree))]
 
     for leaf in [None, *(entry["id"] for entry in entries)]:
         log.move_to(leaf)
@@ -96,8 +96,8 @@ def test_an_empty_session_has_no_model_and_thinking_is_off() -> None:
 
 def test_a_compaction_replaces_the_messages_it_did_not_keep() -> None:
     log = new_session(make_location(None))
-    _, _, kept, _ = append_all(log, user("1"), answer("2"), user("3"), answer("4"))
-    log.append(Compaction(summary="S", first_kept_id=kept, tokens_before=9))
+    _, _, kept_id, _ = append_all(log, user("1"), answer("2"), user("3"), answer("4"))
+    log.append(Compaction(summary="S", first_kept_id=kept_id, tokens_before=9))
     log.append(user("5"))
 
     assert texts(log) == ["S", "3", "4", "5"]
@@ -118,10 +118,10 @@ def test_the_content_of_a_compaction_is_shown_with_its_summary() -> None:
     log = new_session(make_location(None))
     log.append(Compaction(summary="S", first_kept_id="", tokens_before=9, content=(picture,)))
 
-    (shown,) = shown_messages(log)
+    (summary,) = shown_messages(log)
 
-    assert isinstance(shown, CompactionSummaryMessage)
-    assert (shown.summary, shown.content) == ("S", (picture,))
+    assert isinstance(summary, CompactionSummaryMessage)
+    assert (summary.summary, summary.content) == ("S", (picture,))
 
 
 def test_edits_replace_or_hide_content_and_the_last_one_wins() -> None:
@@ -138,9 +138,13 @@ def test_edits_replace_or_hide_content_and_the_last_one_wins() -> None:
         ContextEdit(target_id=four, replacement=None),
     )
 
-    shown = [message["content"] for message in context(log)["messages"]]
+    contents = [message["content"] for message in context(log)["messages"]]
 
-    assert shown == ["one", [{"type": "text", "text": "two"}], [{"type": "text", "text": "three"}]]
+    assert contents == [
+        "one",
+        [{"type": "text", "text": "two"}],
+        [{"type": "text", "text": "three"}],
+    ]
 
 
 @pytest.mark.parametrize("replacement", [{}, {"content": 5}, {"content": [{"type": "new"}]}])
@@ -172,14 +176,14 @@ def test_shown_messages_restores_the_state_of_the_garbage_collector() -> None:
     was_on = gc.isenabled()
     log = new_session(make_location(None))
 
-    found = []
+    states = []
     for enabled in (False, True):
         gc.enable() if enabled else gc.disable()
         shown_messages(log)
-        found.append(gc.isenabled())
+        states.append(gc.isenabled())
     gc.enable() if was_on else gc.disable()
 
-    assert found == [False, True]
+    assert states == [False, True]
 
 
 def test_a_message_of_an_extension_has_the_time_of_its_entry() -> None:
@@ -196,8 +200,8 @@ def test_a_message_of_an_extension_has_the_time_of_its_entry() -> None:
 
 def displayed(log: SessionLog, most: int = 1_000) -> list[str]:
     """The summary or the first text of every item on the screen."""
-    shown = msgspec.to_builtins(display_transcript(log, most).items)
-    return [each.get("summary") or each["content"][0]["text"] for each in shown]
+    items = msgspec.to_builtins(display_transcript(log, most).items)
+    return [item.get("summary") or item["content"][0]["text"] for item in items]
 
 
 def compacted(log: SessionLog) -> list[str]:
@@ -246,9 +250,9 @@ def test_the_screen_shows_the_end_of_a_long_branch_and_counts_the_rest() -> None
     compacted(log)
 
     for most in range(1, len(WHOLE) + 2):
-        shown, earlier = displayed(log, most), display_transcript(log, most).earlier
-        assert earlier + len(shown) == len(WHOLE)
-        assert shown == WHOLE[earlier:]
+        newest, earlier = displayed(log, most), display_transcript(log, most).earlier
+        assert earlier + len(newest) == len(WHOLE)
+        assert newest == WHOLE[earlier:]
 
 
 @given(stories)
@@ -256,7 +260,7 @@ def test_a_screen_reads_a_long_branch_part_by_part(story: list[Step]) -> None:
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
-    whole = display_transcript(log, 10_000).items
+    items = display_transcript(log, 10_000).items
 
     part = display_transcript(log, 2)
     read = part.items
@@ -264,7 +268,7 @@ def test_a_screen_reads_a_long_branch_part_by_part(story: list[Step]) -> None:
         part = display_transcript(log, 2, end=part.end)
         read = part.items + read
 
-    assert (read, part.end) == (whole, None)
+    assert (read, part.end) == (items, None)
 
 
 def test_a_screen_never_begins_with_the_result_of_a_call_that_is_not_shown() -> None:
@@ -279,10 +283,10 @@ def test_a_screen_shows_every_message_of_any_branch(story: list[Step]) -> None:
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
-    whole = display_transcript(log, 10_000)
+    transcript = display_transcript(log, 10_000)
 
-    assert whole.earlier == 0
+    assert transcript.earlier == 0
     for most in (1, 3):
         end = display_transcript(log, most)
-        assert end.items == whole.items[len(whole.items) - len(end.items) :]
-        assert end.earlier + len(end.items) == len(whole.items)
+        assert end.items == transcript.items[len(transcript.items) - len(end.items) :]
+        assert end.earlier + len(end.items) == len(transcript.items)

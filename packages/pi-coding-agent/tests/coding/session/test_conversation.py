@@ -34,24 +34,24 @@ def test_the_conversation_always_equals_the_messages_of_the_log(story: list[Step
     for step in story:
         before = conversation.messages()
         play(log, step)
-        shown = conversation.messages()
+        messages = conversation.messages()
 
-        assert shown == shown_messages(log)
+        assert messages == shown_messages(log)
         if isinstance(step, Append) and not isinstance(step.draft, Compaction | ContextEdit):
-            assert shown is before
-        assert list(projection.messages(shown)) == convert_to_llm(shown)
+            assert messages is before
+        assert list(projection.messages(messages)) == convert_to_llm(messages)
 
 
 def test_a_returned_sequence_changes_only_at_its_end() -> None:
     conversation = SessionConversation(new_session(make_location(None)))
     conversation.append(user("1").message)
-    shown = conversation.messages()
+    messages = conversation.messages()
     first = conversation.log.tree.outlines[0].id
 
     conversation.append(answer("2").message)
     conversation.add(ContextEdit(target_id=first, replacement=None))
 
-    assert [list(shown), list(conversation.messages())] == [
+    assert [list(messages), list(conversation.messages())] == [
         [user("1").message],
         [answer("2").message],
     ]

@@ -58,13 +58,13 @@ def test_a_command_is_converted_with_its_output(run: BashExecution, text: str) -
 @pytest.mark.parametrize("data", ["", "blob:sha256:0a", "data:image/png;base64,aGk=", "<png>"])
 def test_an_image_with_invalid_data_becomes_a_note(data: str) -> None:
     lost = Image(data=data, mime_type="image/png")
-    shown: list[SessionMessage] = [
+    messages: list[SessionMessage] = [
         UserMessage(content=(Text(text="look"), lost, PICTURE)),
         ToolResultMessage(tool_call_id="1", tool_name="read", content=(lost,)),
         CustomMessage(custom_type="x", content=(lost,)),
     ]
 
-    assert [message.content for message in convert_to_llm(shown)] == [
+    assert [message.content for message in convert_to_llm(messages)] == [
         (Text(text="look"), UNREADABLE_IMAGE, PICTURE),
         (UNREADABLE_IMAGE,),
         (UNREADABLE_IMAGE,),

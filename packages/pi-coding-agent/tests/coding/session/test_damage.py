@@ -47,14 +47,14 @@ def line_ids(content: bytes, reports: Reports, tmp_path: Path) -> list[str]:
     path.write_bytes(content)
     log = open_session(path, make_location(tmp_path, reports))
     build_session_context(log)
-    found = list(ids(log))
+    entry_ids = list(ids(log))
     new = log.append(user("goes on"))
     log.close()
     again = open_session(path, make_location(tmp_path, reports))
     again.close()
-    assert ids(again) == [*found, new.id]
+    assert ids(again) == [*entry_ids, new.id]
     assert path.read_bytes().startswith(content)
-    return found
+    return entry_ids
 
 
 @pytest.mark.behaviour("torn-last-line-is-repaired")
@@ -64,9 +64,9 @@ def test_a_truncated_file_keeps_all_complete_lines(content: bytes, tmp_path: Pat
 
     for cut in range(1, 201):
         complete = content[:-cut].count(b"\n") - 1
-        found = line_ids(content[:-cut], reports, tmp_path)
-        assert found[:complete] == every[:complete]
-        assert len(found) <= complete + 1
+        remaining_ids = line_ids(content[:-cut], reports, tmp_path)
+        assert remaining_ids[:complete] == every[:complete]
+        assert len(remaining_ids) <= complete + 1
 
     assert reports == []
 
@@ -78,19 +78,19 @@ def test_a_damaged_byte_loses_only_its_own_line(content: bytes, tmp_path: Path, 
     chance = random.Random(5)
     reports = Reports()
     every = line_ids(content, reports, tmp_path)
-    line_ends = [at for at, byte in enumerate(content) if byte == 10]
-    places = [*line_ends[:-1], *(chance.randrange(len(content)) for _ in range(count))]
+    line_ends = [offset for offset, byte in enumerate(content) if byte == 10]
+    offsets = [*line_ends[:-1], *(chance.randrange(len(content)) for _ in range(count))]
 
-    for at in places:
+    for offset in offsets:
         byte = chance.randrange(256)
-        damaged = content[:at] + bytes([byte]) + content[at + 1 :]
-        hit = content[:at].count(b"\n") - 1
+        damaged = content[:offset] + bytes([byte]) + content[offset + 1 :]
+        hit = content[:offset].count(b"\n") - 1
         try:
-            found = line_ids(damaged, reports, tmp_path)
+            remaining_ids = line_ids(damaged, reports, tmp_path)
         except NotASession:
             assert hit == -1
             continue
-        assert set(every[:hit] + every[hit + 1 :] if hit >= 0 else every) <= set(found)
+        assert set(every[:hit] + every[hit + 1 :] if hit >= 0 else every) <= set(remaining_ids)
 
     assert reports == []
 

@@ -63,7 +63,7 @@ WRITTEN: list[tuple[KnownEntry, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("entry", "line"), WRITTEN, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("entry", "line"), WRITTEN, ids=lambda entry: type(entry).__name__)
 def test_an_entry_is_written_with_its_keys_in_the_order_of_the_original(
     entry: KnownEntry, line: str
 ) -> None:

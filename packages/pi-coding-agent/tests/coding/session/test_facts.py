@@ -61,19 +61,19 @@ def test_a_name_can_be_removed() -> None:
 
 def test_the_first_message_is_truncated_and_sanitised() -> None:
     message = {"role": "user", "content": "\x1b]0;title\x07a\n\tb" + "x" * 10_000}
-    shown = facts({"type": "message", "id": "1", "message": message}).first_message
+    first_message = facts({"type": "message", "id": "1", "message": message}).first_message
 
-    assert shown.startswith("a bxx")
-    assert len(shown) == FIRST_MESSAGE
+    assert first_message.startswith("a bxx")
+    assert len(first_message) == FIRST_MESSAGE
 
 
 def test_a_message_with_only_images_has_no_text() -> None:
     log = new_session(make_location(None))
     log.append(MessageEntry(message=UserMessage(content=(Image(data="", mime_type="image/png"),))))
 
-    found = summary_of_lines(HEADER, [log.line(0)])
+    summary = summary_of_lines(HEADER, [log.line(0)])
 
-    assert (found.first_message, found.message_count) == ("", 1)
+    assert (summary.first_message, summary.message_count) == ("", 1)
 
 
 def test_the_time_of_a_session_is_that_of_its_last_message_or_its_creation() -> None:
@@ -112,15 +112,15 @@ def test_lines_of_an_unusual_form_are_read_and_broken_ones_are_not(tmp_path: Pat
     message = {"message": {"content": "hello", "role": "user"}, "id": "1", "type": "message"}
     path.write_text(f'garbage\n{json.dumps(HEADER)}\n{json.dumps(message, indent=None)}\n{{"ty')
 
-    found = read_summary(path)
+    summary = read_summary(path)
 
-    assert found is not None
-    assert (found.first_message, found.message_count) == ("hello", 1)
+    assert summary is not None
+    assert (summary.first_message, summary.message_count) == ("hello", 1)
 
 
 def slowly(log: SessionLog) -> tuple[int, str | None]:
     """The number of messages and the name, by decoding every line."""
-    messages = [read_object(log.line(place)) or {} for place in range(len(log.tree))]
+    messages = [read_object(log.line(position)) or {} for position in range(len(log.tree))]
     entries = [entry for entry in messages if entry["type"] == "message"]
     return sum(entry["message"]["role"] != "system" for entry in entries), log.name
 
@@ -131,18 +131,18 @@ def test_messages_are_counted_correctly_by_the_start_of_their_lines(story: list[
     for step in story:
         play(log, step)
 
-    found = summary_of_lines(HEADER, map(log.line, range(len(log.tree))))
+    summary = summary_of_lines(HEADER, map(log.line, range(len(log.tree))))
 
-    assert (found.message_count, found.name) == slowly(log)
+    assert (summary.message_count, summary.name) == slowly(log)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_recorded_sessions_have_a_summary(path: Path) -> None:
-    found = read_summary(path)
+    summary = read_summary(path)
 
-    assert found is not None
-    assert found.message_count > 0
-    assert found.first_message
+    assert summary is not None
+    assert summary.message_count > 0
+    assert summary.first_message
 
 
 @given(st.binary(max_size=200))

@@ -27,11 +27,13 @@ from tests.coding.session.sessions import (
 def test_a_fork_keeps_its_beginning_its_compaction_and_its_labels(tmp_path: Path) -> None:
     location = make_location(tmp_path)
     log = new_session(location)
-    first, _, kept, second = append_all(log, user("first"), answer("1"), user("kept"), answer("2"))
-    append_all(log, Compaction(summary="S", first_kept_id=kept, tokens_before=1))
+    first, _, kept_id, second = append_all(
+        log, user("first"), answer("1"), user("kept"), answer("2")
+    )
+    append_all(log, Compaction(summary="S", first_kept_id=kept_id, tokens_before=1))
     append_all(log, Label(target_id=first, label="on the path"), user("second"), answer("3"))
     log.move_to(second)
-    append_all(log, Label(target_id=kept, label="other"), Label(target_id=first))
+    append_all(log, Label(target_id=kept_id, label="other"), Label(target_id=first))
     log.move_to(ids(log)[7])
 
     fork = clone(log, location)
@@ -54,17 +56,17 @@ def test_a_fork_has_the_same_context_and_leaves_the_original_unchanged(story: li
     log = new_session(make_location(None))
     for step in story:
         play(log, step)
-    before = [log.line(place) for place in range(len(log.tree))]
+    before = [log.line(position) for position in range(len(log.tree))]
 
     fork = clone(log, make_location(None))
 
     path = log.tree.path(log.leaf)
     assert build_session_context(fork) == build_session_context(log)
-    assert ids(fork)[: len(path)] == [log.tree.outlines[place].id for place in path]
-    for place in path:
-        id = log.tree.outlines[place].id
+    assert ids(fork)[: len(path)] == [log.tree.outlines[position].id for position in path]
+    for position in path:
+        id = log.tree.outlines[position].id
         assert fork.labels.get(id) == log.labels.get(id)
-    assert [log.line(place) for place in range(len(log.tree))] == before
+    assert [log.line(position) for position in range(len(log.tree))] == before
 
 
 @pytest.mark.behaviour("branching-from-the-start")
@@ -76,10 +78,10 @@ def test_a_fork_before_the_first_message_works_with_and_without_a_file(tmp_path:
 
     assert (text, ids(fork), fork.file) == ("first", ids(log)[:1], None)
     assert fork.header.parent_session is UNSET
-    kept, _ = fork_before(log, first, make_location(tmp_path))
-    assert not kept.is_saved
-    kept.append(user("better"))
-    assert kept.is_saved
+    empty_fork, _ = fork_before(log, first, make_location(tmp_path))
+    assert not empty_fork.is_saved
+    empty_fork.append(user("better"))
+    assert empty_fork.is_saved
 
 
 @pytest.mark.parametrize("which", ["nowhere", "00000003"])

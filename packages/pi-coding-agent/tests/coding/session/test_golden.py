@@ -42,7 +42,7 @@ def messages_of(log: SessionLog) -> Any:
 
 
 def entries_of(log: SessionLog) -> list[dict[str, Any]]:
-    return [log.json(place) for place in range(len(log.tree))]
+    return [log.json(position) for position in range(len(log.tree))]
 
 
 @pytest.mark.behaviour("resume-restores-and-adds-nothing")
@@ -62,7 +62,7 @@ def test_a_session_of_the_original_is_read_in_full_and_left_unchanged(
     assert log.header.id == lines[0]["id"]
     assert log.leaf_id == lines[-1]["id"]
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)

@@ -41,27 +41,27 @@ def foreign(tmp_path: Path) -> Path:
 def test_an_imported_session_belongs_to_the_current_directory(
     tmp_path: Path, foreign: Path
 ) -> None:
-    place = location(tmp_path / "agent")
+    target = location(tmp_path / "agent")
     before = foreign.read_bytes()
 
-    imported = import_session(foreign, place)
+    imported = import_session(foreign, target)
 
     assert imported.read_bytes() == before.replace(THERE.encode(), HERE.encode())
     assert stat.S_IMODE(imported.stat().st_mode) == 0o600
     assert foreign.read_bytes() == before
     listed = SessionCatalog(tmp_path / "agent").in_directory(HERE)
-    assert [(each.path, each.summary.id) for each in listed] == [(imported, "abc")]
+    assert [(session.path, session.summary.id) for session in listed] == [(imported, "abc")]
 
 
 @pytest.mark.behaviour("import-never-overwrites")
 def test_importing_again_keeps_a_continued_session(tmp_path: Path, foreign: Path) -> None:
-    place = location(tmp_path / "agent")
-    imported = import_session(foreign, place)
-    log = open_session(imported, place)
+    target = location(tmp_path / "agent")
+    imported = import_session(foreign, target)
+    log = open_session(imported, target)
     log.append(user("more"))
     before = imported.read_bytes()
 
-    assert import_session(foreign, place) == imported  # also while it is open
+    assert import_session(foreign, target) == imported  # also while it is open
 
     log.close()
     assert list(imported.parent.iterdir()) == [imported]
@@ -70,14 +70,14 @@ def test_importing_again_keeps_a_continued_session(tmp_path: Path, foreign: Path
 
 @pytest.mark.behaviour("import-never-overwrites")
 def test_another_session_of_the_same_id_becomes_a_fork(tmp_path: Path, foreign: Path) -> None:
-    place = location(tmp_path / "agent", at=5)
-    first = import_session(foreign, place)
+    target = location(tmp_path / "agent", seconds=5)
+    first = import_session(foreign, target)
     before = first.read_bytes()
     log = open_session(foreign, location(tmp_path, THERE))
     log.append(user("went on there"))
     log.close()
 
-    second = import_session(foreign, place)
+    second = import_session(foreign, target)
 
     facts = read_summary(second)
     assert facts is not None
@@ -90,11 +90,11 @@ def test_an_id_that_is_not_a_valid_file_name_is_replaced_at_import(tmp_path: Pat
     odd = tmp_path / "odd.jsonl"
     header = '{"type":"session","version":3,"id":"../x","timestamp":"","cwd":"/y"}'
     odd.write_text(header + '\n{"type":"session_info","id":"1","parentId":null,"name":"n"}\n')
-    place = location(tmp_path / "agent")
+    target = location(tmp_path / "agent")
 
-    imported = import_session(odd, place)
+    imported = import_session(odd, target)
 
-    assert imported.parent == place.directory
+    assert imported.parent == target.directory
     facts = read_summary(imported)
     assert facts is not None
     assert (facts.name, facts.cwd, facts.id == "../x") == ("n", HERE, False)
@@ -104,14 +104,14 @@ def test_an_id_that_is_not_a_valid_file_name_is_replaced_at_import(tmp_path: Pat
 def test_only_sessions_are_imported(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
     (tmp_path / "empty.jsonl").touch()
-    place = location(tmp_path / "agent")
+    target = location(tmp_path / "agent")
 
     for other in ("notes.jsonl", "empty.jsonl"):
         with pytest.raises(NotASession):
-            import_session(tmp_path / other, place)
+            import_session(tmp_path / other, target)
     for missing in (tmp_path / "none.jsonl", tmp_path):
         with pytest.raises(SessionNotFound):
-            import_session(missing, place)
+            import_session(missing, target)
     with pytest.raises(SessionProblem, match="not saved in this run"):
         import_session(tmp_path / "notes.jsonl", make_location(None))
 
@@ -122,11 +122,11 @@ def test_legacy_sessions_are_moved_to_their_folders(tmp_path: Path) -> None:
     def stray(id: str) -> Path:
         return keep(SessionLocation(tmp_path, HERE, print, location(tmp_path).stamps), "x", id=id)
 
-    path, taken = stray("a"), stray("b")
+    path, stray_file = stray("a"), stray("b")
     directory = location(tmp_path).directory
     assert directory is not None
     directory.mkdir(parents=True)
-    (directory / taken.name).write_text("mine")
+    (directory / stray_file.name).write_text("mine")
     (tmp_path / "history.jsonl").write_text("{}\n")
     (tmp_path / "no-cwd.jsonl").write_text('{"type":"session","id":"c"}\n')
     (tmp_path / "folder.jsonl").mkdir()
@@ -136,9 +136,9 @@ def test_legacy_sessions_are_moved_to_their_folders(tmp_path: Path) -> None:
     assert move_legacy_sessions(tmp_path) == [directory / path.name]
 
     assert (directory / path.name).read_bytes() == content
-    assert (directory / taken.name).read_text() == "mine"
+    assert (directory / stray_file.name).read_text() == "mine"
     assert not path.exists()
-    assert taken.exists()
+    assert stray_file.exists()
     assert open_now.file is not None
     assert open_now.file.exists()
     assert (tmp_path / "history.jsonl").exists()

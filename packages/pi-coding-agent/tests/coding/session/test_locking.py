@@ -133,13 +133,13 @@ def test_lock_session_returns_none_where_no_lock_file_can_be_created(tmp_path: P
 
 
 def test_a_session_cannot_be_opened_during_sole_use(tmp_path: Path) -> None:
-    place = location(tmp_path)
-    path = keep(place, "x")
+    target = location(tmp_path)
+    path = keep(target, "x")
 
     with sole_use(path), pytest.raises(SessionInUse):
-        open_session(path, place)
+        open_session(path, target)
 
-    open_session(path, place).close()
+    open_session(path, target).close()
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -45,8 +45,10 @@ def test_any_tree_of_entries_round_trips(story: list[Step]) -> None:
     assert list(again.entries()) == list(log.entries())
     assert (again.header, again.name, again.labels) == (log.header, log.name, log.labels)
     assert again.leaf == len(again.tree) - 1
-    places = range(len(log.tree))
-    assert [again.tree.path(place) for place in places] == [log.tree.path(p) for p in places]
+    positions = range(len(log.tree))
+    assert [again.tree.path(position) for position in positions] == [
+        log.tree.path(p) for p in positions
+    ]
     assert not any(isinstance(entry, UnknownEntry) for entry in again.entries())
 
 
@@ -122,8 +124,8 @@ def test_only_messages_commands_documents_and_names_are_worth_keeping() -> None:
 
 
 def test_entry_ids_are_unique() -> None:
-    taken = b'{"type":"x","id":"00000002","parentId":null}\n'
-    log = new_session(make_location(None), lines=[taken])
+    existing_line = b'{"type":"x","id":"00000002","parentId":null}\n'
+    log = new_session(make_location(None), lines=[existing_line])
 
     append_all(log, user("1"), user("2"))
 

@@ -51,9 +51,11 @@ def test_the_migration_of_a_first_version_file_equals_that_of_the_original() -> 
         record.pop("parentId")
     before[0].pop("version")
 
-    found = parse_session(io.BytesIO(text(before)).readlines(), Path("x"), lambda _: next(ids))
+    session_file = parse_session(
+        io.BytesIO(text(before)).readlines(), Path("x"), lambda _: next(ids)
+    )
 
-    assert found.migrated == b"\n".join(expected) + b"\n"
+    assert session_file.migrated == b"\n".join(expected) + b"\n"
 
 
 def test_migrating_the_second_version_changes_only_roles_and_the_version() -> None:
@@ -83,9 +85,14 @@ def test_a_file_without_a_version_keeps_its_tree() -> None:
 
 
 def test_the_kept_index_of_a_compaction_is_migrated_to_an_entry_id() -> None:
-    for index, kept in ((0, "00000001"), (1, "00000001"), (77, "00000003"), ("x", "00000003")):
+    for index, first_kept_id in (
+        (0, "00000001"),
+        (1, "00000001"),
+        (77, "00000003"),
+        ("x", "00000003"),
+    ):
         records = [*FIRST[:3], FIRST[3] | {"firstKeptEntryIndex": index}]
-        assert migrate(records, numbered())[3]["firstKeptEntryId"] == kept
+        assert migrate(records, numbered())[3]["firstKeptEntryId"] == first_kept_id
 
 
 def test_opening_an_old_file_migrates_it_and_keeps_a_backup(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_moved_session_belongs_to_its_new_directory_with_its_artifacts(tmp_pat
         f"{moved.stem}/0.bash.log": b"output",
     }
     assert tree(path.parent) == {}
-    assert [each.path for each in SessionCatalog(tmp_path).in_directory(THERE)] == [moved]
+    assert [session.path for session in SessionCatalog(tmp_path).in_directory(THERE)] == [moved]
     open_session(moved, location(tmp_path, THERE)).close()
 
 
@@ -61,10 +61,10 @@ def test_a_session_that_is_open_is_not_moved(tmp_path: Path) -> None:
 
 def test_a_move_overwrites_nothing(tmp_path: Path) -> None:
     path = with_artifacts(tmp_path)
-    for taken in (path.name, path.stem):
-        there = tmp_path / taken
+    for existing_name in (path.name, path.stem):
+        there = tmp_path / existing_name
         there.mkdir()
-        (there / taken).mkdir()
+        (there / existing_name).mkdir()
         before = tree(tmp_path)
 
         with pytest.raises(SessionProblem, match="already has a session with that name"):
@@ -93,10 +93,10 @@ def test_a_move_is_rolled_back_when_the_old_file_cannot_be_removed(tmp_path: Pat
         def unlink(self, missing_ok: bool = False) -> None:
             raise PermissionError(13, "Permission denied")
 
-    with pytest.raises(FileAccessError, match=r"Permission denied.*") as problem:
+    with pytest.raises(FileAccessError, match=r"Permission denied.*") as error:
         move_session(Stubborn(path), cwd=THERE, directory=there)
 
-    assert problem.value.hint == "The session was not moved."
+    assert error.value.hint == "The session was not moved."
     assert tree(path.parent) == before
     assert tree(there) == {}
     open_session(path, location(tmp_path)).close()

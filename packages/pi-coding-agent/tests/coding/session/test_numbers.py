@@ -45,7 +45,7 @@ def test_session_stats_have_the_names_of_the_protocol() -> None:
 
 
 def test_only_entries_that_used_a_model_have_usage() -> None:
-    asked: list[Entry] = [
+    entries: list[Entry] = [
         MessageEntry(message=AssistantMessage(usage=SPENT)),
         MessageEntry(message=replace(RESULT, usage=SPENT)),
         Compaction(summary="s", first_kept_id="e", tokens_before=1, usage=SPENT),
@@ -60,5 +60,5 @@ def test_only_entries_that_used_a_model_have_usage() -> None:
         Label(target_id="e"),
     ]
 
-    assert [*map(usage_of, asked)] == [SPENT] * len(asked)
+    assert [*map(usage_of, entries)] == [SPENT] * len(entries)
     assert [*map(usage_of, others)] == [None] * len(others)

@@ -93,7 +93,7 @@ def test_a_file_that_is_not_a_session_is_rejected_and_left_unchanged(tmp_path: P
 
     assert str(refused.value) == f"Session file is not a valid pi session: {path}"
     assert path.read_text() == "my notes\n"
-    assert [found.name for found in tmp_path.iterdir()] == ["notes.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_opening_a_directory_raises(tmp_path: Path) -> None:
@@ -150,9 +150,9 @@ async def test_reports_of_the_opening_thread_are_delivered_on_the_event_loop(
         report=lambda text: threads.append((text, threading.get_ident())),
     )
 
-    def opening(where: SessionLocation) -> SessionLog:
-        where.report("from the thread")
-        return open_session(tmp_path / "s.jsonl", where)
+    def opening(location: SessionLocation) -> SessionLog:
+        location.report("from the thread")
+        return open_session(tmp_path / "s.jsonl", location)
 
     (await opened_in_thread(opening, location)).close()
 
@@ -181,10 +181,10 @@ async def test_a_session_that_is_opened_after_a_cancellation_is_closed_again(
     began, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
 
-    def opening(where: SessionLocation) -> SessionLog:
+    def opening(location: SessionLocation) -> SessionLog:
         loop.call_soon_threadsafe(began.set)
         go_on.wait(10)
-        return open_session(tmp_path / "s.jsonl", where)
+        return open_session(tmp_path / "s.jsonl", location)
 
     task = asyncio.create_task(opened_in_thread(opening, make_location(tmp_path)))
     await began.wait()
@@ -202,11 +202,11 @@ def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
     path.write_bytes(b'{"type":"session","id":"s","timestamp":"t","cwd":"/"}\n{"type":"x"}\n')
     before = path.read_bytes()
 
-    found = read_session(path, make_stamps())
+    session_file = read_session(path, make_stamps())
 
-    assert (found.header.version, len(found.lines)) == (3, 1)
+    assert (session_file.header.version, len(session_file.lines)) == (3, 1)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["old.jsonl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["old.jsonl"]
 
 
 @pytest.mark.behaviour("import-never-overwrites")
@@ -224,7 +224,7 @@ def test_large_images_are_externalised_if_configured_and_restored_when_opened(
     tmp_path: Path,
 ) -> None:
     image = Image(data=b64encode(bytes(2000)).decode(), mime_type="image/png")
-    shown = MessageEntry(message=UserMessage(content=(image,)))
+    message_entry = MessageEntry(message=UserMessage(content=(image,)))
     store = BlobStore(tmp_path / "blobs")
     inline = replace(make_location(tmp_path / "inline"), blobs=store)
     outside = replace(make_location(tmp_path / "outside"), blobs=store, externalize_images=True)
@@ -232,8 +232,8 @@ def test_large_images_are_externalised_if_configured_and_restored_when_opened(
 
     for location in (inline, outside):
         log = new_session(location)
-        log.append(shown)
-        entry = log.append(shown)
+        log.append(message_entry)
+        entry = log.append(message_entry)
         log.close()
         assert log.file is not None
         sizes.append(log.file.stat().st_size)

@@ -59,9 +59,12 @@ def test_a_file_that_does_not_begin_with_a_header_is_refused(data: bytes) -> Non
 def test_lines_that_are_not_entries_are_skipped() -> None:
     bad = b'not json\n\n[1]\n{"type":"message"}\n{"id":"x"}\n{"type":"x","id":""}\n'
 
-    found = parsed(b"junk\n" + HEADER + bad + HEADER + HELLO + b'{"torn')
+    session_file = parsed(b"junk\n" + HEADER + bad + HEADER + HELLO + b'{"torn')
 
-    assert (found.lines, found.outlines) == ([HELLO], [Outline(type="message", id="a")])
+    assert (session_file.lines, session_file.outlines) == (
+        [HELLO],
+        [Outline(type="message", id="a")],
+    )
 
 
 @pytest.mark.parametrize("between", [b"", b"x", b'{"type":"message","id":"torn", "mess'])
@@ -69,10 +72,10 @@ def test_an_entry_that_was_written_into_another_line_is_found(between: bytes) ->
     second = HELLO.replace(b'"a"', b'"b"')
     complete = len(between) < 2
 
-    found = parsed(HEADER + (HELLO.rstrip() if complete else b"") + between + second)
+    session_file = parsed(HEADER + (HELLO.rstrip() if complete else b"") + between + second)
 
-    assert [each.id for each in found.outlines] == (["a", "b"] if complete else ["b"])
-    assert found.lines[-1] == second
+    assert [outline.id for outline in session_file.outlines] == (["a", "b"] if complete else ["b"])
+    assert session_file.lines[-1] == second
 
 
 @pytest.mark.behaviour("records-split-on-lf")
@@ -120,9 +123,13 @@ def test_invalid_header_fields_fall_back_to_defaults() -> None:
 
 
 def test_a_newer_version_is_not_migrated() -> None:
-    found = parsed(HEADER.replace(b"3", b"99") + HELLO)
+    session_file = parsed(HEADER.replace(b"3", b"99") + HELLO)
 
-    assert (found.header.version, found.migrated, found.lines) == (99, None, [HELLO])
+    assert (session_file.header.version, session_file.migrated, session_file.lines) == (
+        99,
+        None,
+        [HELLO],
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,10 +138,10 @@ def test_a_newer_version_is_not_migrated() -> None:
 )
 def test_invalid_characters_in_a_message_are_replaced(text: bytes, read: str) -> None:
     line = HELLO.replace(b"hi", text)
-    known = read_outline(line)
-    assert known is not None
+    outline = read_outline(line)
+    assert outline is not None
 
-    entry = decode_entry(line, known)
+    entry = decode_entry(line, outline)
 
     assert isinstance(entry, MessageEntry)
     assert msgspec.to_builtins(entry.message)["content"] == read
@@ -161,10 +168,10 @@ def test_null_fields_count_as_absent() -> None:
             },
         }
     ).encode()
-    known = read_outline(line)
-    assert known is not None
+    outline = read_outline(line)
+    assert outline is not None
 
-    entry = decode_entry(line, known)
+    entry = decode_entry(line, outline)
 
     assert isinstance(entry, MessageEntry)
     assert isinstance(entry.message, AssistantMessage)
@@ -184,10 +191,10 @@ def test_null_fields_count_as_absent() -> None:
 def test_an_entry_of_unknown_kind_or_shape_is_kept_as_it_is(changes: dict[str, object]) -> None:
     data = json.loads(HELLO) | changes
     line = json.dumps(data).encode()
-    known = read_outline(line)
-    assert known is not None
+    outline = read_outline(line)
+    assert outline is not None
 
-    entry = decode_entry(line, known)
+    entry = decode_entry(line, outline)
 
     assert entry == UnknownEntry(data=data, id="a", parent_id=None)
 
@@ -203,14 +210,14 @@ SAMPLE = (GOLDEN / "sessions/tree-branches-labels.jsonl").read_bytes().split(b"\
 
 @given(st.sampled_from(SAMPLE[1:-1]), st.data())
 def test_a_damaged_line_is_skipped_or_can_be_decoded(line: bytes, data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(line) - 1))
+    offset = data.draw(st.integers(0, len(line) - 1))
     byte = data.draw(st.integers(0, 255))
-    damaged = line[:at] + bytes([byte]) + line[at + 1 :]
+    damaged = line[:offset] + bytes([byte]) + line[offset + 1 :]
 
-    known = read_outline(damaged)
+    outline = read_outline(damaged)
 
-    if known is not None:
-        assert decode_entry(damaged, known).id == known.id
+    if outline is not None:
+        assert decode_entry(damaged, outline).id == outline.id
 
 
 @pytest.mark.parametrize("role", ["user", "assistant", "toolResult", "custom", "system"])

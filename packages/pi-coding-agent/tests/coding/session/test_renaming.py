@@ -69,9 +69,9 @@ def test_a_full_disk_is_reported_and_leaves_the_file_unchanged(
 ) -> None:
     path = keep(location(tmp_path), "x")
     before = path.read_bytes()
-    room = len(before) + 20 if has_room_for_a_lock else 0
+    free_bytes = len(before) + 20 if has_room_for_a_lock else 0
 
-    with full_disk(room), pytest.raises(FileAccessError) as failed:
+    with full_disk(free_bytes), pytest.raises(FileAccessError) as failed:
         rename_session(path, "n" * 100, make_stamps())
 
     assert failed.value.message == (

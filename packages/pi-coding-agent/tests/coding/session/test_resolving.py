@@ -31,9 +31,9 @@ def test_a_path_is_resolved_whether_it_exists_or_not(tmp_path: Path) -> None:
 
 
 def test_an_id_is_matched_exactly_or_by_prefix_and_the_latest_is_preferred(tmp_path: Path) -> None:
-    exact = keep(location(tmp_path, at=1), "x", id="abc")
-    keep(location(tmp_path, at=2), "x", id="abcd")
-    latest = keep(location(tmp_path, at=3), "x", id="abce")
+    exact = keep(location(tmp_path, seconds=1), "x", id="abc")
+    keep(location(tmp_path, seconds=2), "x", id="abcd")
+    latest = keep(location(tmp_path, seconds=3), "x", id="abce")
     catalog = SessionCatalog(tmp_path)
 
     assert resolve_session("abc", catalog, HERE) == LocalMatch(path=exact)
@@ -45,10 +45,10 @@ def test_a_session_of_another_project_is_distinguished(tmp_path: Path) -> None:
     near = keep(location(tmp_path, HERE), "x", id="abd")
     catalog = SessionCatalog(tmp_path)
 
-    found = resolve_session("abc", catalog, HERE)
+    match = resolve_session("abc", catalog, HERE)
 
-    assert isinstance(found, OtherDirectoryMatch)
-    assert (found.session.summary.id, found.session.summary.cwd) == ("abc", THERE)
+    assert isinstance(match, OtherDirectoryMatch)
+    assert (match.session.summary.id, match.session.summary.cwd) == ("abc", THERE)
     assert resolve_session("ab", catalog, HERE) == LocalMatch(path=near)
 
 
@@ -56,10 +56,10 @@ def test_an_id_without_a_session_raises(tmp_path: Path) -> None:
     keep(location(tmp_path), "x", id="xyz")
     with pytest.raises(NoMatchingSession):
         resolve_session("", SessionCatalog(tmp_path), HERE)
-    with pytest.raises(NoMatchingSession) as problem:
+    with pytest.raises(NoMatchingSession) as error:
         resolve_session("abc", SessionCatalog(tmp_path), HERE)
 
-    assert problem.value.explain() == "No session found matching 'abc'"
+    assert error.value.explain() == "No session found matching 'abc'"
 
 
 def test_a_custom_directory_is_the_only_one_searched(tmp_path: Path) -> None:
@@ -83,18 +83,18 @@ def test_find_by_id_matches_only_the_whole_id_in_this_directory(tmp_path: Path) 
 def test_continuing_opens_the_latest_session_of_this_directory(tmp_path: Path) -> None:
     catalog = SessionCatalog(tmp_path)
     assert session_to_continue(catalog, HERE) is None
-    keep(location(tmp_path, at=1), "x")
-    latest = keep(location(tmp_path, at=2), "x")
-    keep(location(tmp_path, THERE, at=3), "x")
+    keep(location(tmp_path, seconds=1), "x")
+    latest = keep(location(tmp_path, seconds=2), "x")
+    keep(location(tmp_path, THERE, seconds=3), "x")
     (latest.parent / "9999.jsonl").write_text("{}\n")
 
     assert session_to_continue(catalog, HERE) == latest
 
 
 def test_continuing_prefers_the_last_session_of_this_terminal(tmp_path: Path) -> None:
-    mine = keep(location(tmp_path, at=1), "x")
-    latest = keep(location(tmp_path, at=2), "x")
-    theirs = keep(location(tmp_path, THERE, at=3), "x")
+    mine = keep(location(tmp_path, seconds=1), "x")
+    latest = keep(location(tmp_path, seconds=2), "x")
+    theirs = keep(location(tmp_path, THERE, seconds=3), "x")
     catalog = SessionCatalog(tmp_path)
 
     def go_on(cwd: str, session: Path) -> Path | None:
@@ -110,17 +110,17 @@ def test_with_a_custom_directory_a_breadcrumb_outside_of_it_is_ignored(
     tmp_path: Path,
 ) -> None:
     custom = tmp_path / "custom"
-    outside = keep(location(tmp_path, at=9), "x")
-    old = keep(location(tmp_path, at=1, custom=custom), "x")
-    latest = keep(location(tmp_path, at=2, custom=custom), "x")
+    outside = keep(location(tmp_path, seconds=9), "x")
+    old = keep(location(tmp_path, seconds=1, custom=custom), "x")
+    latest = keep(location(tmp_path, seconds=2, custom=custom), "x")
     catalog = SessionCatalog(tmp_path, custom=custom)
 
-    found = [
+    paths = [
         session_to_continue(catalog, HERE, Breadcrumb(cwd=HERE, session=str(path)))
         for path in (outside, old)
     ]
 
-    assert found == [latest, old]
+    assert paths == [latest, old]
 
 
 @pytest.mark.behaviour("missing-directory-on-resume")
@@ -128,15 +128,15 @@ def test_a_missing_working_directory_is_reported_in_three_lines(tmp_path: Path) 
     check_directory(str(tmp_path), Path("/s.jsonl"), "/now")
     check_directory("", Path("/s.jsonl"), "/now")
 
-    with pytest.raises(DirectoryGone) as problem:
+    with pytest.raises(DirectoryGone) as error:
         check_directory("/gone/for/good", Path("/s.jsonl"), "/now")
 
-    assert problem.value.explain().splitlines() == [
+    assert error.value.explain().splitlines() == [
         "Stored session working directory does not exist: /gone/for/good",
         "Session file: /s.jsonl",
         "Current working directory: /now",
     ]
-    assert problem.value.stored == "/gone/for/good"
+    assert error.value.stored == "/gone/for/good"
 
 
 @pytest.mark.behaviour("ephemeral-sessions")

@@ -29,19 +29,19 @@ def no(question: str) -> bool:
 
 def test_a_session_is_opened_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     file = keep(location(tmp_path), "x", id="abc")
-    kept = SavedSessions(tmp_path, location(tmp_path))
+    sessions = SavedSessions(tmp_path, location(tmp_path))
 
-    assert closed(kept.named("ab", no)) == file
+    assert closed(sessions.named("ab", no)) == file
     with pytest.raises(NoMatchingSession):
-        kept.named("zz", yes)
+        sessions.named("zz", yes)
 
 
 def test_a_session_of_another_project_is_copied_only_on_request(tmp_path: Path) -> None:
     file = keep(location(tmp_path, THERE), "x", id="abc")
-    kept = SavedSessions(tmp_path, location(tmp_path))
+    sessions = SavedSessions(tmp_path, location(tmp_path))
 
-    assert kept.named("abc", no) is None
-    copy = closed(kept.named("abc", yes))
+    assert sessions.named("abc", no) is None
+    copy = closed(sessions.named("abc", yes))
     assert copy is not None and copy.parent == location(tmp_path).directory != file.parent
 
 
@@ -71,8 +71,8 @@ def test_an_invalid_id_is_rejected_without_a_report(tmp_path: Path) -> None:
 
 
 def test_the_last_session_is_continued(tmp_path: Path) -> None:
-    keep(location(tmp_path, at=1), "x", id="first")
-    last = keep(location(tmp_path, at=2), "x", id="second")
+    keep(location(tmp_path, seconds=1), "x", id="first")
+    last = keep(location(tmp_path, seconds=2), "x", id="second")
 
     assert closed(SavedSessions(tmp_path, location(tmp_path)).last(None)) == last
 
@@ -95,14 +95,14 @@ def test_a_session_id_can_be_created_by_one_process_at_a_time(tmp_path: Path) ->
 
 def test_a_fork_has_the_requested_id_unless_it_is_taken(tmp_path: Path) -> None:
     file = keep(location(tmp_path), "x", id="abc")
-    kept = SavedSessions(tmp_path, location(tmp_path))
+    sessions = SavedSessions(tmp_path, location(tmp_path))
 
-    copy = kept.forked("abc", id="mine")
+    copy = sessions.forked("abc", id="mine")
     copy.close()
-    with pytest.raises(SessionProblem) as taken:
-        kept.forked("abc", id="abc")
+    with pytest.raises(SessionProblem) as error:
+        sessions.forked("abc", id="abc")
 
     assert copy.header.id == "mine"
-    assert taken.value.message == f"The session id 'abc' already exists: {file}"
-    with closing(kept.by_id("abc", print)) as reopened:  # no lock is left behind
+    assert error.value.message == f"The session id 'abc' already exists: {file}"
+    with closing(sessions.by_id("abc", print)) as reopened:  # no lock is left behind
         assert reopened.file == file

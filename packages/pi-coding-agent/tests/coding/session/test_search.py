@@ -14,14 +14,14 @@ from tests.coding.session.sessions import answer, append_all, user
 
 @pytest.fixture
 def listed(tmp_path: Path) -> list[ListedSession]:
-    keep(location(tmp_path, at=1), "Fix the login page", id="s1")
-    keep(location(tmp_path, at=2), "unrelated", id="s2", name="Login again")
-    keep(location(tmp_path, THERE, at=3), "what is a monad", id="s3")
+    keep(location(tmp_path, seconds=1), "Fix the login page", id="s1")
+    keep(location(tmp_path, seconds=2), "unrelated", id="s2", name="Login again")
+    keep(location(tmp_path, THERE, seconds=3), "what is a monad", id="s3")
     return SessionCatalog(tmp_path).in_all_directories()
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected_ids"),
     [
         ("", ["s3", "s2", "s1"]),
         ("login", ["s2", "s1"]),
@@ -34,9 +34,9 @@ def listed(tmp_path: Path) -> list[ListedSession]:
 )
 @pytest.mark.behaviour("session-identity-and-order")
 def test_name_first_message_directory_and_id_are_searched_the_latest_first(
-    listed: list[ListedSession], query: str, found: list[str]
+    listed: list[ListedSession], query: str, expected_ids: list[str]
 ) -> None:
-    assert [session.summary.id for session in search_sessions(query, listed)] == found
+    assert [session.summary.id for session in search_sessions(query, listed)] == expected_ids
 
 
 def test_message_text_is_found_with_an_excerpt(tmp_path: Path) -> None:

@@ -73,17 +73,17 @@ async def test_a_session_is_moved_to_the_trash_of_the_desktop(tmp_path: Path) ->
 @pytest.mark.parametrize("works", [True, False])
 async def test_the_trash_command_is_tried_first_and_may_fail(tmp_path: Path, works: bool) -> None:
     path = session_with_artifacts(tmp_path)
-    taken = tmp_path / "taken"
-    taken.mkdir()
+    trash_folder = tmp_path / "taken"
+    trash_folder.mkdir()
     command = tmp_path / "bin" / "trash"
     command.parent.mkdir()
-    does = f'/bin/mv "$@" {taken}/' if works else "exit 1"
+    does = f'/bin/mv "$@" {trash_folder}/' if works else "exit 1"
     command.write_text(f"#!/bin/sh\n{does}\n")
     command.chmod(0o755)
 
     await trash(tmp_path, PATH=str(command.parent)).delete(path)
 
-    there, empty = (taken, tmp_path / FOLDER) if works else (tmp_path / FOLDER, taken)
+    there, empty = (trash_folder, tmp_path / FOLDER) if works else (tmp_path / FOLDER, trash_folder)
     assert names(there) == [path.stem, path.name]
     assert not empty.exists() or names(empty) == []
     assert names(path.parent) == []

@@ -36,7 +36,7 @@ def test_the_json_form_holds_every_entry_once_below_its_parent(story: list[Step]
     for step in story:
         play(log, step)
 
-    found = {}
+    entries = {}
     waiting = [(None, node) for node in json.loads(tree_json(log))]
     while waiting:
         parent, node = waiting.pop()
@@ -44,10 +44,10 @@ def test_the_json_form_holds_every_entry_once_below_its_parent(story: list[Step]
         assert node.get("label") == (
             log.labels[node["entry"]["id"]].label if node["entry"]["id"] in log.labels else None
         )
-        found[node["entry"]["id"]] = node["entry"]
+        entries[node["entry"]["id"]] = node["entry"]
         waiting += [(node["entry"]["id"], child) for child in node["children"]]
 
-    assert sorted(found) == sorted(outline.id for outline in log.tree.outlines)
+    assert sorted(entries) == sorted(outline.id for outline in log.tree.outlines)
 
 
 @pytest.mark.behaviour("large-files-are-cheap")

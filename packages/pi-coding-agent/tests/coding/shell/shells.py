@@ -13,7 +13,7 @@ from pi.coding.shell.local import Ended, LocalShell
 from tests.coding.tools.places import make_shell
 
 
-class Room:
+class ShellHarness:
     """A shell whose descendants can be distinguished from all other processes."""
 
     def __init__(self, folder: Path) -> None:
@@ -22,9 +22,9 @@ class Room:
         self.folder = folder
         self.shell: LocalShell = make_shell(folder, environ=environ)
 
-    def left(self) -> list[int]:
+    def remaining(self) -> list[int]:
         """Processes that commands have started and that still run."""
-        return [each.pid for each in processes(self.name).values() if each.marked]
+        return [process.pid for process in processes(self.name).values() if process.marked]
 
     async def run(
         self,
@@ -40,9 +40,9 @@ class Room:
 
 
 @asynccontextmanager
-async def empty_room(folder: Path) -> AsyncIterator[Room]:
-    """A room in which no process may be left at the end."""
-    room = Room(folder)
-    yield room
-    await room.shell.close()
-    assert room.left() == []
+async def shell_harness(folder: Path) -> AsyncIterator[ShellHarness]:
+    """A harness whose processes must all have ended when it closes."""
+    harness = ShellHarness(folder)
+    yield harness
+    await harness.shell.close()
+    assert harness.remaining() == []

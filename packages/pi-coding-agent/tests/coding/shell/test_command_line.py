@@ -44,21 +44,22 @@ GARBAGE = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
 
 def described(part: CommandPart) -> dict[str, Any]:
-    words = [f"?{word.raw}" if word.literal is None else word.literal for word in part.words]
-    shown: dict[str, Any] = {"words": words}
+    texts = [f"?{word.raw}" if word.literal is None else word.literal for word in part.words]
+    description: dict[str, Any] = {"words": texts}
     if part.inside:
-        shown["inside"] = list(part.inside)
+        description["inside"] = list(part.inside)
     if part.redirections:
-        shown["redirections"] = [
-            f"{each.descriptor}{each.operator} {each.target.raw}" for each in part.redirections
+        description["redirections"] = [
+            f"{redirection.descriptor}{redirection.operator} {redirection.target.raw}"
+            for redirection in part.redirections
         ]
     if part.assignments:
-        shown["assigns"] = [each.name for each in part.assignments]
+        description["assigns"] = [assignment.name for assignment in part.assignments]
     if part.more_arguments:
-        shown["more"] = True
+        description["more"] = True
     if part.unresolved:
-        shown["unresolved"] = True
-    return shown
+        description["unresolved"] = True
+    return description
 
 
 def verdict(line: CommandLine) -> str:
@@ -120,8 +121,8 @@ def commands_run_by_bash(line: str, cwd: Path) -> list[list[str]]:
             timeout=20,
         )
         report.seek(0)
-        found = report.read().decode("utf-8", "replace")
-    return [command.split("\1")[:-1] for command in found.split("\2\1")[:-1]]
+        recorded = report.read().decode("utf-8", "replace")
+    return [command.split("\1")[:-1] for command in recorded.split("\2\1")[:-1]]
 
 
 @pytest.mark.full
@@ -137,9 +138,11 @@ def test_bash_runs_nothing_that_a_resolved_line_does_not_list(tmp_path: Path) ->
             ran += 1
             assert command[0] in [part.name for part in parts], row["line"]
             literal = [[word.literal for word in part.words] for part in parts]
-            known = [words for words in literal if None not in words and words[:1] == command[:1]]
-            open_ended = [words for words in literal if None in words and words[0] == command[0]]
-            assert command in known or open_ended, row["line"]
+            with_same_name = [
+                argv for argv in literal if None not in argv and argv[:1] == command[:1]
+            ]
+            open_ended = [argv for argv in literal if None in argv and argv[0] == command[0]]
+            assert command in with_same_name or open_ended, row["line"]
 
     assert ran > 150
 
@@ -213,7 +216,9 @@ def test_the_longest_line_of_any_form_is_parsed_in_time(piece: str) -> None:
 def test_redirections_report_whether_they_write() -> None:
     line = parse_command("ls > a 2>&1 < b <> c >& d &>> e >&- 2>/dev/null")
 
-    assert [(each.target.literal, each.writes) for each in line.redirections] == [
+    assert [
+        (redirection.target.literal, redirection.writes) for redirection in line.redirections
+    ] == [
         ("a", True),
         ("1", False),
         ("b", False),
@@ -236,5 +241,5 @@ def test_substitutions_are_detected_everywhere() -> None:
 def test_here_documents_keep_their_text() -> None:
     line = parse_command("cat <<A <<-'B' <<< c\na\nA\n\t$b\n\tB\n")
 
-    assert [each.document for each in line.redirections] == ["a\n", "$b\n", "c\n"]
+    assert [redirection.document for redirection in line.redirections] == ["a\n", "$b\n", "c\n"]
     assert parse_command("cat <<A\n$x\nA\n").redirections[0].document is None

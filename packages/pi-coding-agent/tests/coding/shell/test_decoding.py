@@ -15,7 +15,7 @@ def fed(decoder: OutputDecoder, *chunks: bytes) -> str:
 @given(st.text(), st.integers(1, 5))
 def test_decoded_text_does_not_depend_on_the_chunk_size(text: str, size: int) -> None:
     data = text.encode("utf-8", "surrogatepass").replace(b"\xed", b"\xc3\xad")
-    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    chunks = [data[offset : offset + size] for offset in range(0, len(data), size)]
 
     assert fed(OutputDecoder(), *chunks) == data.decode("utf-8", "replace")
 

@@ -79,8 +79,8 @@ def test_a_variable_of_another_name_that_holds_a_secret_is_withheld() -> None:
         "SHORT": "true",
         "LET_THROUGH": "a secret",
     }
-    known = frozenset({"a secret", "a-rather-long-secret", "true"})
-    rules = EnvironmentRules(secrets=known, allow=("LET_*",))
+    secrets = frozenset({"a secret", "a-rather-long-secret", "true"})
+    rules = EnvironmentRules(secrets=secrets, allow=("LET_*",))
 
     seen = command_environment(environ, rules).keys() & environ.keys()
     assert seen == {"PATH", "OTHER", "SHORT", "LET_THROUGH"}

@@ -10,22 +10,24 @@ import pytest
 from pi.base.processes.terminal import ChildTerminal
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import needs_posix_shell
-from tests.coding.shell.shells import Room, empty_room
+from tests.coding.shell.shells import ShellHarness, shell_harness
 
 pytestmark = needs_posix_shell
 
 TIMEOUT_SECONDS = 60.0
 
 
-async def run(room: Room, command: str, timeout: float = TIMEOUT_SECONDS) -> tuple[Ended, str]:
-    output = room.shell.new_output(harmless=True)
-    end = await room.shell.run(command, output=output, terminal=ChildTerminal(), timeout=timeout)
+async def run(
+    harness: ShellHarness, command: str, timeout: float = TIMEOUT_SECONDS
+) -> tuple[Ended, str]:
+    output = harness.shell.new_output(harmless=True)
+    end = await harness.shell.run(command, output=output, terminal=ChildTerminal(), timeout=timeout)
     return end, output.written().tail.content
 
 
 async def test_control_sequences_and_carriage_returns_are_sanitised(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        _, text = await run(room, r"printf '\033[2Ja\033[31mb\033]0;title\007\n50%%\r100%%\n'")
+    async with shell_harness(tmp_path) as harness:
+        _, text = await run(harness, r"printf '\033[2Ja\033[31mb\033]0;title\007\n50%%\r100%%\n'")
 
         assert text == "ab\n50%\n100%\n"
 
@@ -33,27 +35,27 @@ async def test_control_sequences_and_carriage_returns_are_sanitised(tmp_path: Pa
 async def test_a_background_process_is_ended_with_the_shell_and_not_with_its_command(
     tmp_path: Path,
 ) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         command = "trap '' HUP; sleep 600 & echo done"  # or the terminal ends it
 
-        assert await run(room, command) == (Ended(exit_code=0), "done\n")
-        assert len(room.left()) == 1
+        assert await run(harness, command) == (Ended(exit_code=0), "done\n")
+        assert len(harness.remaining()) == 1
 
 
 @pytest.mark.behaviour("process-group-is-killed")
 async def test_a_timeout_ends_the_command_and_its_terminal(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        end, _ = await run(room, "setsid sleep 600 & sleep 600", timeout=0.6)
+    async with shell_harness(tmp_path) as harness:
+        end, _ = await run(harness, "setsid sleep 600 & sleep 600", timeout=0.6)
 
         assert end.timed_out
-        assert room.left() == []
+        assert harness.remaining() == []
 
 
 async def test_an_abort_ends_the_command_and_keeps_its_output(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        output, begun = room.shell.new_output(harmless=True), asyncio.Event()
+    async with shell_harness(tmp_path) as harness:
+        output, begun = harness.shell.new_output(harmless=True), asyncio.Event()
         running = asyncio.create_task(
-            room.shell.run(
+            harness.shell.run(
                 "echo begun; setsid sleep 600 & sleep 600",
                 output=output,
                 terminal=ChildTerminal(),
@@ -67,4 +69,4 @@ async def test_an_abort_ends_the_command_and_keeps_its_output(tmp_path: Path) ->
                 await running
 
         assert output.written().tail.content.startswith("begun\n")
-        assert room.left() == []
+        assert harness.remaining() == []

@@ -12,7 +12,7 @@ from pi.coding.shell.local import Ended, LocalShell, ShellOptions
 from pi.coding.shell.spill import SpillFolder
 from pi.testing import FakeClock
 from tests.base.processes.children import needs_posix_shell, passing_of
-from tests.coding.shell.shells import Room
+from tests.coding.shell.shells import ShellHarness
 from tests.coding.tools.places import make_shell
 from tests.files import stand_in
 
@@ -41,9 +41,9 @@ async def ran(shell: LocalShell, command: str) -> str:
 async def test_a_command_has_an_exit_code_also_when_killed_by_a_signal(
     tmp_path: Path, command: str, end: Ended
 ) -> None:
-    room = Room(tmp_path)
+    harness = ShellHarness(tmp_path)
 
-    assert await room.run(f"echo said; {command}") == (end, "said\n")
+    assert await harness.run(f"echo said; {command}") == (end, "said\n")
 
 
 async def test_both_outputs_come_in_the_order_in_which_they_were_written(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ async def test_both_outputs_come_in_the_order_in_which_they_were_written(tmp_pat
 async def test_commands_run_in_bash_in_the_current_folder_of_the_session(
     tmp_path: Path,
 ) -> None:
-    here = [tmp_path]
+    cwds = [tmp_path]
     shell = LocalShell(
-        cwd=lambda: here[0],
+        cwd=lambda: cwds[0],
         environ=lambda: os.environ,
         options=ShellOptions,
         spills=SpillFolder(tmp_path, random_bytes=os.urandom, clock=FakeClock()),
@@ -66,7 +66,7 @@ async def test_commands_run_in_bash_in_the_current_folder_of_the_session(
     (tmp_path / "below").mkdir()
 
     before = await ran(shell, "[[ -n $BASH_VERSION ]] && pwd")
-    here[0] = tmp_path / "below"
+    cwds[0] = tmp_path / "below"
 
     assert (before, await ran(shell, "pwd")) == (f"{tmp_path}\n", f"{tmp_path}/below\n")
 
@@ -109,9 +109,9 @@ async def test_commands_have_no_input_and_git_does_not_prompt(tmp_path: Path) ->
 @pytest.mark.behaviour("output-decodes-as-a-stream")
 async def test_a_character_split_over_two_reads_is_decoded(tmp_path: Path) -> None:
     pieces: list[str] = []
-    room = Room(tmp_path)
+    harness = ShellHarness(tmp_path)
 
-    _, text = await room.run(
+    _, text = await harness.run(
         r"printf '\xe2\x82'; sleep 0.2; printf '\xac'; printf '\xff\x00'", on_text=pieces.append
     )
 
@@ -120,7 +120,7 @@ async def test_a_character_split_over_two_reads_is_decoded(tmp_path: Path) -> No
 
 @pytest.mark.behaviour("long-output-is-bounded")
 async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
-    room = Room(tmp_path)
+    harness = ShellHarness(tmp_path)
     first = asyncio.Event()
     go = tmp_path / "go"
 
@@ -128,7 +128,9 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
         first.set()
 
     running = asyncio.create_task(
-        room.run(f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=received)
+        harness.run(
+            f"echo begun; until [ -e {go} ]; do sleep 0.02; done; echo end", on_text=received
+        )
     )
     async with asyncio.timeout(30):
         await first.wait()
@@ -140,7 +142,7 @@ async def test_output_appears_while_a_command_runs(tmp_path: Path) -> None:
 async def test_an_abort_during_the_start_keeps_the_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room, marker, aborted = Room(tmp_path), tmp_path / "said", asyncio.Event()
+    harness, marker, aborted = ShellHarness(tmp_path), tmp_path / "said", asyncio.Event()
     start = LocalShell._start
 
     async def slowly(self: LocalShell, *how: Any) -> Child:
@@ -149,9 +151,9 @@ async def test_an_abort_during_the_start_keeps_the_output(
         return child
 
     monkeypatch.setattr(LocalShell, "_start", slowly)
-    output = room.shell.new_output()
+    output = harness.shell.new_output()
     running = asyncio.create_task(
-        room.shell.run(f"echo part; touch {marker}; sleep 600", output=output)
+        harness.shell.run(f"echo part; touch {marker}; sleep 600", output=output)
     )
     async with asyncio.timeout(30):
         while not marker.exists():
@@ -162,18 +164,18 @@ async def test_an_abort_during_the_start_keeps_the_output(
     with pytest.raises(asyncio.CancelledError):
         await running
 
-    assert (output.written().tail.content, room.left()) == ("part\n", [])
+    assert (output.written().tail.content, harness.remaining()) == ("part\n", [])
 
 
 async def test_a_listener_that_fails_ends_the_command(tmp_path: Path) -> None:
-    room = Room(tmp_path)
+    harness = ShellHarness(tmp_path)
 
     def fail(text: str) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await room.run("echo begun; sleep 60", on_text=fail)
-    assert room.left() == []
+        await harness.run("echo begun; sleep 60", on_text=fail)
+    assert harness.remaining() == []
 
 
 @pytest.mark.behaviour("missing-cwd-is-a-result")
@@ -209,11 +211,11 @@ async def test_variables_set_by_profile_and_prefix_are_unset(tmp_path: Path, wra
 async def test_a_command_longer_than_an_argument_may_be_is_run(tmp_path: Path) -> None:
     shell = make_shell(tmp_path)
     long = f"X='{'é' * 150_000}'\necho ${{#X}} $0 $#; exit 7"
-    room = Room(tmp_path)
+    harness = ShellHarness(tmp_path)
 
-    ended, text = await room.run(long)
+    ended, text = await harness.run(long)
 
-    assert (ended.exit_code, text) == (7, (await room.run("echo 150000 $0 $#"))[1])
+    assert (ended.exit_code, text) == (7, (await harness.run("echo 150000 $0 $#"))[1])
     assert await ran(shell, f"cat; : {'x' * 200_000}; echo end") == "end\n"
     spills = tmp_path.with_name(f"{tmp_path.name}-spills")
     assert list(spills.glob("*.sh")) == []

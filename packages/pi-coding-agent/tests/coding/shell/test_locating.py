@@ -10,9 +10,9 @@ from tests.files import executable
 
 @pytest.mark.behaviour("bash-is-found")
 def test_bash_is_found_at_its_default_path() -> None:
-    found = find_shell("", environ={}, platform="linux", is_file=lambda place: True)
+    shell = find_shell("", environ={}, platform="linux", is_file=lambda path: True)
 
-    assert found == "/bin/bash"
+    assert shell == "/bin/bash"
 
 
 @pytest.mark.behaviour("bash-is-found")
@@ -20,7 +20,7 @@ def test_bash_is_found_on_path_and_sh_only_without_it(tmp_path: Path) -> None:
     bash, sh = executable(tmp_path / "a/bash"), executable(tmp_path / "b/sh")
 
     def found(path: str) -> str:
-        return find_shell("", environ={"PATH": path}, platform="linux", is_file=lambda place: False)
+        return find_shell("", environ={"PATH": path}, platform="linux", is_file=lambda path: False)
 
     assert found(f"{tmp_path}/b:{tmp_path}/a") == bash
     assert found(f"{tmp_path}/b") == sh

@@ -10,7 +10,7 @@ import pytest
 from pi.base.processes import Child
 from pi.coding.shell.local import Ended
 from tests.base.processes.children import alive, needs_posix_shell, passing_of
-from tests.coding.shell.shells import Room, empty_room
+from tests.coding.shell.shells import ShellHarness, shell_harness
 from tests.sampling import sampled
 
 pytestmark = needs_posix_shell
@@ -43,10 +43,10 @@ TIMEOUT_SECONDS = 60.0
 """Seconds after which a test fails instead of waiting longer."""
 
 
-async def processes_run(room: Room, count: int) -> None:
+async def processes_run(harness: ShellHarness, count: int) -> None:
     """Wait until ``count`` processes of commands run."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        while len(room.left()) < count:
+        while len(harness.remaining()) < count:
             await passing_of(0.01)
 
 
@@ -55,32 +55,32 @@ async def processes_run(room: Room, count: int) -> None:
 async def test_a_timeout_ends_everything_that_a_command_has_started(
     tmp_path: Path, tree: str
 ) -> None:
-    async with empty_room(tmp_path) as room:
-        end, text = await room.run(f"echo begun; {tree}", timeout=0.5)
+    async with shell_harness(tmp_path) as harness:
+        end, text = await harness.run(f"echo begun; {tree}", timeout=0.5)
 
-        assert (end.timed_out, room.left()) == (True, [])
+        assert (end.timed_out, harness.remaining()) == (True, [])
         assert "begun\n".startswith(text)  # nothing, where half a second is too short to begin
 
 
 @pytest.mark.behaviour("process-group-is-killed")
 @pytest.mark.parametrize("tree", sampled(TREES.values(), keep=4), ids=TREES)
 async def test_an_abort_ends_all_processes_and_keeps_the_output(tmp_path: Path, tree: str) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         begun = asyncio.Event()
-        output = room.shell.new_output()
+        output = harness.shell.new_output()
         running = asyncio.create_task(
-            room.shell.run(f"echo begun; {tree}", output=output, on_text=lambda _: begun.set())
+            harness.shell.run(f"echo begun; {tree}", output=output, on_text=lambda _: begun.set())
         )
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await begun.wait()
-        await processes_run(room, 2)
+        await processes_run(harness, 2)
 
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
         assert output.written().tail.content == "begun\n"
-        assert room.left() == []
+        assert harness.remaining() == []
 
 
 @pytest.mark.behaviour("process-group-is-killed", "background-child-does-not-block")
@@ -102,10 +102,10 @@ async def test_an_abort_ends_all_processes_and_keeps_the_output(tmp_path: Path, 
 async def test_a_call_returns_while_a_background_process_runs_until_the_shell_closes(
     tmp_path: Path, background: str
 ) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         async with asyncio.timeout(TIMEOUT_SECONDS):  # much less than the background process takes
-            end, text = await room.run(f"{background} echo done")
-        await processes_run(room, 1)
+            end, text = await harness.run(f"{background} echo done")
+        await processes_run(harness, 1)
 
         assert (end, text.splitlines()[-1]) == (Ended(exit_code=0), "done")
 
@@ -124,10 +124,10 @@ async def noted(note: Path) -> int:
 
 @pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_ends_with_the_timeout_of_its_command(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         note = tmp_path / "pid"
         for timeout in (0.5, 2.0, 8.0):  # the first may be too short to begin
-            end, _ = await room.run(f"{NAMELESS.format(note=note)}; sleep 600", timeout=timeout)
+            end, _ = await harness.run(f"{NAMELESS.format(note=note)}; sleep 600", timeout=timeout)
             assert end.timed_out
             if note.exists():
                 break
@@ -137,9 +137,9 @@ async def test_a_nameless_daemon_ends_with_the_timeout_of_its_command(tmp_path: 
 
 @pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_ends_with_the_abort_of_its_command(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         note = tmp_path / "pid"
-        running = asyncio.create_task(room.run(f"{NAMELESS.format(note=note)}; sleep 600"))
+        running = asyncio.create_task(harness.run(f"{NAMELESS.format(note=note)}; sleep 600"))
         daemon = await noted(note)
         assert alive(daemon)
 
@@ -151,13 +151,13 @@ async def test_a_nameless_daemon_ends_with_the_abort_of_its_command(tmp_path: Pa
 
 @pytest.mark.behaviour("process-group-is-killed")
 async def test_a_nameless_daemon_that_its_command_left_ends_with_the_shell(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         note = tmp_path / "pid"
-        await room.run(NAMELESS.format(note=note))
+        await harness.run(NAMELESS.format(note=note))
         daemon = await noted(note)
         assert alive(daemon)
 
-        await room.shell.close()
+        await harness.shell.close()
 
         assert not alive(daemon)
 
@@ -173,40 +173,40 @@ async def test_closing_terminates_only_commands_with_remaining_processes(
         await terminate(self, **how)
 
     monkeypatch.setattr(Child, "terminate", counted)
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         for _ in range(20):
-            await room.run("true")
-        await room.run("sleep 600 >/dev/null 2>&1 &")
+            await harness.run("true")
+        await harness.run("sleep 600 >/dev/null 2>&1 &")
         for _ in range(20):
-            await room.run("true")
+            await harness.run("true")
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            while sum(not each.is_gone for each in room.shell._started) > 1:
+            while sum(not child.is_gone for child in harness.shell._started) > 1:
                 await passing_of(0.01)
-        remembered = len(room.shell._started)
-        [left] = room.left()
+        remembered = len(harness.shell._started)
+        [remaining_pid] = harness.remaining()
 
-        await room.shell.close()
+        await harness.shell.close()
 
-        assert (len(terminated), alive(left)) == (1, False)
+        assert (len(terminated), alive(remaining_pid)) == (1, False)
         assert remembered <= 5  # those that ended while the last ones were started
 
 
 @pytest.mark.behaviour("background-child-does-not-block")
 async def test_output_written_just_after_the_end_of_the_shell_is_kept(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         command = "(while kill -0 $$; do :; done; echo late) 2>/dev/null & echo early"
 
-        assert (await room.run(command))[1] == "early\nlate\n"
+        assert (await harness.run(command))[1] == "early\nlate\n"
 
 
 @pytest.mark.full
 @pytest.mark.behaviour("long-output-is-bounded")
 async def test_a_hundred_megabytes_of_output_use_little_memory(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        output = room.shell.new_output()
+    async with shell_harness(tmp_path) as harness:
+        output = harness.shell.new_output()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-        end = await room.shell.run(
+        end = await harness.shell.run(
             "head -c 100000000 /dev/zero | tr '\\0' x | fold -w 99", output=output
         )
 
@@ -222,10 +222,10 @@ async def test_a_hundred_megabytes_of_output_use_little_memory(tmp_path: Path) -
 async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
     tmp_path: Path,
 ) -> None:
-    async with empty_room(tmp_path) as room:
-        output, many = room.shell.new_output(), asyncio.Event()
+    async with shell_harness(tmp_path) as harness:
+        output, many = harness.shell.new_output(), asyncio.Event()
         running = asyncio.create_task(
-            room.shell.run(
+            harness.shell.run(
                 "yes 'the same line'",
                 output=output,
                 on_text=lambda _: many.set() if output.written().tail.truncated else None,
@@ -244,20 +244,20 @@ async def test_a_command_that_is_killed_while_it_writes_keeps_its_last_lines(
 
 
 async def test_concurrent_commands_are_independent(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        ends = await asyncio.gather(*(room.run(f"echo {n}; exit {n}") for n in range(20)))
+    async with shell_harness(tmp_path) as harness:
+        ends = await asyncio.gather(*(harness.run(f"echo {n}; exit {n}") for n in range(20)))
 
         assert ends == [(Ended(exit_code=n), f"{n}\n") for n in range(20)]
 
 
 async def test_closing_the_shell_ends_running_commands_but_no_others(tmp_path: Path) -> None:
-    async with empty_room(tmp_path / "..") as room, empty_room(tmp_path) as other:
-        running = asyncio.create_task(room.run("sleep 600", timeout=None))
-        await processes_run(room, 1)
+    async with shell_harness(tmp_path / "..") as harness, shell_harness(tmp_path) as other:
+        running = asyncio.create_task(harness.run("sleep 600", timeout=None))
+        await processes_run(harness, 1)
         await other.run("sleep 600 >/dev/null 2>&1 &")
-        [bystander] = other.left()
+        [bystander] = other.remaining()
 
-        await room.shell.close()
+        await harness.shell.close()
 
         assert (await running)[0].signal is not None
         assert alive(bystander)

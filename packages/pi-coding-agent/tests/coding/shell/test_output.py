@@ -22,15 +22,15 @@ def nothing() -> None:
     )
 )
 def test_the_tail_is_the_same_as_that_of_the_whole_output(chunks: list[bytes]) -> None:
-    output, whole = Output(nothing, fallback=None), b"".join(chunks)
+    output, data = Output(nothing, fallback=None), b"".join(chunks)
     for chunk in chunks:
         output.add(chunk)
     output.finish()
 
     written = output.written()
 
-    assert written.tail == keep_tail(whole)
-    assert written.last_line_bytes == len(whole.removesuffix(b"\n").rpartition(b"\n")[2])
+    assert written.tail == keep_tail(data)
+    assert written.last_line_bytes == len(data.removesuffix(b"\n").rpartition(b"\n")[2])
 
 
 @pytest.mark.behaviour("long-output-is-bounded")

@@ -171,8 +171,8 @@ unknown
 
 def reasons(text: str) -> list[str]:
     line = parse_command(text)
-    found = [change_reason(part) for part in line.parts]
-    return [reason for reason in (*line.unresolved, *found) if reason]
+    change_reasons = [change_reason(part) for part in line.parts]
+    return [reason for reason in (*line.unresolved, *change_reasons) if reason]
 
 
 @pytest.mark.parametrize("text", READING)

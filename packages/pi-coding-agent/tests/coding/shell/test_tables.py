@@ -244,8 +244,10 @@ def test_a_line_with_a_harmless_option_is_known(line: str) -> None:
 
 
 def problems(line: str) -> list[str]:
-    found = parse_command(line)
-    return [text for text in (*found.unresolved, *map(change_reason, found.parts)) if text]
+    command_line = parse_command(line)
+    return [
+        text for text in (*command_line.unresolved, *map(change_reason, command_line.parts)) if text
+    ]
 
 
 @pytest.mark.parametrize("line", lines(WRITING))

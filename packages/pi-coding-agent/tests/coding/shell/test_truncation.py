@@ -15,7 +15,7 @@ def shown(cut: Truncation) -> tuple[str, str | None, int, int]:
 
 
 def test_a_text_within_the_limits_is_unchanged() -> None:
-    whole = Truncation(
+    untruncated = Truncation(
         content="a\nb\n",
         truncated=False,
         truncated_by=None,
@@ -25,7 +25,7 @@ def test_a_text_within_the_limits_is_unchanged() -> None:
         output_bytes=4,
     )
 
-    assert keep_head(b"a\nb\n") == keep_tail(b"a\nb\n") == whole
+    assert keep_head(b"a\nb\n") == keep_tail(b"a\nb\n") == untruncated
 
 
 @pytest.mark.parametrize(

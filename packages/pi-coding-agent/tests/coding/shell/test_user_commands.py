@@ -9,7 +9,7 @@ import pytest
 from pi.base.processes import SpawnFailed
 from pi.coding.shell.local import BashResult, UserCommands
 from tests.base.processes.children import needs_posix_shell
-from tests.coding.shell.shells import Room, empty_room
+from tests.coding.shell.shells import ShellHarness, shell_harness
 from tests.coding.tools.places import make_shell
 
 pytestmark = needs_posix_shell
@@ -24,14 +24,14 @@ async def test_control_sequences_are_removed_from_the_shown_output(tmp_path: Pat
         r"\033]8;;unterminated\nnext'"
     )
 
-    result = await UserCommands(Room(tmp_path).shell).run(script, on_text=received.append)
+    result = await UserCommands(ShellHarness(tmp_path).shell).run(script, on_text=received.append)
 
     assert result == BashResult(output="ared link end\n\nnext", exit_code=0)
     assert "".join(received) == result.output
 
 
 async def test_a_result_has_the_form_of_the_protocol(tmp_path: Path) -> None:
-    commands = UserCommands(Room(tmp_path).shell)
+    commands = UserCommands(ShellHarness(tmp_path).shell)
 
     short = msgspec.to_builtins(await commands.run("echo one; echo two >&2; exit 3"))
     long = msgspec.to_builtins(await commands.run("seq 1 3000"))
@@ -55,8 +55,8 @@ async def test_a_result_notes_output_that_was_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.behaviour("escape-stops-user-commands")
 async def test_stopping_ends_every_running_command_and_keeps_their_output(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
-        commands = UserCommands(room.shell)
+    async with shell_harness(tmp_path) as harness:
+        commands = UserCommands(harness.shell)
         begun = [asyncio.Event() for _ in range(3)]
 
         async def begin(number: int) -> BashResult:
@@ -66,20 +66,20 @@ async def test_stopping_ends_every_running_command_and_keeps_their_output(tmp_pa
 
         running = [asyncio.create_task(begin(number)) for number in range(3)]
         async with asyncio.timeout(30):
-            await asyncio.gather(*(each.wait() for each in begun))
+            await asyncio.gather(*(command.wait() for command in begun))
             assert commands.running == 3
 
             commands.stop()
             results = await asyncio.gather(*running)
 
         assert results == [BashResult(output=f"{n}\n", cancelled=True) for n in range(3)]
-        assert (commands.running, room.left()) == (0, [])
+        assert (commands.running, harness.remaining()) == (0, [])
 
 
 async def test_cancelling_the_caller_ends_its_command(tmp_path: Path) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         begun = asyncio.Event()
-        commands = UserCommands(room.shell)
+        commands = UserCommands(harness.shell)
         running = asyncio.create_task(
             commands.run("echo begun; sleep 600", on_text=lambda _: begun.set())
         )
@@ -89,11 +89,11 @@ async def test_cancelling_the_caller_ends_its_command(tmp_path: Path) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await running
 
-        assert (commands.running, room.left()) == (0, [])
+        assert (commands.running, harness.remaining()) == (0, [])
 
 
 async def test_a_command_that_cannot_start_is_an_error(tmp_path: Path) -> None:
-    commands = UserCommands(Room(tmp_path).shell)
+    commands = UserCommands(ShellHarness(tmp_path).shell)
 
     with pytest.raises(SpawnFailed):
         await commands.run("true", cwd=tmp_path / "gone")

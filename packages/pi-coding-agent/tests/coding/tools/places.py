@@ -68,9 +68,11 @@ async def use(
     tool: AgentTool, updates: list[ToolResult] | None = None, /, **arguments: Any
 ) -> ToolResult:
     """Call a tool as the agent does: arguments are prepared, validated, and the result is typed."""
-    given = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
+    prepared = tool.prepare_arguments(arguments) if tool.prepare_arguments else arguments
     received: list[ToolResult] = [] if updates is None else updates
-    result: ToolResult = await tool.run(tool.validate(given), ToolContext("call", received.append))
+    result: ToolResult = await tool.run(
+        tool.validate(prepared), ToolContext("call", received.append)
+    )
     return result
 
 

@@ -14,7 +14,7 @@ from pi.coding.tools.bash import bash_tool, validate_timeout
 from pi.testing import calls, says
 from tests.agent.agents import AgentFixture
 from tests.base.processes.children import needs_posix_shell, passing_of
-from tests.coding.shell.shells import empty_room
+from tests.coding.shell.shells import shell_harness
 from tests.coding.tools.places import make, make_shell, text_of, use
 
 pytestmark = needs_posix_shell
@@ -162,18 +162,18 @@ async def test_a_command_does_not_inherit_the_repository_of_the_agent(tmp_path: 
 async def test_an_abort_of_the_agent_keeps_the_output_and_ends_all_processes(
     tmp_path: Path,
 ) -> None:
-    async with empty_room(tmp_path) as room:
+    async with shell_harness(tmp_path) as harness:
         fixture = AgentFixture(
             calls("bash", command="echo part; setsid sleep 600 & sleep 600"),
             says("ok"),
-            tools=[bash_tool(room.shell)],
+            tools=[bash_tool(harness.shell)],
         )
         running = asyncio.create_task(fixture.agent.prompt("go"))
         async with asyncio.timeout(30):
-            while len(room.left()) < 3:
+            while len(harness.remaining()) < 3:
                 await passing_of(0.01)
             fixture.agent.abort()
             await running
 
         assert fixture.texts == ["part\n\n\nCommand aborted"]
-        assert room.left() == []
+        assert harness.remaining() == []

@@ -21,22 +21,22 @@ from tests.coding.tools.places import make_place
 
 def declaration(tool: AgentTool) -> dict[str, Any]:
     """The declared fields of a tool, and which optional functions it has."""
-    kept = {name: getattr(tool, name) for name in tool.__struct_fields__}
-    questions = {name: kept.pop(name) is not None for name in ("touches", "effects", "preview")}
+    fields = {name: getattr(tool, name) for name in tool.__struct_fields__}
+    questions = {name: fields.pop(name) is not None for name in ("touches", "effects", "preview")}
     for name in ("run", "validate", "prepare_arguments"):
-        kept.pop(name)
-    return kept | questions
+        fields.pop(name)
+    return fields | questions
 
 
 def test_a_declaration_equals_the_built_tool(tmp_path: Path) -> None:
-    place = make_place(tmp_path)
+    workspace = make_place(tmp_path)
     made = (
-        read_tool(place.files()),
-        bash_tool(place.shell()),
-        edit_tool(place.files()),
-        write_tool(place.files()),
+        read_tool(workspace.files()),
+        bash_tool(workspace.shell()),
+        edit_tool(workspace.files()),
+        write_tool(workspace.files()),
     )
-    declared = built_in_tools(place)
+    declared = built_in_tools(workspace)
 
     assert [declaration(declared[tool.name].make()) for tool in made] == [
         declaration(tool) for tool in made

@@ -84,8 +84,8 @@ def test_the_changes_of_a_long_text_turn_the_old_text_into_the_new(data: st.Data
     lines = [f"line {n}" if n % 3 else "}" for n in range(2100)]
     new = ["begun", *lines, "ended"]
     for _ in range(data.draw(st.integers(0, 6))):
-        at = data.draw(st.integers(0, len(new) - 1))
-        new[at : at + data.draw(st.integers(0, 4))] = data.draw(
+        index = data.draw(st.integers(0, len(new) - 1))
+        new[index : index + data.draw(st.integers(0, 4))] = data.draw(
             st.lists(st.sampled_from(["}", "x", "line 7", "line 2000"]), max_size=4)
         )
 
@@ -164,6 +164,6 @@ def test_the_display_of_a_huge_change_is_cut() -> None:
     line = Diff("x" * 3_000_000, "y" * 3_000_000).display()
     lines = Diff("", "word\n" * 400_000).display()
 
-    assert [len(each) for each in line.split("\n")] == [10_004, 10_004]
+    assert [len(part) for part in line.split("\n")] == [10_004, 10_004]
     assert len(lines) < 5_000_000
     assert lines.endswith(" ...")

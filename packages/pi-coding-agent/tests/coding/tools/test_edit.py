@@ -235,9 +235,9 @@ async def test_thousands_of_edits_do_not_block_the_event_loop(
 ) -> None:
     (tmp_path / "f").write_text(MANY_LINES)
 
-    shown = await text_of(edit, path="f", edits=MANY_EDITS[:5000])
+    answer = await text_of(edit, path="f", edits=MANY_EDITS[:5000])
 
-    assert shown == "Successfully replaced 5000 block(s) in f."
+    assert answer == "Successfully replaced 5000 block(s) in f."
 
 
 async def test_an_edit_cancelled_during_its_computation_leaves_the_file_unchanged(

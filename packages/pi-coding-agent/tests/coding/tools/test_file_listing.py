@@ -127,10 +127,10 @@ async def test_a_failed_fd_falls_back_and_is_not_used_again(
     programs = SearchPrograms(lambda: {"PATH": path}, bundled=bundled)
     listing = FileListing(programs, home=tmp_path, silence=0.3)
 
-    found = [".gitignore", "folder/", "folder/a"]
-    assert await listing.below(project) == found
+    expected = [".gitignore", "folder/", "folder/a"]
+    assert await listing.below(project) == expected
     fd.write_text("#!/bin/sh\nprintf './again\\0'\n")
-    assert await listing.below(project) == found, "a program that has failed is not asked again"
+    assert await listing.below(project) == expected, "a program that has failed is not asked again"
 
 
 @pytest.mark.parametrize("program", ["exit 2", "echo no >&2; exit 2", "kill -SEGV $$"])
@@ -138,17 +138,17 @@ async def test_a_failed_ripgrep_falls_back_to_a_walk(tmp_path: Path, program: st
     rg = stand_in(tmp_path / "bin/rg", f"printf './half-way\\0'; {program}")
     put(tmp_path / "project/a", "")
 
-    found = await lists(bundled=False, path=str(rg.parent)).below(tmp_path / "project")
-    assert found == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
+    paths = await lists(bundled=False, path=str(rg.parent)).below(tmp_path / "project")
+    assert paths == (["half-way"] if program == "exit 2" else ["a"]), "2: a folder was closed"
 
 
 async def test_only_the_first_matches_up_to_the_limit_are_kept(tmp_path: Path) -> None:
     fd = stand_in(tmp_path / "bin/fd", "seq 1 40000 | tr '\\n' '\\0'")
     listing = lists(bundled=False, path=f"{fd.parent}:/usr/bin:/bin")
 
-    found = await listing.below(tmp_path, accepts=lambda path: path.endswith("7"), most=3)
+    paths = await listing.below(tmp_path, accepts=lambda path: path.endswith("7"), most=3)
 
-    assert found == ["10007", "10017", "10027"]
+    assert paths == ["10007", "10017", "10027"]
 
 
 @pytest.mark.behaviour("globs-and-ignore-files")

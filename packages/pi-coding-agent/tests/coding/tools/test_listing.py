@@ -31,7 +31,7 @@ def test_a_list_that_is_too_long_is_cut_between_lines() -> None:
 
 
 def test_limits_are_whole_and_positive() -> None:
-    assert [limit_or_default(given, 7) for given in (UNSET, 3.0, 0.0, -5.0)] == [7, 3, 1, 1]
+    assert [limit_or_default(limit, 7) for limit in (UNSET, 3.0, 0.0, -5.0)] == [7, 3, 1, 1]
 
 
 def test_a_notice_names_a_higher_limit() -> None:

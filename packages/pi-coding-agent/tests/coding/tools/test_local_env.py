@@ -156,8 +156,8 @@ async def test_an_async_listener_receives_all_output(tmp_path: Path) -> None:
 
 async def test_closing_the_environment_ends_background_processes(tmp_path: Path) -> None:
     async with make_env(tmp_path) as env:
-        left = await env.exec("sleep 1000 >/dev/null 2>&1 & echo $!")
-        pid = int(left.output)
+        executed = await env.exec("sleep 1000 >/dev/null 2>&1 & echo $!")
+        pid = int(executed.output)
         assert alive(pid)
 
     assert not alive(pid)

@@ -71,7 +71,7 @@ def test_an_exact_passage_is_preferred_to_a_lookalike() -> None:
 @given(st.text(alphabet='ab \u00a0“"\r\n\u0301ﬁé'))
 def test_every_folded_character_is_mapped_to_its_source(text: str) -> None:
     folded = Folded(text)
-    spans = [folded.span(at, at + 1) for at in range(len(folded.text))]
+    spans = [folded.span(index, index + 1) for index in range(len(folded.text))]
 
     assert spans == sorted(spans)
     for span, char in zip(spans, folded.text, strict=True):
@@ -88,5 +88,5 @@ def test_every_part_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> 
     part = text[start:end]
 
     assert part in found(text, part) or part.replace("\r\n", "\n") in [
-        each.replace("\r\n", "\n") for each in found(text, part)
+        occurrence.replace("\r\n", "\n") for occurrence in found(text, part)
     ]

@@ -13,12 +13,17 @@ def test_programs_on_path_are_preferred_to_those_of_the_agent(tmp_path: Path) ->
     fdfind = executable(tmp_path / "path/fdfind")
     environ = {"PATH": str(tmp_path / "path"), "SECRET": "x", "HOME": "/home/me"}
 
-    found = SearchPrograms(lambda: environ, agent_bin=tmp_path / "bin")
+    programs = SearchPrograms(lambda: environ, agent_bin=tmp_path / "bin")
     without_path = SearchPrograms(lambda: {"PATH": os.devnull}, agent_bin=tmp_path / "bin")
 
-    assert (found.rg, found.fd, without_path.rg, without_path.fd) == (on_path, fdfind, own, None)
-    assert "SECRET" not in found.environment
-    assert found.environment["HOME"] == "/home/me"
+    assert (programs.rg, programs.fd, without_path.rg, without_path.fd) == (
+        on_path,
+        fdfind,
+        own,
+        None,
+    )
+    assert "SECRET" not in programs.environment
+    assert programs.environment["HOME"] == "/home/me"
 
 
 def test_ripgrep_is_bundled() -> None:
@@ -30,6 +35,6 @@ def test_ripgrep_is_bundled() -> None:
 
 
 def test_bundled_programs_can_be_disabled() -> None:
-    found = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=False)
+    programs = SearchPrograms(lambda: {"PATH": os.devnull}, bundled=False)
 
-    assert (found.rg, found.fd) == (None, None)
+    assert (programs.rg, programs.fd) == (None, None)

@@ -8,9 +8,9 @@ import pytest
 from pi.coding.tools.searching import main
 
 
-def request(place: Path, pattern: str, **options: object) -> bytes:
-    given = {"pattern": pattern, "path": str(place), "home": str(place), **options}
-    return msgspec.json.encode(given)
+def request(path: Path, pattern: str, **options: object) -> bytes:
+    fields = {"pattern": pattern, "path": str(path), "home": str(path), **options}
+    return msgspec.json.encode(fields)
 
 
 def test_matches_have_the_format_of_ripgrep(

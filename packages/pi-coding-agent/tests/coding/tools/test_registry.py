@@ -24,7 +24,9 @@ def shape(schema: dict[str, Any]) -> Any:
 
 
 def test_declarations_equal_those_of_the_original(tmp_path: Path) -> None:
-    tools = {name: each.make() for name, each in built_in_tools(make_place(tmp_path)).items()}
+    tools = {
+        name: built_in.make() for name, built_in in built_in_tools(make_place(tmp_path)).items()
+    }
 
     assert {name: shape(tool.parameters) for name, tool in tools.items()} == {
         "read": {"path": "string", "offset?": "number", "limit?": "number"},
@@ -43,32 +45,32 @@ def test_declarations_equal_those_of_the_original(tmp_path: Path) -> None:
         "find": {"pattern": "string", "path?": "string", "limit?": "number"},
         "ls": {"path?": "string", "limit?": "number"},
     }
-    assert {name for name, each in tools.items() if each.constrained_sampling == STRICT} == {
+    assert {name for name, tool in tools.items() if tool.constrained_sampling == STRICT} == {
         *DEFAULT_TOOLS
     }
-    for each in tools.values():
-        assert each.parameters["type"] == "object"
-        assert "additionalProperties" not in each.parameters
-        assert all("description" in part for part in each.parameters["properties"].values())
-        assert each.description.endswith(".")
+    for tool in tools.values():
+        assert tool.parameters["type"] == "object"
+        assert "additionalProperties" not in tool.parameters
+        assert all("description" in part for part in tool.parameters["properties"].values())
+        assert tool.description.endswith(".")
 
 
 def test_every_tool_has_a_line_for_the_prompt(tmp_path: Path) -> None:
-    for each in built_in_tools(make_place(tmp_path)).values():
-        assert each.snippet
-        assert "\n" not in each.snippet + "".join(each.guidelines)
+    for built_in in built_in_tools(make_place(tmp_path)).values():
+        assert built_in.snippet
+        assert "\n" not in built_in.snippet + "".join(built_in.guidelines)
 
 
 @pytest.mark.behaviour("tools-use-the-session-cwd")
 async def test_all_tools_work_in_the_sessions_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other, here = tmp_path / "other", tmp_path / "here"
-    for folder in (other, here):
+    other, cwd = tmp_path / "other", tmp_path / "here"
+    for folder in (other, cwd):
         folder.mkdir()
         (folder / f"{folder.name}.txt").write_text("text\n")
     monkeypatch.chdir(other)
-    tools = {name: each.make() for name, each in built_in_tools(make_place(here)).items()}
+    tools = {name: built_in.make() for name, built_in in built_in_tools(make_place(cwd)).items()}
 
     assert {
         "read": await text_of(tools["read"], path="here.txt"),
@@ -85,5 +87,5 @@ async def test_all_tools_work_in_the_sessions_folder(
     }
     await text_of(tools["write"], path="new", content="a")
     await text_of(tools["edit"], path="new", edits=[{"oldText": "a", "newText": "b"}])
-    assert (here / "new").read_text() == "b"
+    assert (cwd / "new").read_text() == "b"
     assert os.listdir(other) == ["other.txt"]  # noqa: PTH208

@@ -55,8 +55,8 @@ async def test_grep_and_find_report_an_unreadable_folder(
 
 
 async def test_an_overlong_name_is_reported_as_missing(tmp_path: Path) -> None:
-    for tool, words in (("grep", "Path not found"), ("find", "is not a directory")):
-        with pytest.raises(ToolFailed, match=words):
+    for tool, message in (("grep", "Path not found"), ("find", "is not a directory")):
+        with pytest.raises(ToolFailed, match=message):
             await use(make(tmp_path, tool), pattern="x", path="x" * 300)
     with pytest.raises(ToolFailed, match="Path not found"):
         await use(make(tmp_path, "ls"), path="x" * 300)

@@ -24,11 +24,11 @@ from tests.sampling import sampled
 pytestmark = pytest.mark.parametrize("bundled", [True, False], ids=["ripgrep", "Python"])
 
 
-async def found(bundled: bool, place: Path, pattern: str, **options: Any) -> list[Match]:
-    query = Search(pattern=pattern, path=place, **options)
+async def found(bundled: bool, path: Path, pattern: str, **options: Any) -> list[Match]:
+    query = Search(pattern=pattern, path=path, **options)
     if not bundled:  # as in the process that replaces ripgrep
-        return sorted(python_search.matches(query, place))
-    return await search(query, programs(), home=place)
+        return sorted(python_search.matches(query, path))
+    return await search(query, programs(), home=path)
 
 
 def programs(rg: Path | None = None, *, bundled: bool = True) -> SearchPrograms:
@@ -326,9 +326,9 @@ async def test_a_pattern_that_is_longer_than_an_argument_may_be_is_found(
     (tmp_path / "f").write_text(f"other\n{long}\n")
     query = Search(pattern=long, path=tmp_path, literal=literal)
 
-    found = await search(query, programs(bundled=bundled), home=tmp_path)
+    matches = await search(query, programs(bundled=bundled), home=tmp_path)
 
-    assert [(match.path, match.number) for match in found] == [("f", 2)]
+    assert [(match.path, match.number) for match in matches] == [("f", 2)]
 
 
 async def test_a_long_invalid_pattern_and_a_long_glob_fail_with_a_short_message(

@@ -52,10 +52,10 @@ def test_an_invalid_file_raises_with_a_hint(tmp_path: Path, broken: str) -> None
     path = tmp_path / "agent" / "trust.json"
     path.parent.mkdir()
     path.write_text(broken)
-    with pytest.raises(BadTrustFile) as problem:
+    with pytest.raises(BadTrustFile) as error:
         store(tmp_path).decisions()
 
-    assert (str(path) in problem.value.message, problem.value.hint) == (
+    assert (str(path) in error.value.message, error.value.hint) == (
         True,
         "Repair it, or remove it to be asked again.",
     )

@@ -168,5 +168,7 @@ def test_cells_of_a_message_or_entry_of_an_extension_are_shown(is_message: bool)
         '<section class="cell"><pre class="code"><code>1 + 1</code></pre>'
         '<pre class="code"><code>2</code></pre></section>'
     )
-    shown = f'<img src="data:image/png;base64,{PNG}" alt="image" class="picture" loading="lazy">'
-    assert drawn(draft) == cell + (shown if is_message else "")
+    picture_tag = (
+        f'<img src="data:image/png;base64,{PNG}" alt="image" class="picture" loading="lazy">'
+    )
+    assert drawn(draft) == cell + (picture_tag if is_message else "")

@@ -12,7 +12,7 @@ from tests.coding.export.sessions import PNG
 
 @pytest.mark.behaviour("export-is-escaped")
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "expected"),
     [
         ("https://a.example/b?c#d", "https://a.example/b?c#d"),
         ("HTTP://a.example", "HTTP://a.example"),
@@ -34,20 +34,20 @@ from tests.coding.export.sessions import PNG
         ("", ""),
     ],
 )
-def test_only_addresses_of_the_web_and_of_mail_are_links(address: str, shown: str) -> None:
-    assert link(address) == shown
+def test_only_addresses_of_the_web_and_of_mail_are_links(address: str, expected: str) -> None:
+    assert link(address) == expected
 
 
 @given(st.text())
 def test_a_link_begins_with_an_allowed_scheme_or_is_none(address: str) -> None:
-    found = link(address).lower()
+    rendered = link(address).lower()
 
-    assert not found or found.startswith(("http:", "https:", "mailto:"))
+    assert not rendered or rendered.startswith(("http:", "https:", "mailto:"))
 
 
 @pytest.mark.behaviour("export-is-escaped")
 @pytest.mark.parametrize(
-    ("data", "kind", "shown"),
+    ("data", "kind", "expected"),
     [
         (PNG, "image/png", f"data:image/png;base64,{PNG}"),
         (f"{PNG[:20]}\n{PNG[20:]}", " IMAGE/PNG ", f"data:image/png;base64,{PNG}"),
@@ -61,8 +61,8 @@ def test_a_link_begins_with_an_allowed_scheme_or_is_none(address: str) -> None:
         ("", "image/png", ""),
     ],
 )
-def test_only_valid_images_are_shown(data: str, kind: str, shown: str) -> None:
-    assert picture(data, kind) == shown
+def test_only_valid_images_are_shown(data: str, kind: str, expected: str) -> None:
+    assert picture(data, kind) == expected
 
 
 def test_the_usual_kinds_of_pictures_are_shown() -> None:
@@ -74,7 +74,7 @@ def test_the_usual_kinds_of_pictures_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "expected"),
     [
         (f"data:image/png;base64,{PNG}", f"data:image/png;base64,{PNG}"),
         ("data:image/svg+xml;base64,PHN2Zz4=", ""),
@@ -82,5 +82,5 @@ def test_the_usual_kinds_of_pictures_are_shown() -> None:
         ("javascript:hit()", ""),
     ],
 )
-def test_images_in_data_urls_are_validated(address: str, shown: str) -> None:
-    assert picture_url(address) == shown
+def test_images_in_data_urls_are_validated(address: str, expected: str) -> None:
+    assert picture_url(address) == expected

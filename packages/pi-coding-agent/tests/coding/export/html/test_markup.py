@@ -34,10 +34,10 @@ def read(markup: str) -> list[object]:
 @pytest.mark.behaviour("export-is-escaped")
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_any_text_and_attribute_are_escaped_into_one_element(text: str, value: str) -> None:
-    found = read(tag("p", esc(text), title=value))
+    events = read(tag("p", esc(text), title=value))
 
-    assert found[0] == ("p", [("title", sanitise(value))] if value else [])
-    assert "".join(map(str, found[1:])) == sanitise(text)
+    assert events[0] == ("p", [("title", sanitise(value))] if value else [])
+    assert "".join(map(str, events[1:])) == sanitise(text)
 
 
 def test_control_sequences_and_bidi_characters_are_removed() -> None:

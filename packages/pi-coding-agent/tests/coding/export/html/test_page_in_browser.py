@@ -111,13 +111,13 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
         context.add_init_script("window.hits = []; window.hit = (what) => hits.push(what);")
-        here = file.as_uri()
+        page_url = file.as_uri()
         context.route(
-            lambda url: url.split("#")[0] != here and not url.startswith("data:"),
+            lambda url: url.split("#")[0] != page_url and not url.startswith("data:"),
             lambda route: route.abort(),
         )
         visited = Visit(context.new_page())
-        visited.page.goto(here)
+        visited.page.goto(page_url)
         return visited
 
     yield visit
@@ -219,9 +219,15 @@ def test_drawn_details_are_readable_on_a_phone_in_light_and_dark(visit: Open, sc
 
 @pytest.mark.full
 def test_words_in_a_table_are_not_broken_on_a_narrow_page(visit: Open) -> None:
-    words = ("responsibility", "configuration", "documentation", "implementation", "authentication")
-    row = "| " + " | ".join(words) + " |"
-    answer = f"{row}\n{'|---' * len(words)}|\n{row}\n"
+    headings = (
+        "responsibility",
+        "configuration",
+        "documentation",
+        "implementation",
+        "authentication",
+    )
+    row = "| " + " | ".join(headings) + " |"
+    answer = f"{row}\n{'|---' * len(headings)}|\n{row}\n"
     page = visit(
         chain([message(user_message("Which?")), message(answered(answer))]), width=420
     ).page
@@ -230,7 +236,7 @@ def test_words_in_a_table_are_not_broken_on_a_narrow_page(visit: Open) -> None:
         "[...document.querySelectorAll('.words td')].map(cell => "
         "Math.round(cell.clientHeight / parseFloat(getComputedStyle(cell).lineHeight)))"
     )
-    assert len(heights) == len(words)
+    assert len(heights) == len(headings)
     assert set(heights) == {1}
 
 
@@ -276,13 +282,13 @@ def test_everything_can_be_shown_and_hidden_again(visit: Open) -> None:
 def test_tool_calls_and_thinking_unfold_and_fold(visit: Open) -> None:
     page = visit(sample()).page
     thinking = page.locator("details.thinking").first
-    words = thinking.locator(".words")
+    thinking_text = thinking.locator(".words")
 
-    assert not words.is_visible()
+    assert not thinking_text.is_visible()
     thinking.locator("summary").click()
-    assert words.is_visible()
+    assert thinking_text.is_visible()
     thinking.locator("summary").click()
-    assert not words.is_visible()
+    assert not thinking_text.is_visible()
     page.click("#unfold")
     assert page.evaluate("[...document.querySelectorAll('article details')].every(d => d.open)")
     page.click("#unfold")
@@ -347,16 +353,16 @@ def test_search_finds_words_in_folded_parts_and_on_other_branches(visit: Open) -
 @pytest.mark.full
 def test_search_steps_through_all_that_was_found(visit: Open) -> None:
     page = visit(sample()).page
-    places = []
+    numbers = []
 
     page.fill("#find", "total")
     for key in ("Enter", "Enter", "Shift+Enter"):
         page.press("#find", key)
-        places.append(page.locator("article.current").get_attribute("data-n"))
+        numbers.append(page.locator("article.current").get_attribute("data-n"))
     page.fill("#find", "no such words")
     page.locator("#found", has_text="0 found").wait_for()
 
-    assert places == ["3", "4", "3"]
+    assert numbers == ["3", "4", "3"]
 
 
 @pytest.mark.full
