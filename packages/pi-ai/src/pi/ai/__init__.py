@@ -14,6 +14,7 @@ provider, no HTTP client and no catalog: those are imported with the first reque
 
 All names are imported lazily from the modules that define them.
 """
+# ruff: isort: skip_file
 
 from __future__ import annotations
 
@@ -22,107 +23,64 @@ from typing import TYPE_CHECKING
 from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pi.ai.auth.credentials import ApiKeyCredential
-    from pi.ai.auth.storage import AuthStorage
-    from pi.ai.collection import ModelProvider, Models
-    from pi.ai.errors import ProviderError
-    from pi.ai.event_stream import EventStream
+    from pi.ai.auth.credentials import ApiKeyCredential as ApiKeyCredential
+    from pi.ai.auth.storage import AuthStorage as AuthStorage
+    from pi.ai.collection import ModelProvider as ModelProvider, Models as Models
+    from pi.ai.errors import ProviderError as ProviderError
+    from pi.ai.event_stream import EventStream as EventStream
     from pi.ai.events import (
-        Delta,
-        Done,
-        Failed,
-        Start,
-        StreamEvent,
-        TextDelta,
-        TextEnd,
-        TextStart,
-        ThinkingDelta,
-        ThinkingEnd,
-        ThinkingStart,
-        ToolCallDelta,
-        ToolCallEnd,
-        ToolCallStart,
+        Delta as Delta,
+        Done as Done,
+        Failed as Failed,
+        Start as Start,
+        StreamEvent as StreamEvent,
+        TextDelta as TextDelta,
+        TextEnd as TextEnd,
+        TextStart as TextStart,
+        ThinkingDelta as ThinkingDelta,
+        ThinkingEnd as ThinkingEnd,
+        ThinkingStart as ThinkingStart,
+        ToolCallDelta as ToolCallDelta,
+        ToolCallEnd as ToolCallEnd,
+        ToolCallStart as ToolCallStart,
     )
-    from pi.ai.factory import create_images_models, create_models
-    from pi.ai.images.collection import ImagesModels
-    from pi.ai.images.formats import ImageModel, ImageRequest, ImageResult
+    from pi.ai.factory import (
+        create_images_models as create_images_models,
+        create_models as create_models,
+    )
+    from pi.ai.images.collection import ImagesModels as ImagesModels
+    from pi.ai.images.formats import (
+        ImageModel as ImageModel,
+        ImageRequest as ImageRequest,
+        ImageResult as ImageResult,
+    )
     from pi.ai.messages import (
-        AssistantMessage,
-        Context,
-        Image,
-        Message,
-        SystemMessage,
-        Text,
-        Thinking,
-        Tool,
-        ToolCall,
-        ToolResultMessage,
-        Usage,
-        UserMessage,
+        AssistantMessage as AssistantMessage,
+        Context as Context,
+        Image as Image,
+        Message as Message,
+        SystemMessage as SystemMessage,
+        Text as Text,
+        Thinking as Thinking,
+        Tool as Tool,
+        ToolCall as ToolCall,
+        ToolResultMessage as ToolResultMessage,
+        Usage as Usage,
+        UserMessage as UserMessage,
     )
-    from pi.ai.models.model import Model
-    from pi.ai.models.thinking_levels import ThinkingLevel
-    from pi.ai.provider import Provider
-    from pi.ai.request import StreamOptions
-    from pi.ai.wire.pi_messages.request import ProxyRequest
+    from pi.ai.models.model import Model as Model
+    from pi.ai.models.thinking_levels import ThinkingLevel as ThinkingLevel
+    from pi.ai.provider import Provider as Provider
+    from pi.ai.request import StreamOptions as StreamOptions
+    from pi.ai.wire.pi_messages.request import ProxyRequest as ProxyRequest
     from pi.ai.wire.pi_messages.server import (
-        PROXY_CONTENT_TYPE,
-        proxy_messages,
-        proxy_stream_options,
-        read_proxy_request,
-        serve_proxy,
+        PROXY_CONTENT_TYPE as PROXY_CONTENT_TYPE,
+        proxy_messages as proxy_messages,
+        proxy_stream_options as proxy_stream_options,
+        read_proxy_request as read_proxy_request,
+        serve_proxy as serve_proxy,
     )
 
-__all__ = [
-    "PROXY_CONTENT_TYPE",
-    "ApiKeyCredential",
-    "AssistantMessage",
-    "AuthStorage",
-    "Context",
-    "Delta",
-    "Done",
-    "EventStream",
-    "Failed",
-    "Image",
-    "ImageModel",
-    "ImageRequest",
-    "ImageResult",
-    "ImagesModels",
-    "Message",
-    "Model",
-    "ModelProvider",
-    "Models",
-    "Provider",
-    "ProviderError",
-    "ProxyRequest",
-    "Start",
-    "StreamEvent",
-    "StreamOptions",
-    "SystemMessage",
-    "Text",
-    "TextDelta",
-    "TextEnd",
-    "TextStart",
-    "Thinking",
-    "ThinkingDelta",
-    "ThinkingEnd",
-    "ThinkingLevel",
-    "ThinkingStart",
-    "Tool",
-    "ToolCall",
-    "ToolCallDelta",
-    "ToolCallEnd",
-    "ToolCallStart",
-    "ToolResultMessage",
-    "Usage",
-    "UserMessage",
-    "create_images_models",
-    "create_models",
-    "proxy_messages",
-    "proxy_stream_options",
-    "read_proxy_request",
-    "serve_proxy",
-]
 
 _HOMES = {
     "pi.ai.auth.credentials": ("ApiKeyCredential",),
@@ -176,7 +134,7 @@ _HOMES = {
         "serve_proxy",
     ),
 }
-"""The module of each name."""
+"""The public names, by the module that defines them; the imports above tell type checkers."""
 
 _OLD = (
     "complete",
@@ -208,6 +166,7 @@ if not TYPE_CHECKING:  # type checkers would accept any name otherwise
         globals().update({old: getattr(compat, old) for old in _OLD})  # warn once
         return globals()[name]
 
+    __all__ = [name for names in _HOMES.values() for name in names]
 
-def __dir__() -> list[str]:
-    return __all__
+    def __dir__() -> list[str]:
+        return __all__

@@ -5,6 +5,7 @@
 
 Names are imported lazily from the modules that define them, so importing this module is cheap.
 """
+# ruff: isort: skip_file
 
 from __future__ import annotations
 
@@ -13,115 +14,68 @@ from typing import TYPE_CHECKING
 from pi.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from pi.agent.agent import Agent
+    from pi.agent.agent import Agent as Agent
     from pi.agent.events import (
-        AgentSettled,
-        MessageEnd,
-        MessageUpdate,
-        ToolExecutionEnd,
-        ToolExecutionStart,
+        AgentSettled as AgentSettled,
+        MessageEnd as MessageEnd,
+        MessageUpdate as MessageUpdate,
+        ToolExecutionEnd as ToolExecutionEnd,
+        ToolExecutionStart as ToolExecutionStart,
     )
-    from pi.agent.skills import Skill
-    from pi.agent.tools.define import make_tool, tool
-    from pi.agent.tools.tool import AgentTool, ToolContext, ToolFailed, ToolResult
-    from pi.ai.auth.storage import AuthStorage
-    from pi.ai.collection import Models
-    from pi.ai.events import TextDelta
-    from pi.ai.messages import AssistantMessage, Image
-    from pi.ai.models.model import Model
-    from pi.base.errors import PiError
-    from pi.base.records import Meta, Record
-    from pi.coding.batch.driver import BatchOptions, run_batch
-    from pi.coding.batch.execution import TaskLimits
-    from pi.coding.batch.results import BatchResult
-    from pi.coding.batch.tasks import BatchTask
-    from pi.coding.models.registry import ModelRegistry
-    from pi.coding.resources.instructions import ContextFile
-    from pi.coding.resources.prompts import PromptTemplate
+    from pi.agent.skills import Skill as Skill
+    from pi.agent.tools.define import make_tool as make_tool, tool as tool
+    from pi.agent.tools.tool import (
+        AgentTool as AgentTool,
+        ToolContext as ToolContext,
+        ToolFailed as ToolFailed,
+        ToolResult as ToolResult,
+    )
+    from pi.ai.auth.storage import AuthStorage as AuthStorage
+    from pi.ai.collection import Models as Models
+    from pi.ai.events import TextDelta as TextDelta
+    from pi.ai.messages import AssistantMessage as AssistantMessage, Image as Image
+    from pi.ai.models.model import Model as Model
+    from pi.base.errors import PiError as PiError
+    from pi.base.records import Meta as Meta, Record as Record
+    from pi.coding.batch.driver import BatchOptions as BatchOptions, run_batch as run_batch
+    from pi.coding.batch.execution import TaskLimits as TaskLimits
+    from pi.coding.batch.results import BatchResult as BatchResult
+    from pi.coding.batch.tasks import BatchTask as BatchTask
+    from pi.coding.models.registry import ModelRegistry as ModelRegistry
+    from pi.coding.resources.instructions import ContextFile as ContextFile
+    from pi.coding.resources.prompts import PromptTemplate as PromptTemplate
     from pi.coding.runtime.discovery import (
-        discover_auth_storage,
-        discover_context_files,
-        discover_models,
-        discover_prompt_templates,
-        discover_skills,
-        local_environment,
+        discover_auth_storage as discover_auth_storage,
+        discover_context_files as discover_context_files,
+        discover_models as discover_models,
+        discover_prompt_templates as discover_prompt_templates,
+        discover_skills as discover_skills,
+        local_environment as local_environment,
     )
     from pi.coding.runtime.embedding import (
-        AgentSessionOptions,
-        CreateAgentSessionResult,
-        RunFailed,
-        create_agent_session,
-        run,
+        AgentSessionOptions as AgentSessionOptions,
+        CreateAgentSessionResult as CreateAgentSessionResult,
+        RunFailed as RunFailed,
+        create_agent_session as create_agent_session,
+        run as run,
     )
     from pi.coding.runtime.rpc_client import (
-        RpcClient,
-        RpcEvent,
-        RpcRefused,
-        RpcServerDied,
-        RpcUnreadable,
+        RpcClient as RpcClient,
+        RpcEvent as RpcEvent,
+        RpcRefused as RpcRefused,
+        RpcServerDied as RpcServerDied,
+        RpcUnreadable as RpcUnreadable,
     )
-    from pi.coding.runtime.session.agent_session import AgentSession
-    from pi.coding.runtime.session.public_events import AgentSessionEvent
-    from pi.coding.runtime.session_manager import SessionManager
-    from pi.coding.runtime.session_places import session_catalog, session_location
-    from pi.coding.session.entries import CustomMessage
-    from pi.coding.settings.settings import Settings
+    from pi.coding.runtime.session.agent_session import AgentSession as AgentSession
+    from pi.coding.runtime.session.public_events import AgentSessionEvent as AgentSessionEvent
+    from pi.coding.runtime.session_manager import SessionManager as SessionManager
+    from pi.coding.runtime.session_places import (
+        session_catalog as session_catalog,
+        session_location as session_location,
+    )
+    from pi.coding.session.entries import CustomMessage as CustomMessage
+    from pi.coding.settings.settings import Settings as Settings
 
-__all__ = [
-    "Agent",
-    "AgentSession",
-    "AgentSessionEvent",
-    "AgentSessionOptions",
-    "AgentSettled",
-    "AgentTool",
-    "AssistantMessage",
-    "AuthStorage",
-    "BatchOptions",
-    "BatchResult",
-    "BatchTask",
-    "ContextFile",
-    "CreateAgentSessionResult",
-    "CustomMessage",
-    "Image",
-    "MessageEnd",
-    "MessageUpdate",
-    "Meta",
-    "Model",
-    "ModelRegistry",
-    "Models",
-    "PiError",
-    "PromptTemplate",
-    "Record",
-    "RpcClient",
-    "RpcEvent",
-    "RpcRefused",
-    "RpcServerDied",
-    "RpcUnreadable",
-    "RunFailed",
-    "SessionManager",
-    "Settings",
-    "Skill",
-    "TaskLimits",
-    "TextDelta",
-    "ToolContext",
-    "ToolExecutionEnd",
-    "ToolExecutionStart",
-    "ToolFailed",
-    "ToolResult",
-    "create_agent_session",
-    "discover_auth_storage",
-    "discover_context_files",
-    "discover_models",
-    "discover_prompt_templates",
-    "discover_skills",
-    "local_environment",
-    "make_tool",
-    "run",
-    "run_batch",
-    "session_catalog",
-    "session_location",
-    "tool",
-]
 
 _HOMES = {
     "pi.agent.agent": ("Agent",),
@@ -178,12 +132,13 @@ _HOMES = {
     "pi.coding.session.entries": ("CustomMessage",),
     "pi.coding.settings.settings": ("Settings",),
 }
-"""The modules that define the public names."""
+"""The public names, by the module that defines them; the imports above tell type checkers."""
 
 
 if not TYPE_CHECKING:  # type checkers would accept any attribute
     __getattr__ = lazy_names(__name__, _HOMES)
 
+    __all__ = [name for names in _HOMES.values() for name in names]
 
-def __dir__() -> list[str]:
-    return __all__
+    def __dir__() -> list[str]:
+        return __all__
