@@ -149,8 +149,8 @@ class PrintUI(ExtensionUI):
 
     def write(self, text: str) -> None:
         """Write a text; a terminal gets no control sequences."""
-        shown = sanitise(text) if self._output.is_terminal else text
-        self._output.write(shown.encode("utf-8", "replace"))
+        safe_text = sanitise(text) if self._output.is_terminal else text
+        self._output.write(safe_text.encode("utf-8", "replace"))
 
 
 def report_failures(report: Callable[[str], None]) -> Callable[[Any], None]:
@@ -198,19 +198,19 @@ async def run_print(
         end()
     if (code := port.extensions.exit_code) is not None:
         return code
-    if (problem := result.failure) is not None:
+    if (failure := result.failure) is not None:
         from pi.ai.failures.classify import hint_for  # deferred: most runs do not fail
 
         # A policy that ended the run knows what was tried; the hint is for the failure alone.
-        hint = result.stopped(decision) or hint_for(problem)
-        report(f"{problem}\n{hint}" if hint and hint != problem else problem)
+        hint = result.stopped(decision) or hint_for(failure)
+        report(f"{failure}\n{hint}" if hint and hint != failure else failure)
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
     elif result.answer is not None:
         if text := result.answer.text:
             # A file or a program gets every byte; a terminal would execute control sequences.
-            shown = sanitise(text) if output.is_terminal else text
-            output.write(f"{shown}\n".encode("utf-8", "replace"))
+            safe_text = sanitise(text) if output.is_terminal else text
+            output.write(f"{safe_text}\n".encode("utf-8", "replace"))
         if result.answer.stop_reason == "length":
             report(INCOMPLETE)
     return result.exit_code(decision) or int(bool(failed))

@@ -27,12 +27,12 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
     # Not connect_read_pipe: it rejects regular files and /dev/null.
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(AHEAD)
+    slots = threading.Semaphore(AHEAD)
 
     def work() -> None:
         data = b"-"
         while data:
-            room.acquire()
+            slots.acquire()
             data = _read(fd)
             try:
                 loop.call_soon_threadsafe(arrived.put_nowait, data)
@@ -41,7 +41,7 @@ async def read_chunks(fd: int) -> AsyncIterator[bytes]:
 
     threading.Thread(target=work, name="input", daemon=True).start()
     while chunk := await arrived.get():
-        room.release()
+        slots.release()
         yield chunk
 
 

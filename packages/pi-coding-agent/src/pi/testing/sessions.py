@@ -41,8 +41,8 @@ async def make_session(
     from pi.coding.runtime.options import SessionOptions, SessionOverrides
 
     cwd, home, temporary = folder / "project", folder / "home", folder / "tmp"
-    for place in (cwd, home, temporary):
-        place.mkdir(parents=True, exist_ok=True)
+    for directory in (cwd, home, temporary):
+        directory.mkdir(parents=True, exist_ok=True)
     clock = clock or FakeClock()
     agent_dir = home / ".pi" / "agent"
     host = Machine(

@@ -166,8 +166,8 @@ class Connection:
     def _notify(self, method: str, params: Json) -> None:
         if method == CANCEL:
             id = params.get("requestId")
-            if isinstance(id, str | int) and (found := self._running.get(id)) is not None:
-                found[1].cancel()
+            if isinstance(id, str | int) and (running := self._running.get(id)) is not None:
+                running[1].cancel()
             return
         try:
             self._on_notification(method, params)
@@ -205,5 +205,5 @@ def _disconnected() -> RequestFailed:
     return RequestFailed(INTERNAL_ERROR, "The client has disconnected.")
 
 
-def _report(name: str, problem: BaseException) -> None:
-    log.error("%s failed", name, exc_info=problem)
+def _report(name: str, error: BaseException) -> None:
+    log.error("%s failed", name, exc_info=error)

@@ -110,7 +110,7 @@ class AcpUI(ExtensionUI):
     ) -> Any:
         """Ask for one of ``options``, or for several with a form."""
         listed = as_options(options)
-        is_permission = any(option_kind(each.label) == "reject_once" for each in listed)
+        is_permission = any(option_kind(option.label) == "reject_once" for option in listed)
         if self._client.forms and (multi or not is_permission):
             field = _choices(listed, multi=multi)
             return await self._within(timeout, on_timeout, self._form(title, field))
@@ -214,12 +214,12 @@ class AcpUI(ExtensionUI):
         """Return the call that a question is about, or one that only shows the question."""
         first, _, rest = question.partition("\n")
         if (call := self._calls.current) is not None:
-            shown = self._shown_call(call)
+            tool_call = self._shown_call(call)
         else:
-            shown = {"toolCallId": f"question-{next(self._numbers)}", "kind": "other"}
-            shown |= {"title": first, "status": "pending"}
+            tool_call = {"toolCallId": f"question-{next(self._numbers)}", "kind": "other"}
+            tool_call |= {"title": first, "status": "pending"}
         text = {"type": "content", "content": text_block(question if call else rest or question)}
-        return shown | {"content": [*shown.get("content", ()), text]}
+        return tool_call | {"content": [*tool_call.get("content", ()), text]}
 
     async def _form(self, message: str, field: Json) -> Any:
         """Return the value of the only field of a form; ``None`` without forms or an answer."""
@@ -246,10 +246,10 @@ class AcpUI(ExtensionUI):
 
 def option_kind(label: str) -> str:
     """Return the kind of an option, for its icon and key."""
-    words = label.lower().replace(",", " ").split()
-    if words and words[0] in REFUSING:
+    tokens = label.lower().replace(",", " ").split()
+    if tokens and tokens[0] in REFUSING:
         return "reject_once"
-    return "allow_always" if any(word in LASTING for word in words) else "allow_once"
+    return "allow_always" if any(word in LASTING for word in tokens) else "allow_once"
 
 
 def _name(option: Option) -> str:
@@ -317,20 +317,20 @@ class SessionChoices:
 
     def options(self) -> list[Json]:
         """Return all options with their current values."""
-        found = []
+        options = []
         if modes := self._modes():
             rows = [_row(mode.id, mode.name, mode.description) for mode in modes]
-            found.append(_select(MODE, "Mode", MODE, self.mode, rows))
+            options.append(_select(MODE, "Mode", MODE, self.mode, rows))
         if (current := self._port.models.current) is not None:
             models = {_id(model): model for model in (*self._listed, current)}
             rows = [_row(id, model.name or model.id, id) for id, model in models.items()]
-            found.append(_select(MODEL, "Model", MODEL, _id(current), rows))
+            options.append(_select(MODEL, "Model", MODEL, _id(current), rows))
         levels = self._port.models.levels()
         if len(levels) > 1:
             rows = [_row(level, level) for level in levels]
             level = self._port.models.thinking_level
-            found.append(_select(THINKING, "Thinking", THINKING, level, rows))
-        return found
+            options.append(_select(THINKING, "Thinking", THINKING, level, rows))
+        return options
 
     def _modes(self) -> list[SessionMode]:
         """Return the modes whose commands exist: an extension may be switched off."""
@@ -361,10 +361,10 @@ class SessionChoices:
 
     async def set_option(self, id: str, value: object) -> list[Json]:
         """Change an option; returns all of them. Raises ``RequestFailed``."""
-        known = {option["id"]: option for option in self.options()}
-        if id not in known:
+        options = {option["id"]: option for option in self.options()}
+        if id not in options:
             raise RequestFailed(INVALID_PARAMS, f"Unknown option {id}")
-        if value not in {row["value"] for row in known[id]["options"]}:
+        if value not in {row["value"] for row in options[id]["options"]}:
             raise RequestFailed(INVALID_PARAMS, f"Unknown value {value} for the option {id}")
         text = str(value)
         if id == MODE:

@@ -138,9 +138,9 @@ class EditorBridge:
         workspace = self._session[1].workspace
         setup = workspace.shell_setup()
         line = shell_line(command, setup.options, setup.path)
-        words = [setup.path, *(["-l"] if setup.options.login else []), "-c", line]
+        argv = [setup.path, *(["-l"] if setup.options.login else []), "-c", line]
         request = await pi.prepare_spawn(
-            words, environment=None, env=setup.env, kind="bash", command=command
+            argv, environment=None, env=setup.env, kind="bash", command=command
         )
         # The editor adds its own variables, with credentials that commands must not see.
         withheld = [name for name in workspace.environ if name not in request.env]

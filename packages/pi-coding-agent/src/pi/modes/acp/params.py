@@ -80,14 +80,14 @@ def prompt_input(params: Json) -> PromptInput:
         raise RequestFailed(INVALID_PARAMS, 'The field "prompt" must be a list')
     text, attached, images = "", "", []
     for block in blocks:
-        words, content = _block(block)
-        text += words
+        block_text, content = _block(block)
+        text += block_text
         if isinstance(content, Image):
             images.append(content)
         elif content is not None:
             attached += content
-    whole = f"{text}\n\n{attached}".rstrip("\n") if attached else text
-    return PromptInput(text=whole, images=tuple(images))
+    full_text = f"{text}\n\n{attached}".rstrip("\n") if attached else text
+    return PromptInput(text=full_text, images=tuple(images))
 
 
 def _block(block: object) -> tuple[str, str | Image | None]:

@@ -152,17 +152,17 @@ class AcpServer:
         self, params: Json, id: str | None
     ) -> tuple[AcpSession, Callable[[], Awaitable[None]]]:
         assert self._client is not None
-        if id is not None and (known := self._sessions.pop(id, None)) is not None:
-            await known.close()  # the client shows it anew, for example after a reload
+        if id is not None and (open_session := self._sessions.pop(id, None)) is not None:
+            await open_session.close()  # the client shows it anew, for example after a reload
         extensions, bridge, calls = [], None, OpenCalls()
         if self._client.edits:
             from pi.modes.acp.editor import EditorBridge  # lazy: few sessions start a terminal
 
-            shown: list[AcpSession] = []
+            sessions: list[AcpSession] = []
             bridge = EditorBridge(
                 self._connection,
                 self._client,
-                lambda call, terminal: shown[0].show_terminal(call, terminal),
+                lambda call, terminal: sessions[0].show_terminal(call, terminal),
             )
             extensions.append(bridge.extension)
         request = OpenRequest(
@@ -179,7 +179,7 @@ class AcpServer:
         port: SessionPort = opened.port
         session = AcpSession(opened.id, port, self._connection, self._client, calls)
         if bridge is not None:
-            shown.append(session)
+            sessions.append(session)
             bridge.bind(opened.id, port)
         port.extensions.attach(session.ui, "rpc")
         self._sessions[opened.id] = session
@@ -192,10 +192,12 @@ class AcpServer:
 
     async def _list(self, params: Json) -> Json:
         cwd, cursor = params.get("cwd"), params.get("cursor")
-        where = Path(cwd) if isinstance(cwd, str) else None
+        folder = Path(cwd) if isinstance(cwd, str) else None
         first = int(cursor) if isinstance(cursor, str) and cursor.isdecimal() else 0
-        listed = await self._source.listed(where)
-        answer: Json = {"sessions": [_session_json(each) for each in listed[first : first + PAGE]]}
+        listed = await self._source.listed(folder)
+        answer: Json = {
+            "sessions": [_session_json(session) for session in listed[first : first + PAGE]]
+        }
         if len(listed) > first + PAGE:
             answer["nextCursor"] = str(first + PAGE)
         return answer
@@ -245,5 +247,5 @@ def _session_json(session: ListedSession) -> Json:
     }
 
 
-def _report(name: str, problem: BaseException) -> None:
-    log.error("%s failed", name, exc_info=problem)
+def _report(name: str, error: BaseException) -> None:
+    log.error("%s failed", name, exc_info=error)

@@ -325,9 +325,9 @@ class AcpSession:
     def _shown_call(self, call: ToolCall) -> Json:
         """Return a call with its arguments, without the kind of the update."""
         tier = self._tier(call)
-        shown = updates.started_call(call, tier, self.port.workspace.cwd, "pending")
-        del shown["sessionUpdate"]
-        return {key: value for key, value in shown.items() if value not in ([], {})}
+        tool_call = updates.started_call(call, tier, self.port.workspace.cwd, "pending")
+        del tool_call["sessionUpdate"]
+        return {key: value for key, value in tool_call.items() if value not in ([], {})}
 
     def _tier(self, call: ToolCall) -> str:
         try:
@@ -336,11 +336,11 @@ class AcpSession:
             return ""
 
     def _show_call(self, call: ToolCall, status: str) -> Awaitable[None] | None:
-        shown = self._shown_call(call) | {"status": status}
+        tool_call = self._shown_call(call) | {"status": status}
         is_new = call.id not in self._shown
         self._shown.add(call.id)
         kind = "tool_call" if is_new else "tool_call_update"
-        return self.update({"sessionUpdate": kind, **shown})
+        return self.update({"sessionUpdate": kind, **tool_call})
 
     def _update_call(self, id: str, **fields: Any) -> Awaitable[None] | None:
         return self.update({"sessionUpdate": "tool_call_update", "toolCallId": id, **fields})
@@ -354,8 +354,8 @@ class AcpSession:
             self._show_call(call, "in_progress")
         path = call.arguments.get("path")
         if isinstance(path, str) and "://" not in path and self._tier(call) == "write":
-            place = self.port.workspace.files.resolve(path)
-            self._before[call.id] = (place, await self._text(place))
+            file_path = self.port.workspace.files.resolve(path)
+            self._before[call.id] = (file_path, await self._text(file_path))
 
     def _show_output(self, event: ToolExecutionUpdate) -> Awaitable[None] | None:
         content = updates.tool_content(event.partial_result.content)
@@ -383,9 +383,9 @@ class AcpSession:
             path, before = changed
             if (after := await self._text(path)) is not None and after != before:
                 update["content"] = [updates.file_change(path, before, after)]
-                place: Json = {"path": str(path)}
+                location: Json = {"path": str(path)}
                 line = details.get("firstChangedLine") if isinstance(details, dict) else None
-                update["locations"] = [place | ({"line": line} if isinstance(line, int) else {})]
+                update["locations"] = [location | ({"line": line} if isinstance(line, int) else {})]
         self._shown.discard(id)
         self.update(update)
         if event.tool_name == "todo" and (entries := updates.plan_entries(details)) is not None:

@@ -92,19 +92,19 @@ def tool_title(name: str, arguments: Json) -> str:
     Only commands of ``bash`` are shown without the name of the tool: those of other tools may run
     on another machine.
     """
-    words = [name, *(_title_word(arguments, key) for key in ("action", "host"))]
-    start = " ".join(filter(None, words))
+    parts = [name, *(_title_word(arguments, key) for key in ("action", "host"))]
+    start = " ".join(filter(None, parts))
     for key in ("command", "path", "remotePath", "pattern", "query", "url"):
-        if shown := _title_word(arguments, key):
-            return f"`{shown}`" if (name, key) == ("bash", "command") else f"{start} {shown}"
+        if argument := _title_word(arguments, key):
+            return f"`{argument}`" if (name, key) == ("bash", "command") else f"{start} {argument}"
     number = arguments.get("number")
     return f"{start} #{number}" if isinstance(number, int) else start
 
 
 def _title_word(arguments: Json, key: str) -> str:
     value = arguments.get(key)
-    shown = one_line(value).strip() if isinstance(value, str) else ""
-    return shown if len(shown) <= MAX_TITLE else f"{shown[: MAX_TITLE - 1]}…"
+    text = one_line(value).strip() if isinstance(value, str) else ""
+    return text if len(text) <= MAX_TITLE else f"{text[: MAX_TITLE - 1]}…"
 
 
 def locations(arguments: Json, cwd: Path, details: object = UNSET) -> list[Json]:
@@ -112,13 +112,13 @@ def locations(arguments: Json, cwd: Path, details: object = UNSET) -> list[Json]
     path = arguments.get("path")
     if not isinstance(path, str) or not path or "://" in path:
         return []
-    place: Json = {"path": str(cwd / path.removeprefix("@"))}
+    location: Json = {"path": str(cwd / path.removeprefix("@"))}
     line = details.get("firstChangedLine") if isinstance(details, Mapping) else None
     if line is None:
         line = arguments.get("offset")
     if isinstance(line, int | float) and line >= 1:
-        place["line"] = int(line)
-    return [place]
+        location["line"] = int(line)
+    return [location]
 
 
 def started_call(call: ToolCall, tier: str, cwd: Path, status: str) -> Json:

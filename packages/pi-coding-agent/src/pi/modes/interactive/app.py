@@ -137,14 +137,14 @@ class App:
         composer.set_text(draft)
         view.screen.notify("Restored the draft of a session that ended unexpectedly.")
 
-        clock, shown = self._start.clock, self._start.clock.monotonic()
+        clock, restored_at = self._start.clock, self._start.clock.monotonic()
 
         def first_key(data: str) -> None:
             if is_key_release(data):
                 return
             stop_listening()
             is_text = printable_text(data) or data.startswith(PASTE_START)
-            is_unseen = not view.has_session or clock.monotonic() - shown < SEEN_SECONDS
+            is_unseen = not view.has_session or clock.monotonic() - restored_at < SEEN_SECONDS
             if is_text and is_unseen and composer.text == draft:
                 composer.take()  # into the history
                 view.screen.notify(up)
@@ -166,13 +166,13 @@ class App:
         if self._drafts is not None:
             await asyncio.to_thread(self._drafts.save, self._frame.composer.unsent)
 
-    def _failed(self, name: str, problem: BaseException) -> None:
+    def _failed(self, name: str, error: BaseException) -> None:
         """Show an unexpected error on the screen and log it with its traceback."""
-        log.error("%s failed", name, exc_info=problem, extra={"is_reported": True})
+        log.error("%s failed", name, exc_info=error, extra={"is_reported": True})
         if self._view is not None:
-            self._view.show_failure(name, problem)
+            self._view.show_failure(name, error)
         else:
-            self._notify(f"{name}: {problem!r}", "error")
+            self._notify(f"{name}: {error!r}", "error")
 
     def _notify(self, text: str, token: str = "muted") -> None:
         """Show a transient notice."""

@@ -51,10 +51,10 @@ def editor_command(setting: str | None, environ: Mapping[str, str], system: str)
     candidates = (setting, environ.get("VISUAL"), environ.get("EDITOR"))
     text = next((candidate for candidate in candidates if candidate and candidate.strip()), usual)
     try:
-        words = shlex.split(text, posix=system != "win32")
+        argv = shlex.split(text, posix=system != "win32")
     except ValueError as error:
         raise EditorFailed(f"Invalid editor command: {text} ({error}).", hint=_HINT) from None
-    return [word.strip('"') for word in words]
+    return [word.strip('"') for word in argv]
 
 
 async def edit_text(
@@ -72,8 +72,8 @@ async def edit_text(
             path = Path(folder) / f"prompt{suffix}"
             path.write_text(text, "utf-8", "replace", newline="\n")
             # A missing working directory must not prevent editing.
-            where = cwd if cwd.is_dir() else Path(folder)
-            code = await run_attached([*command, str(path)], cwd=where, env=env)
+            working_directory = cwd if cwd.is_dir() else Path(folder)
+            code = await run_attached([*command, str(path)], cwd=working_directory, env=env)
             if code:
                 raise EditorFailed(
                     f"{command[0]} {_ending(code)}; the text is unchanged.", hint=_HINT

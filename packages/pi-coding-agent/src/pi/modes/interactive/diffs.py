@@ -95,12 +95,14 @@ def paired(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]
             if old == len(removed) or new == len(added):
                 best[old, new] = (0.0, [])
                 continue
-            found = max(best[old + 1, new], best[old, new + 1], key=lambda each: each[0])
+            alignment = max(
+                best[old + 1, new], best[old, new + 1], key=lambda candidate: candidate[0]
+            )
             alike = _likeness(removed[old], added[new])
             score, pairs = best[old + 1, new + 1]
-            if alike >= MIN_ALIKE and score + alike > found[0]:
-                found = (score + alike, [(old, new), *pairs])
-            best[old, new] = found
+            if alike >= MIN_ALIKE and score + alike > alignment[0]:
+                alignment = (score + alike, [(old, new), *pairs])
+            best[old, new] = alignment
     return best[0, 0][1]
 
 
@@ -132,41 +134,43 @@ _RUN = re.compile(r"(-*)(\+*)(?<=[-+])")
 
 def read_diff(lines: Sequence[str]) -> list[DiffLine]:
     """Parse the signed and numbered lines of an edit; old numbers of kept lines are updated."""
-    found: list[DiffLine] = []
+    diff_lines: list[DiffLine] = []
     shift = 0
     for line in lines:
         parts = _NUMBERED.fullmatch(line)
         if parts is None:
             is_gap = line.strip() == "..."
-            found.append(DiffLine("", None, "⋯") if is_gap else DiffLine(line[:1], None, line[2:]))
+            diff_lines.append(
+                DiffLine("", None, "⋯") if is_gap else DiffLine(line[:1], None, line[2:])
+            )
             continue
         sign, number, text = parts[1], int(parts[2]), parts[3]
         match sign:
             case "-":
                 shift -= 1
-                found.append(DiffLine("-", None, text))
+                diff_lines.append(DiffLine("-", None, text))
             case "+":
                 shift += 1
-                found.append(DiffLine("+", number, text))
+                diff_lines.append(DiffLine("+", number, text))
             case _:
-                found.append(DiffLine(" ", number + shift, text))
-    return with_words(found)
+                diff_lines.append(DiffLine(" ", number + shift, text))
+    return with_words(diff_lines)
 
 
 def with_words(lines: Sequence[DiffLine]) -> list[DiffLine]:
     """Compare the words of lines that replace each other."""
     signs = "".join(line.sign or " " for line in lines)
-    found = [line._replace(text=expand_tabs(line.text)) for line in lines]
+    expanded = [line._replace(text=expand_tabs(line.text)) for line in lines]
     for run in _RUN.finditer(signs):
         old, new = run.start(1), run.start(2)
-        removed = [line.text for line in found[old : run.end(1)]]
-        added = [line.text for line in found[new : run.end(2)]]
+        removed = [line.text for line in expanded[old : run.end(1)]]
+        added = [line.text for line in expanded[new : run.end(2)]]
         for before, after in paired(removed, added):
             was, now = changed_words(removed[before], added[after])
             if any(part.differs for part in (*was, *now)):
-                found[old + before] = found[old + before]._replace(words=tuple(was))
-                found[new + after] = found[new + after]._replace(words=tuple(now))
-    return found
+                expanded[old + before] = expanded[old + before]._replace(words=tuple(was))
+                expanded[new + after] = expanded[new + after]._replace(words=tuple(now))
+    return expanded
 
 
 # Drawing of diffs ---------------------------------------------------------------------------------
@@ -201,16 +205,19 @@ def diff_rows(
     looks = {sign: _look_of(sign, theme) for sign in ("-", "+", " ", "")}
     dim = theme.paint("dim")
     drawn: list[list[str]] = []
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         style = looks[line.sign if line.sign in looks else " "]
-        text = code[place] if code else style.text(line.text)
+        text = code[index] if code else style.text(line.text)
         text = _with_words(text, line.words, style.word)
         number = "" if line.number is None else str(line.number)
         head = (dim(f"{number:>{digits}}") + " " if digits else "") + style.sign(line.sign or " ")
-        room = max(width - (digits + 1 if digits else 0) - 2, 1)
-        pieces = wrap_text(text, room) if visible_width(text) > room else [text]
+        text_width = max(width - (digits + 1 if digits else 0) - 2, 1)
+        pieces = wrap_text(text, text_width) if visible_width(text) > text_width else [text]
         if not wraps_all and len(pieces) > MAX_WRAPPED:
-            pieces = [*pieces[: MAX_WRAPPED - 1], f"{truncate_to_width(pieces[-1], room - 1, '')}…"]
+            pieces = [
+                *pieces[: MAX_WRAPPED - 1],
+                f"{truncate_to_width(pieces[-1], text_width - 1, '')}…",
+            ]
         blank = " " * visible_width(head)
         heads = [head] + [blank] * (len(pieces) - 1)
         drawn.append(
@@ -249,10 +256,10 @@ def _highlighted(lines: Sequence[DiffLine], theme: Theme, language: str) -> list
     rows = [theme.paint("dim")(line.text) for line in lines]
     # Kept lines have the colours of the new side, which is highlighted last.
     for sign in ("-", "+"):
-        places = [number for number, line in enumerate(lines) if line.sign in (sign, " ")]
-        code = highlight("\n".join(lines[place].text for place in places), language, theme.code)
-        for place, row in zip(places, code, strict=False):
-            rows[place] = row
+        indexes = [number for number, line in enumerate(lines) if line.sign in (sign, " ")]
+        code = highlight("\n".join(lines[index].text for index in indexes), language, theme.code)
+        for index, row in zip(indexes, code, strict=False):
+            rows[index] = row
     return rows
 
 

@@ -157,9 +157,9 @@ class KeyActions:
         prompts = [*sent, *self._composer.usual.history]
         query = self._composer.text.strip()
         catalog = session_catalog(self._screen)
-        found = await search_history(self._screen, prompts, catalog, query)
-        if found is not None:
-            self._composer.set_text(found)
+        prompt = await search_history(self._screen, prompts, catalog, query)
+        if prompt is not None:
+            self._composer.set_text(prompt)
 
     # Writing --------------------------------------------------------------------------------------
 

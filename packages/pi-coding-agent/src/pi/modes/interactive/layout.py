@@ -66,13 +66,13 @@ class DialogSlot:
 
     def areas_at(self, row: int) -> list[Area]:
         """The area of the visible component."""
-        (shown,) = self.children
-        return [Area(shown, 0, 0, self._width, self._rows)]
+        (component,) = self.children
+        return [Area(component, 0, 0, self._width, self._rows)]
 
     def render(self, width: int) -> list[str]:
         """The rows of the visible component."""
-        (shown,) = self.children
-        rows = shown.render(width)
+        (component,) = self.children
+        rows = component.render(width)
         self._width, self._rows = width, len(rows)
         if self.has_dialog:
             self.transient_rows = max(self._rows - self._resting_rows, 0)
@@ -230,19 +230,19 @@ class AppLayout:
         return self.fullscreen.view
 
 
-def apply_terminal_settings(found: Capabilities, values: EarlySettings) -> Capabilities:
+def apply_terminal_settings(capabilities: Capabilities, values: EarlySettings) -> Capabilities:
     """Return the terminal capabilities; settings override the environment."""
     terminal = values.terminal
     changes: dict[str, object] = {}
     if terminal.hyperlinks != "auto":
         changes["hyperlinks"] = terminal.hyperlinks
-    if terminal.true_color != "auto" and found.colours != ColourDepth.NONE:
+    if terminal.true_color != "auto" and capabilities.colours != ColourDepth.NONE:
         changes["colours"] = ColourDepth.TRUE if terminal.true_color else ColourDepth.PALETTE
     if terminal.images != "auto":
         changes["images"] = terminal.images or None
     if values.show_hardware_cursor:
         changes["hardware_cursor"] = True
-    return replace(found, **changes) if changes else found
+    return replace(capabilities, **changes) if changes else capabilities
 
 
 def _key_of_mode(keymap: Keymap) -> str:

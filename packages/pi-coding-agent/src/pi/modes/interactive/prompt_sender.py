@@ -197,16 +197,16 @@ class PromptSender:
         try:
             attached = await self._attach(text)
             await port.prompts.prompt(
-                "".join(each.text for each in attached) + self._command_prompt(text),
-                (*images, *(image for each in attached for image in each.images)),
+                "".join(attachment.text for attachment in attached) + self._command_prompt(text),
+                (*images, *(image for attachment in attached for image in attachment.images)),
                 streaming=streaming,
                 accepted=release,
                 fill=self._fill,
                 check=lambda text: self._check_command(port, text),
             )
         except PiError as error:
-            shown = error.on_screen if isinstance(error, NoModel) else error.explain()
-            self._ui.notify(shown, "error")
+            message = error.on_screen if isinstance(error, NoModel) else error.explain()
+            self._ui.notify(message, "error")
             if not accepted.is_set():
                 self._composer.restore([text])
         finally:
@@ -216,11 +216,13 @@ class PromptSender:
         """Return the files that a text attaches; reports those that cannot be attached."""
         if "@" not in text or not self.attaches_files:
             return []
-        found = await asyncio.to_thread(self.attachments, text)
-        for each in found:
-            if each.problem:
-                self._ui.notify(f"@{each.path} is not attached: {each.problem}.", "warning")
-        return found
+        attachments = await asyncio.to_thread(self.attachments, text)
+        for attachment in attachments:
+            if attachment.problem:
+                self._ui.notify(
+                    f"@{attachment.path} is not attached: {attachment.problem}.", "warning"
+                )
+        return attachments
 
     async def _after(self, seconds: float, act: Callable[[], None]) -> None:
         await self._ui.clock.sleep(seconds)
@@ -237,8 +239,8 @@ class PromptSender:
         name, _ = split_command(text) if text.startswith("/") else ("", "")
         if re.fullmatch(r"[a-z][\w:-]*", name) and not os.path.lexists(f"/{name}"):
             own = self._commands.listed() if self._commands is not None else ()
-            known = [command.name for command in own]
-            like = nearest(name, known + [command.name for command in port.info.commands()])
+            own_names = [command.name for command in own]
+            like = nearest(name, own_names + [command.name for command in port.info.commands()])
             hint = f"Did you mean /{like}?" if like else "/help lists all commands."
             raise UnknownCommand(f"Unknown command /{name}", hint=hint)
 

@@ -60,19 +60,21 @@ async def choose_resources(
     changes: asyncio.Queue[tuple[int, bool] | None] = asyncio.Queue()
     tui = TUI(terminal, env=environ, on_disconnect=lambda: changes.put_nowait(None))
     theme = Theme(built_in(tui.appearance.scheme), tui.capabilities.colours)
-    shown = _resource_list(resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir)
+    resource_list = _resource_list(
+        resources, theme, changes, rows=terminal.size.rows, agent_dir=agent_dir
+    )
     notice = TransientNotice(theme)
-    panel = Panel(theme, TITLE, shown)
+    panel = Panel(theme, TITLE, resource_list)
     tui.add_child(panel)
     tui.add_child(notice)
     tui.set_focus(panel)
     with tui:
         while (change := await changes.get()) is not None:
-            place, on = change
+            index, on = change
             try:
-                await switch(place, on=on)
+                await switch(index, on=on)
             except PiError as error:
-                shown.set_value(str(place), resources[place].shown(on=not on))
+                resource_list.set_value(str(index), resources[index].shown(on=not on))
                 notice.show(error.explain(), "error")
             tui.request_render()
         tui.clear()  # the closed list is not left on the screen
@@ -90,18 +92,18 @@ def _resource_list(
     load_keys(keymap, agent_dir)
     items = [
         SettingItem(
-            id=str(place),
-            label=each.path,
-            current_value=each.shown(on=each.is_on),
-            values=(each.shown(on=True), each.shown(on=False)),
-            description=f"{each.path}: {each.about}",
+            id=str(index),
+            label=resource.path,
+            current_value=resource.shown(on=resource.is_on),
+            values=(resource.shown(on=True), resource.shown(on=False)),
+            description=f"{resource.path}: {resource.about}",
         )
-        for place, each in enumerate(resources)
+        for index, resource in enumerate(resources)
     ]
 
     def change(id: str, value: str) -> None:
-        place = int(id)
-        changes.put_nowait((place, value == resources[place].shown(on=True)))
+        index = int(id)
+        changes.put_nowait((index, value == resources[index].shown(on=True)))
 
     return SettingsList(
         items,

@@ -189,14 +189,14 @@ class SessionController:
             case ExtensionFailed(extension_path=path, error=error):
                 more = more_in_log(self._start.agent_dir)
                 self.screen.notify(f"{path}: {error}\n{more}", "error")
-            case CompactionEnd(error_message=problem):
+            case CompactionEnd(error_message=message):
                 if isinstance(event.result, CompactionResult) and event.result.note:
                     self.screen.notify(event.result.note, "info")
-                if isinstance(problem, str):
+                if isinstance(message, str):
                     # Only as the sole reason: a strategy that failed before adds its own.
-                    is_too_small = problem.partition(": ")[2] == TOO_SMALL
+                    is_too_small = message.partition(": ")[2] == TOO_SMALL
                     self.screen.notify(
-                        f"{TOO_SMALL}." if is_too_small else problem,
+                        f"{TOO_SMALL}." if is_too_small else message,
                         "info" if is_too_small else "error",
                     )
                 self.prompt_sender.deliver_waiting()

@@ -116,8 +116,8 @@ class SessionLifecycle:
             redact=self._redacted,
             on_error=lambda text: loop.call_soon_threadsafe(self._show_logged, text),
         )
-        for problem in self._frame.problems:
-            self.screen.notify(problem, "warning")
+        for warning in self._frame.problems:
+            self.screen.notify(warning, "warning")
         prompt_sender = self._regions.prompt_sender
         for text in early:
             prompt_sender.submit(text)
@@ -147,9 +147,9 @@ class SessionLifecycle:
         await self._opened.port.close()
         return self._opened.leave()
 
-    def show_failure(self, name: str, problem: BaseException) -> None:
+    def show_failure(self, name: str, error: BaseException) -> None:
         """Show an unexpected error; the log has the traceback."""
-        self.screen.notify(f"{name} failed: {problem!r}. {self._more}", "error")
+        self.screen.notify(f"{name} failed: {error!r}. {self._more}", "error")
 
     def _show_logged(self, text: str) -> None:
         """Show a logged error that was not reported before."""
@@ -166,9 +166,9 @@ class SessionLifecycle:
             return await self._start.ask_trust(self.screen, folder, gated)
 
     def _report(self, text: str) -> None:
-        words = text.removeprefix(_WARNING)
-        is_warning = words != text or text == self._why_unsaved
-        self.screen.notify(words, "warning" if is_warning else "info")
+        message = text.removeprefix(_WARNING)
+        is_warning = message != text or text == self._why_unsaved
+        self.screen.notify(message, "warning" if is_warning else "info")
 
     @property
     def _why_unsaved(self) -> str | None:

@@ -155,7 +155,7 @@ class Theme:
             track=self.paint("scrollbarTrack"),
             thumb=self.paint("scrollbarThumb"),
             selection=self.paint("selectedBg"),
-            match=lambda found: background(text(found)),
+            match=lambda matched: background(text(matched)),
         )
 
     @cached_property

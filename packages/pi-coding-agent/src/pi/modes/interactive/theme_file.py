@@ -71,31 +71,31 @@ class Palette(Record):
     colours: Colours
 
 
-def read_theme(content: bytes, where: str) -> Palette:
-    """Parse a theme file. Raises ``InvalidTheme`` with the error and ``where``."""
+def read_theme(content: bytes, source: str) -> Palette:
+    """Parse a theme file. Raises ``InvalidTheme`` with the error and ``source``."""
     try:
         document = msgspec.json.decode(content)
     except UNREADABLE as error:
-        raise InvalidTheme(f"{where} is not JSON: {error}") from error
+        raise InvalidTheme(f"{source} is not JSON: {error}") from error
     match document:
         case {"name": str() as name, "colors": dict() as colours}:
             variables = document.get("vars", {})
         case _:
             raise InvalidTheme(
-                f'{where} is not a theme: it needs a "name" and "colors".',
+                f'{source} is not a theme: it needs a "name" and "colors".',
                 hint="Copy a theme that works and change it.",
             )
     if not name or "/" in name:
-        raise InvalidTheme(f'{where}: the name of a theme must not be empty or hold "/".')
+        raise InvalidTheme(f'{source}: the name of a theme must not be empty or hold "/".')
     if missing := [token for token in REQUIRED if token not in colours]:
-        raise InvalidTheme(f"{where}: these colors are missing: {', '.join(missing)}.")
-    resolve = _Resolver(variables if isinstance(variables, dict) else {}, where)
-    found = {token: resolve(value, token) for token, value in colours.items()}
+        raise InvalidTheme(f"{source}: these colors are missing: {', '.join(missing)}.")
+    resolve = _Resolver(variables if isinstance(variables, dict) else {}, source)
+    resolved = {token: resolve(value, token) for token, value in colours.items()}
     for token, stand_in in OPTIONAL.items():
-        found.setdefault(token, found[stand_in])
+        resolved.setdefault(token, resolved[stand_in])
     for token, (colour, share) in TINTS.items():
-        found.setdefault(token, _tinted(found["toolPendingBg"], found[colour], share))
-    return Palette(name=name, colours=found)
+        resolved.setdefault(token, _tinted(resolved["toolPendingBg"], resolved[colour], share))
+    return Palette(name=name, colours=resolved)
 
 
 def _tinted(base: Colour | None, tint: Colour | None, share: float) -> Colour | None:
@@ -128,16 +128,16 @@ class _Named(Record):
 class _Resolver:
     """Resolves variable names to a colour."""
 
-    def __init__(self, variables: dict[str, Any], where: str) -> None:
+    def __init__(self, variables: dict[str, Any], source: str) -> None:
         self._variables = variables
-        self._where = where
+        self._source = source
 
     def __call__(self, value: object, token: str) -> Colour | None:
         seen: list[str] = []
         while isinstance(value, str) and value in self._variables:
             if value in seen:
                 chain = " → ".join([*seen, value])
-                raise InvalidTheme(f'{self._where}: "{token}" is a circular reference: {chain}.')
+                raise InvalidTheme(f'{self._source}: "{token}" is a circular reference: {chain}.')
             seen.append(value)
             value = self._variables[value]
         match value:
@@ -148,6 +148,6 @@ class _Resolver:
             case int() if not isinstance(value, bool) and 0 <= value <= 255:
                 return value
         raise InvalidTheme(
-            f'{self._where}: "{token}" is {value!r}, which is not a colour.',
+            f'{self._source}: "{token}" is {value!r}, which is not a colour.',
             hint='Use "#rrggbb", a number from 0 to 255, the name of a var, or "" for the default.',
         )

@@ -111,8 +111,8 @@ class ThemeSelector:
                 by_file_name = file
         if by_file_name is not None:
             return by_file_name
-        known = ", ".join(self.names)
-        raise InvalidTheme(f'Unknown theme "{name}".', hint=f"Available: {known}.")
+        available = ", ".join(self.names)
+        raise InvalidTheme(f'Unknown theme "{name}".', hint=f"Available: {available}.")
 
     def _show(self, file: _ThemeFile) -> None:
         palette = file.palette

@@ -107,7 +107,7 @@ def changes_since(text: str, version: str) -> str:
     return "\n\n".join(
         part
         for part in parts
-        if (found := _VERSION.match(part)) and _numbers(found[1]) > _numbers(version)
+        if (match := _VERSION.match(part)) and _numbers(match[1]) > _numbers(version)
     )
 
 
@@ -134,5 +134,5 @@ async def warn_about_extra_billing(ui: Ui) -> None:
     if model is None or model.provider != PROVIDER or not is_enabled:
         return
     accounts = await ui.port.accounts.all()
-    if any(each.provider.id == PROVIDER and each.logged_in for each in accounts):
+    if any(account.provider.id == PROVIDER and account.logged_in for account in accounts):
         ui.notify(WARNING, "warning")

@@ -106,7 +106,9 @@ async def _cycle_model(port: SessionPort, request: Request) -> Any:
 @_command("get_available_models")
 async def _available_models(port: SessionPort, request: Request) -> Any:
     await port.models.discover()
-    return {"models": [without_credentials(each) for each in port.models.registry.get_available()]}
+    return {
+        "models": [without_credentials(model) for model in port.models.registry.get_available()]
+    }
 
 
 @_command("set_thinking_level")
@@ -225,7 +227,7 @@ def _without_pictures(message: SessionMessage) -> SessionMessage:
 
 @_command("get_messages")
 async def _messages(port: SessionPort, request: Request) -> Any:
-    return {"messages": [_without_pictures(each) for each in port.info.messages()]}
+    return {"messages": [_without_pictures(message) for message in port.info.messages()]}
 
 
 @_command("get_session_stats")

@@ -71,8 +71,8 @@ class Request(Record):
     def _field(self, name: str, kind: type[T]) -> T:
         value = self.fields.get(name)
         if not isinstance(value, kind):
-            words = "is missing" if value is None else f"must be a {_JSON_NAMES[kind]}"
-            raise BadRequest(f'Command "{self.command}": field "{name}" {words}')
+            error = "is missing" if value is None else f"must be a {_JSON_NAMES[kind]}"
+            raise BadRequest(f'Command "{self.command}": field "{name}" {error}')
         return value
 
 
@@ -113,10 +113,10 @@ def answer_line(
 def _id_of_broken(line: bytes) -> Any:
     """Return the id of an invalid line, so that its sender does not wait for ever."""
     ends = line if len(line) <= 2 * _LOOKED_AT else line[:_LOOKED_AT] + line[-_LOOKED_AT:]
-    found = _ID_OF_A_BROKEN_LINE.search(ends)
-    if found is None:
+    match = _ID_OF_A_BROKEN_LINE.search(ends)
+    if match is None:
         return UNSET
     try:
-        return decode_line(found[1] or found[2])
+        return decode_line(match[1] or match[2])
     except BadLine:
         return UNSET

@@ -250,8 +250,8 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes | BadLine]
         yield rest
 
 
-def _report(name: str, problem: BaseException) -> None:
-    log.error("%s failed", name, exc_info=problem)
+def _report(name: str, error: BaseException) -> None:
+    log.error("%s failed", name, exc_info=error)
 
 
 class RpcUI(ExtensionUI):

@@ -52,7 +52,7 @@ def test_every_fact_has_its_row() -> None:
 
 def test_a_file_that_cannot_be_written_is_among_the_facts() -> None:
     reported = session_info(
-        STATE, STATS, home=HOME, cache_warming="idle", problem="The disk is full."
+        STATE, STATS, home=HOME, cache_warming="idle", error="The disk is full."
     )
 
     assert reported.rows[-1] == ("Problem", "The disk is full.")

@@ -89,11 +89,11 @@ def _command_sections(ui: Ui) -> list[Section]:
         CommandHelp(name=command.name, hint=command.hint, description=command.description)
         for command in BuiltInCommands(ui).listed()
     ]
-    known = {row.name for row in own}
+    own_names = {row.name for row in own}
     others = [
         CommandHelp(name=command.name, description=command.description or "")
         for command in ui.port.info.commands()
-        if command.name not in known
+        if command.name not in own_names
     ]
     return command_sections([*own, *others], ui.keymap)
 
@@ -111,12 +111,12 @@ async def changelog(ui: Ui, arguments: str) -> None:
 
 async def trust(ui: Ui, arguments: str) -> None:
     """Ask whether to trust this folder; the decision applies when the project is loaded again."""
-    here = ui.port.info.cwd
-    choice = await ask_lasting_trust(ui, here)
+    cwd = ui.port.info.cwd
+    choice = await ask_lasting_trust(ui, cwd)
     if choice is None:
         return
     # A decision about the parent folder replaces the one about this folder.
-    changes: dict[Path, bool | None] = {here: None}
+    changes: dict[Path, bool | None] = {cwd: None}
     store = TrustStore(ui.host.agent_dir / "trust.json", clock=ui.clock)
     store.decide(changes | {choice.directory: choice.trusted})
     decided = "trusted" if choice.trusted else "not trusted"
@@ -128,8 +128,8 @@ async def reload(ui: Ui, arguments: str) -> None:
     require_idle(ui)
     with ui.working("Reloading…"):
         await ui.port.sessions.reload()
-    for problem in load_keys(ui.keymap, ui.host.agent_dir):
-        ui.notify(problem, "warning")
+    for warning in load_keys(ui.keymap, ui.host.agent_dir):
+        ui.notify(warning, "warning")
     ui.themes.use(ui.port.settings.values.theme)
     ui.refresh()
     ui.notify("Reloaded settings, extensions, skills, prompts, themes, context files and keys")
@@ -153,8 +153,10 @@ _COLUMNS = re.compile(r"\S +\S+(?: \S+)*? {2,}| +→ | +")
 
 async def bug(ui: Ui, arguments: str) -> None:
     """Write a bug report to a file. Nothing is sent."""
-    words = arguments or await edit_text(ui, "What went wrong?", message="A short description.")
-    if words is None:
+    description = arguments or await edit_text(
+        ui, "What went wrong?", message="A short description."
+    )
+    if description is None:
         return
     options = [Option(value=True, label="Add it"), Option(value=False, label="Leave it out")]
     with_session = await choose(
@@ -165,7 +167,7 @@ async def bug(ui: Ui, arguments: str) -> None:
     )
     if with_session is None:
         return
-    path = await _report(ui, words, with_session=with_session)
+    path = await _report(ui, description, with_session=with_session)
     ui.add_output(Text(f"The report is in {sanitise(str(path))}\nNothing was sent.", pad_y=0))
 
 
@@ -207,8 +209,8 @@ class HangingText:
         return ["", *(row for line in self._lines for row in self._wrapped(line, width - 2))]
 
     def _wrapped(self, line: str, width: int) -> Iterator[str]:
-        found = _COLUMNS.match(line)
-        indent = found.end() if found is not None and found.end() < width // 2 else 0
+        match = _COLUMNS.match(line)
+        indent = match.end() if match is not None and match.end() < width // 2 else 0
         rows = wrap_text(line[indent:], max(width - indent, 1)) or [""]
         yield f" {line[:indent]}{rows[0]}"
         yield from (f" {' ' * indent}{row}" for row in rows[1:])
@@ -252,9 +254,9 @@ def _secrets_in(value: Any, redactor: Redactor) -> set[str]:
         case str():
             return redactor.found(value)
         case dict():
-            return {each for member in value.values() for each in _secrets_in(member, redactor)}
+            return {secret for member in value.values() for secret in _secrets_in(member, redactor)}
         case list():
-            return {each for member in value for each in _secrets_in(member, redactor)}
+            return {secret for member in value for secret in _secrets_in(member, redactor)}
         case _:
             return set()
 
@@ -262,20 +264,20 @@ def _secrets_in(value: Any, redactor: Redactor) -> set[str]:
 def _redacted_rows(rows: Sequence[str], redactor: Redactor, secrets: set[str]) -> list[str]:
     """Redact rows of the screen; a secret that is wrapped hides all rows that it is on."""
     plain = [sanitise(row).strip(_GUTTER) for row in rows]
-    shown = [redactor.text(row) for row in rows]
+    redacted = [redactor.text(row) for row in rows]
     clean = [redactor.text(row) for row in plain]
     for start in range(len(rows) - 1):
         for end in range(start + 2, min(start + _MAX_WRAPS, len(rows)) + 1):
             if not plain[end - 1]:
                 break  # an empty row ends a paragraph
-            whole = "".join(plain[start:end])
-            if redactor.text(whole) != "".join(clean[start:end]):
-                shown[start:end] = [REDACTED] * (end - start)
+            paragraph = "".join(plain[start:end])
+            if redactor.text(paragraph) != "".join(clean[start:end]):
+                redacted[start:end] = [REDACTED] * (end - start)
                 break
     joined = (redactor.found(between.join(plain)) for between in ("", " ", "\n"))
     for number in _rows_with(secrets.union(*joined), plain):
-        shown[number] = REDACTED
-    return shown
+        redacted[number] = REDACTED
+    return redacted
 
 
 def _rows_with(secrets: Iterable[str], rows: Sequence[str]) -> set[int]:
@@ -283,31 +285,31 @@ def _rows_with(secrets: Iterable[str], rows: Sequence[str]) -> set[int]:
     letters = ["".join(row.split()) for row in rows]
     text = "".join(letters)
     row_at = [number for number, row in enumerate(letters) for _ in row]
-    found: set[int] = set()
-    parts = {"".join(line.split()) for each in secrets for line in (each, *each.splitlines())}
+    numbers: set[int] = set()
+    parts = {"".join(line.split()) for secret in secrets for line in (secret, *secret.splitlines())}
     for part in parts:
-        place = text.find(part) if len(part) >= _SHORTEST_PART else -1
-        while place >= 0:
-            found.update(row_at[place : place + len(part)])
-            place = text.find(part, place + 1)
-    return found
+        index = text.find(part) if len(part) >= _SHORTEST_PART else -1
+        while index >= 0:
+            numbers.update(row_at[index : index + len(part)])
+            index = text.find(part, index + 1)
+    return numbers
 
 
-async def _report(ui: Ui, words: str, *, with_session: bool) -> Path:
+async def _report(ui: Ui, description: str, *, with_session: bool) -> Path:
     now = iso_timestamp(ui.clock.now_ms())
     folder = private_directory(ui.host.agent_dir / REPORTS)
     path = folder / f"pi-bug-{re.sub(r'[:.]', '-', now)}.zip"
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         redactor = _redactor(ui)
-        archive.writestr("report.md", _report_text(ui, redactor.text(words), now, redactor))
+        archive.writestr("report.md", _report_text(ui, redactor.text(description), now, redactor))
         if with_session:
             archive.writestr("session.jsonl", await _session(ui))
     replace_file(path, content.getvalue())
     return path
 
 
-def _report_text(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
+def _report_text(ui: Ui, description: str, now: str, redactor: Redactor) -> str:
     model = ui.port.models.current
     facts = {
         "Time": now,
@@ -320,7 +322,7 @@ def _report_text(ui: Ui, words: str, now: str, redactor: Redactor) -> str:
     }
     lines = redactor.text("\n".join(f"- {name}: {value}" for name, value in facts.items()))
     settings = msgspec.json.format(msgspec.json.encode(redactor.json(ui.port.settings.raw)))
-    return f"# Bug report\n\n{words}\n\n{lines}\n\n```json\n{settings.decode()}\n```\n"
+    return f"# Bug report\n\n{description}\n\n{lines}\n\n```json\n{settings.decode()}\n```\n"
 
 
 async def _session(ui: Ui) -> bytes:

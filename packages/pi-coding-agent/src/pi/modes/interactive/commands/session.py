@@ -87,14 +87,14 @@ async def new(ui: Ui, arguments: str) -> None:
 async def resume(ui: Ui, arguments: str) -> None:
     """Resume another session; its folder may be missing."""
     facts = ui.port.info
-    where = SessionScope(
+    scope = SessionScope(
         host=ui.host,
         catalog=session_catalog(ui),
         cwd=str(facts.cwd),
         current=ui.port.entries.log.file,
         rename_current=facts.rename,
     )
-    path = await pick_session(ui, where)
+    path = await pick_session(ui, scope)
     if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
         return
     try:
@@ -125,7 +125,7 @@ async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
 
     if options not in ([], ["--all"]):
         raise PiError(f"Unknown option {options[0]}.", hint="/import claude|codex [--all]")
-    places = HistoryPlaces(
+    sources = HistoryPlaces(
         home=ui.host.home,
         agent_dir=ui.host.agent_dir,
         environ=ui.host.environ,
@@ -133,7 +133,7 @@ async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
     )
     cwd = None if options else ui.port.info.cwd
     with ui.working(f"Importing from {agent}"):
-        report = await asyncio.to_thread(import_histories, agent, places, cwd=cwd)
+        report = await asyncio.to_thread(import_histories, agent, sources, cwd=cwd)
     ui.add_output(Text(sanitise(f"{report.describe()}\n/resume opens them.")))
 
 
@@ -153,7 +153,7 @@ async def session(ui: Ui, arguments: str) -> None:
         facts.stats(),
         home=ui.host.home,
         cache_warming=values.cache_warming,
-        problem=ui.port.entries.log.problem,
+        error=ui.port.entries.log.problem,
     )
     ui.add_output(SectionsView(ui.theme, [info]))
 
@@ -207,8 +207,8 @@ def preview_section(plan: CompactionPreview) -> Section:
     if plan.problem:
         rows.append(("Problem", plan.problem))
     elif plan.keeps == "all":
-        kept = _messages(plan.kept_messages)
-        rows.append(("Kept", f"all: {kept}; large tool results become notes"))
+        kept_count = _messages(plan.kept_messages)
+        rows.append(("Kept", f"all: {kept_count}; large tool results become notes"))
     else:
         rows.append(("Dropped", _messages(plan.dropped_messages, plan.dropped_tokens)))
         if plan.keeps == "nothing":
@@ -226,16 +226,18 @@ def _messages(count: int, tokens: int | None = None) -> str:
 
 def _named_point(points: list[ForkPoint], id: str) -> ForkPoint:
     """Return the message with this id or id prefix."""
-    found = [p for p in points if p.entry_id == id] or [
+    matches = [p for p in points if p.entry_id == id] or [
         p for p in points if p.entry_id.startswith(id)
     ]
-    if len(found) == 1:
-        return found[0]
-    problem = (
-        f"{len(found)} messages have an id that begins with" if found else "No message has the id"
+    if len(matches) == 1:
+        return matches[0]
+    message = (
+        f"{len(matches)} messages have an id that begins with"
+        if matches
+        else "No message has the id"
     )
     hint = "/fork alone lists your messages; Tab completes their ids."
-    raise PiError(f"{problem} {id}", hint=hint)
+    raise PiError(f"{message} {id}", hint=hint)
 
 
 def _notify_replaced(ui: Ui, result: Replaced, text: str) -> None:

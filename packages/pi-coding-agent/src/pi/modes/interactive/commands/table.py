@@ -119,10 +119,10 @@ def _share_targets(ui: Ui) -> Sequence[Suggestion]:
 
 def _compact_options(ui: Ui) -> Sequence[Suggestion]:
     """Return the strategies, and the preview."""
-    known = ui.port.compaction.strategies()
+    strategies = ui.port.compaction.strategies()
     named = [
         Suggestion(value=f"strategy:{name}", description=one_line(text))
-        for name, text in known.items()
+        for name, text in strategies.items()
         if name != "off"
     ]
     return [Suggestion(value="--preview", description="show what is dropped and kept"), *named]
@@ -168,8 +168,8 @@ def _deferred(handler: str) -> Handler:
     module, name = handler.split(".")
 
     async def run(ui: Ui, arguments: str) -> None:
-        found: Handler = getattr(import_module(f"{__package__}.{module}"), name)
-        await found(ui, arguments)
+        handler: Handler = getattr(import_module(f"{__package__}.{module}"), name)
+        await handler(ui, arguments)
 
     return run
 
@@ -283,11 +283,11 @@ class BuiltInCommands:
             return None
 
         async def complete(typed: str) -> list[Suggestion]:
-            words = (
+            suggestions = (
                 word if isinstance(word, Suggestion) else Suggestion(value=word)
                 for word in offered(self._ui)
             )
-            return rank(typed, words, key=_search_text)
+            return rank(typed, suggestions, key=_search_text)
 
         return complete
 
@@ -312,5 +312,5 @@ def require_idle(ui: Ui) -> None:
     """Raise ``PiError`` with a hint while the agent is running."""
     if ui.port.info.state().is_streaming:
         stop = " or ".join(map(shown_key, ui.keymap.keys("app.interrupt")))
-        ways = f"Wait for the answer, or stop it with {stop}." if stop else "Wait for the answer."
-        raise PiError("Not available while the agent is running.", hint=ways)
+        hint = f"Wait for the answer, or stop it with {stop}." if stop else "Wait for the answer."
+        raise PiError("Not available while the agent is running.", hint=hint)

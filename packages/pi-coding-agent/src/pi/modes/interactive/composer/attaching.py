@@ -36,8 +36,10 @@ class AttachmentChips(CachedWidget):
     def _draw(self, width: int) -> list[str]:
         muted, warning = self._theme.paint("muted"), self._theme.paint("warning")
         chips = [
-            (warning if each.problem else muted)(f"[@{one_line(each.path)} · {each.chip}]")
-            for each in self._attachments
+            (warning if attachment.problem else muted)(
+                f"[@{one_line(attachment.path)} · {attachment.chip}]"
+            )
+            for attachment in self._attachments
         ]
         rows = wrap_text(" ".join(chips), max(width - 2, 1)) if chips else []
         return [f" {row}" for row in rows[:MAX_ROWS]]
@@ -79,6 +81,6 @@ class AttachmentWatcher:
 
     async def _find(self, text: str) -> None:
         await self._clock.sleep(PAUSE)
-        found = await asyncio.to_thread(self._look, text)
-        if self._chips.set(tuple(found)):
+        attachments = await asyncio.to_thread(self._look, text)
+        if self._chips.set(tuple(attachments)):
             self._request_render()

@@ -55,8 +55,8 @@ class ProjectFiles:
         """Return everything below the working directory, shallow paths first."""
         cwd, now = self._cwd(), self._monotonic()
         if self._listed is not None:
-            where, when, files = self._listed
-            if where == cwd and now - when < FRESH_SECONDS:
+            folder, when, files = self._listed
+            if folder == cwd and now - when < FRESH_SECONDS:
                 return files
         try:
             files = await asyncio.to_thread(sorted, await self._below(cwd), key=_nearness)
@@ -97,8 +97,8 @@ class ReferenceProvider:
         token = mention_before(before) or path_before(before)
         if ":" not in token.path:  # every reference contains it
             return None
-        found = rank(token.path, await self._complete(token.path))[:_MAX]
-        items = tuple(Suggestion(value=written(path, token), label=path) for path in found)
+        matches = rank(token.path, await self._complete(token.path))[:_MAX]
+        items = tuple(Suggestion(value=written(path, token), label=path) for path in matches)
         return Suggestions(items=items, prefix=token.raw) if items else None
 
     def apply_completion(
@@ -130,15 +130,15 @@ def suggestions(
     files = FileProvider(
         ProjectFiles(partial(listing.below, most=MAX_FILES), cwd, host.clock.monotonic), paths
     )
-    known = CommandProvider(lambda: _commands(port, commands))
+    command_provider = CommandProvider(lambda: _commands(port, commands))
     references = ReferenceProvider(port.extensions.references)
-    return CombinedProvider([known, references, files, paths])
+    return CombinedProvider([command_provider, references, files, paths])
 
 
 def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
     """Built-in commands first, then those of the session."""
     own = list(built_in.listed())
-    known = {command.name for command in own}
+    own_names = {command.name for command in own}
     with_skills = port.settings.values.enable_skill_commands
     return own + [
         Command(
@@ -149,7 +149,7 @@ def _commands(port: SessionPort, built_in: Commands) -> Sequence[Command]:
             else None,
         )
         for command in port.info.commands()
-        if command.name not in known and (with_skills or command.source != "skill")
+        if command.name not in own_names and (with_skills or command.source != "skill")
     ]
 
 

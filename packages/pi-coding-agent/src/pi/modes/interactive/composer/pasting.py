@@ -111,8 +111,8 @@ def _text_commands(system: str, env: Mapping[str, str]) -> Iterator[Sequence[str
 
 def _decoded(data: bytes) -> bytes:
     """Decode the image bytes in the output of a program."""
-    if found := _APPLE_DATA.search(data):
-        return bytes.fromhex(found[1].decode())
+    if match := _APPLE_DATA.search(data):
+        return bytes.fromhex(match[1].decode())
     if data[:6] == b"iVBORw":  # base64 of a PNG
         try:
             return base64.b64decode(data)
@@ -147,16 +147,16 @@ def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
 def read_pictures(readings: Sequence[Sequence[Path]], limits: ImageLimits) -> list[Image]:
     """Return the images of the first parse whose files are all images. Blocks."""
     for paths in readings:
-        found = [_read(path, limits) for path in paths]
-        images = [image for image in found if image is not None]
+        candidates = [_read(path, limits) for path in paths]
+        images = [image for image in candidates if image is not None]
         if len(images) == len(paths):
             return images
     return []
 
 
-def _pictures(words: Sequence[str], home: Path) -> tuple[Path, ...]:
+def _pictures(tokens: Sequence[str], home: Path) -> tuple[Path, ...]:
     """Return the words as paths, if each is the path of an image."""
-    paths = tuple(_path(word, home) for word in words)
+    paths = tuple(_path(word, home) for word in tokens)
     if all(path.is_absolute() and path.suffix.lower() in _ENDINGS for path in paths):
         return paths
     return ()
@@ -209,18 +209,18 @@ class PasteHandler:
         """Paste the image on the clipboard, or else its text."""
         environ = self._start.environ
         with report_errors(self._ui):
-            found = await read_clipboard(
+            clipboard = await read_clipboard(
                 asker(environ, self._start.cwd),
                 system=self._start.system,
                 env=environ,
                 limits=self._limits(),
             )
-            if found is None:
+            if clipboard is None:
                 self._ui.notify("The clipboard has no text or image.")
-            elif isinstance(found, str):
-                self._composer.insert(found)
+            elif isinstance(clipboard, str):
+                self._composer.insert(clipboard)
             else:
-                self._attach([found])
+                self._attach([clipboard])
 
     def drop(self, text: str) -> bool:
         """Attach the images named by a pasted text; returns whether it may name some."""

@@ -134,13 +134,13 @@ class LoginConversation:
 
     def render(self, width: int) -> list[str]:
         """Return all messages, addresses in full, and the open prompt."""
-        room = max(width - 2, 1)
-        rows = [f" {row}" for text in self._messages for row in wrap_text(text, room) or [""]]
+        text_width = max(width - 2, 1)
+        rows = [f" {row}" for text in self._messages for row in wrap_text(text, text_width) or [""]]
         if self._copyable:
             waiting = self._theme.paint("muted")("Waiting for the login in the browser…")
-            rows += [f" {row}" for row in wrap_text(waiting, room)]
+            rows += [f" {row}" for row in wrap_text(waiting, text_width)]
         if self._field is not None:
-            question = [f" {row}" for row in wrap_text(self._question, room)]
+            question = [f" {row}" for row in wrap_text(self._question, text_width)]
             margin = " " * (LIST_INSET if isinstance(self._field, SelectList) else 0)
             rows += [
                 *question,
@@ -151,7 +151,7 @@ class LoginConversation:
     def _field_for(self, prompt: LoginPrompt, submit: Callable[[str], None]) -> Input | SelectList:
         if prompt.kind == "select":
             return SelectList(
-                [SelectItem(value=each.id, label=each.label) for each in prompt.choices],
+                [SelectItem(value=choice.id, label=choice.label) for choice in prompt.choices],
                 theme=self._theme.select,
                 keymap=self._keymap,
                 on_select=lambda item: submit(item.value),
@@ -174,11 +174,13 @@ Way = Literal["login", "key"]
 async def log_in(ui: Ui, name: str = "") -> bool:
     """Log in to a provider, asking for missing input; returns whether it succeeded."""
     accounts = await ui.port.accounts.all()
-    offered = [each for each in accounts if each.provider.login or each.provider.needs_key]
+    offered = [
+        account for account in accounts if account.provider.login or account.provider.needs_key
+    ]
     account = _account_named(accounts, name) or await _match_or_pick(ui, "Log in to", offered, name)
-    if account is None or (way := await _way(ui, account)) is None:
+    if account is None or (method := await _choose_method(ui, account)) is None:
         return False
-    return await _carry_out(ui, account, way)
+    return await _carry_out(ui, account, method)
 
 
 async def log_out(ui: Ui, name: str = "") -> str | None:
@@ -253,12 +255,12 @@ def in_order(accounts: Sequence[Account]) -> list[Account]:
     """Common providers first, then plans, then keys; each by name."""
     groups = (_COMMON, _PLAN, _KEY)
 
-    def place(account: Account) -> tuple[int, int, str]:
+    def sort_key(account: Account) -> tuple[int, int, str]:
         group, id = group_of(account), account.provider.id
         common = COMMON.index(id) if id in COMMON else 0
         return groups.index(group), common, account.provider.name.casefold()
 
-    return sorted(accounts, key=place)
+    return sorted(accounts, key=sort_key)
 
 
 async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> Account | None:
@@ -274,7 +276,7 @@ async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> A
         inside = Picker(
             ui.theme,
             ui.keymap,
-            find=lambda query: rank(query, accounts, key=lambda each: " ".join(_names(each))),
+            find=lambda query: rank(query, accounts, key=lambda account: " ".join(_names(account))),
             draw=draw,
             rows=lambda: list_rows(ui),
             on_pick=done,
@@ -287,7 +289,7 @@ async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> A
     return await ui.show(build)
 
 
-async def _way(ui: Ui, account: Account) -> Way | None:
+async def _choose_method(ui: Ui, account: Account) -> Way | None:
     provider = account.provider
     if provider.login is None:
         return "key"
@@ -300,7 +302,7 @@ async def _way(ui: Ui, account: Account) -> Way | None:
     return await choose(ui, f"How to use {provider.name}?", options)
 
 
-async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
+async def _carry_out(ui: Ui, account: Account, method: Way) -> bool:
     provider = account.provider
     async with TaskScope(report=ignore_task_error) as tasks:
 
@@ -321,12 +323,12 @@ async def _carry_out(ui: Ui, account: Account, way: Way) -> bool:
             on_copy=copy,
             request_render=ui.request_render,
         )
-        work = ui.port.accounts.log_in if way == "login" else ui.port.accounts.store_key
+        work = ui.port.accounts.log_in if method == "login" else ui.port.accounts.store_key
         task = tasks.start(work(provider.id, conversation), name=f"login to {provider.id}")
 
         def build(done: Callable[[None], None]) -> Component:
             task.add_done_callback(lambda _: done(None))
-            title = f"{'Log in to' if way == 'login' else 'Key for'} {provider.name}"
+            title = f"{'Log in to' if method == 'login' else 'Key for'} {provider.name}"
             return framed(ui, title, conversation, lambda: conversation.keys)
 
         await ui.show(build)

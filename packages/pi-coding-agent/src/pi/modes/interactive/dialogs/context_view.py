@@ -40,12 +40,12 @@ def context_parts(
     count of the provider, if it is known.
     """
     system = [message for message in messages if isinstance(message, SystemMessage)]
-    whole = checkpoint(system) or next_system
-    sections = whole.sections if isinstance(whole.sections, dict) else {}
-    words = {name: len(text or "") for name, text in sections.items()}
-    instructions = sum(words[name] for name in INSTRUCTIONS & words.keys())
-    of_tools = words.get("tools", 0) + len(json_bytes(whole.tools_added or ()))
-    others = sum(words.values()) - instructions - words.get("tools", 0)
+    full_system = checkpoint(system) or next_system
+    sections = full_system.sections if isinstance(full_system.sections, dict) else {}
+    sizes = {name: len(text or "") for name, text in sections.items()}
+    instructions = sum(sizes[name] for name in INSTRUCTIONS & sizes.keys())
+    of_tools = sizes.get("tools", 0) + len(json_bytes(full_system.tools_added or ()))
+    others = sum(sizes.values()) - instructions - sizes.get("tools", 0)
     results, rest = 0, 0
     for message in messages:
         size = estimated_tokens(convert_to_llm([message]))
@@ -97,8 +97,8 @@ class ContextView:
         used = f"{tokens(self._used)} of {tokens(self._window)} tokens ({self._share(self._used)})"
         rows = [f"{heading}  {used}", "", self._bar(min(max(width - 2, 1), MAX_BAR)), ""]
         free = ContextPart(name="Free", tokens=max(self._window - self._used, 0))
-        for at, part in enumerate((*self._parts, free)):
-            mark = self._paint(at)(_FILLS[at]) if at < len(_FILLS) else muted(_FREE)
+        for index, part in enumerate((*self._parts, free)):
+            mark = self._paint(index)(_FILLS[index]) if index < len(_FILLS) else muted(_FREE)
             share = muted(f"{self._share(part.tokens):>7}")
             rows.append(f"{mark} {part.name:<15}{tokens(part.tokens):>7} {share}")
         return ["", *(truncate_to_width(f" {row}" if row else "", width, "…") for row in rows)]
@@ -111,11 +111,13 @@ class ContextView:
         ]
         while sum(columns) > width:
             columns[columns.index(max(columns))] -= 1
-        filled = "".join(self._paint(at)(_FILLS[at] * n) for at, n in enumerate(columns) if n)
+        filled = "".join(
+            self._paint(index)(_FILLS[index] * n) for index, n in enumerate(columns) if n
+        )
         return filled + self._theme.paint("dim")(_FREE * (width - sum(columns)))
 
-    def _paint(self, at: int) -> Callable[[str], str]:
-        return self._theme.paint(_TOKENS[at])
+    def _paint(self, index: int) -> Callable[[str], str]:
+        return self._theme.paint(_TOKENS[index])
 
     def _share(self, count: int) -> str:
         return f"{count / self._window * 100:.1f}%"

@@ -103,8 +103,8 @@ class ExtensionDetails:
                 paint("muted")(head if index == 0 else " " * len(head)) + line
                 for index, line in enumerate(lines)
             ]
-        room = max(self._ui.rows - len(actions) - _FRAME_ROWS, 1)
-        return [*rows[:room], "", *actions]
+        row_limit = max(self._ui.rows - len(actions) - _FRAME_ROWS, 1)
+        return [*rows[:row_limit], "", *actions]
 
 
 def details_of(

@@ -166,13 +166,13 @@ def find_extensions(query: str, rows: Sequence[ExtensionRow]) -> Sequence[Extens
 
     If none does, fuzzy matches of names are returned, so that a typing error finds something.
     """
-    words = query.casefold().split()
-    if not words:
+    terms = query.casefold().split()
+    if not terms:
         return rows
-    named = [row for row in rows if all(word in row.name.casefold() for word in words)]
+    named = [row for row in rows if all(word in row.name.casefold() for word in terms)]
     texts = {row.path: _searched_text(row) for row in rows if row not in named}
     others = [
-        row for row in rows if row.path in texts and all(word in texts[row.path] for word in words)
+        row for row in rows if row.path in texts and all(word in texts[row.path] for word in terms)
     ]
     return [*named, *others] or rank(query, rows, key=lambda row: row.name)
 

@@ -74,21 +74,21 @@ async def choose_start(ui: Ui, *, fetch: Fetch = fetch_embedded) -> None:
 
 async def _ask_way(ui: Ui) -> _Way | ServerStatus | None:
     title = "No model is available yet. How do you want to start?"
-    return await choose(ui, title, _ways(ui), message=_hint(ui))
+    return await choose(ui, title, _start_options(ui), message=_hint(ui))
 
 
-def _ways(ui: Ui) -> list[Option[_Way | ServerStatus]]:
+def _start_options(ui: Ui) -> list[Option[_Way | ServerStatus]]:
     size = _missing_megabytes(ui)
     fetched = f"downloaded once ({size} MB)" if size else "already installed"
     return [
         Option(value="login", label="Log in or store a key", description="the usual way"),
         *(
             Option(
-                value=found,
-                label=f"{found.provider} on {found.address}",
-                description=f"found on this machine; owner: {found.owner}",
+                value=server,
+                label=f"{server.provider} on {server.address}",
+                description=f"found on this machine; owner: {server.owner}",
             )
-            for found in ui.port.models.registry.not_chosen()
+            for server in ui.port.models.registry.not_chosen()
         ),
         Option(value="tour", label="Guided tour", description="a script shows the tools; no model"),
         Option(
@@ -102,11 +102,11 @@ def _ways(ui: Ui) -> list[Option[_Way | ServerStatus]]:
     ]
 
 
-async def _follow_choice(ui: Ui, way: _Way | ServerStatus | None, fetch: Fetch) -> bool:
+async def _follow_choice(ui: Ui, choice: _Way | ServerStatus | None, fetch: Fetch) -> bool:
     """Run one choice; returns False if the user cancelled it."""
-    match way:
+    match choice:
         case ServerStatus():
-            return await _use_server(ui, way)
+            return await _use_server(ui, choice)
         case "login":
             if not await log_in(ui):
                 return False
@@ -135,10 +135,12 @@ async def _choose_model(ui: Ui) -> None:
         _make_default(ui, await ui.port.models.select_id(model.provider, model.id, anew=True))
 
 
-async def _use_server(ui: Ui, found: ServerStatus) -> bool:
+async def _use_server(ui: Ui, server: ServerStatus) -> bool:
     """Select a server of this machine and one of its models."""
     models = [
-        model for model in ui.port.models.registry.get_offered() if model.provider == found.provider
+        model
+        for model in ui.port.models.registry.get_offered()
+        if model.provider == server.provider
     ]
     options = [Option(value=model, label=one_line(model.id)) for model in models]
     chosen = models[0] if len(models) == 1 else await choose(ui, "Which model?", options)

@@ -85,11 +85,14 @@ class MessageView:
             return [row.text for row in rows]
         if height < 1:
             return []
-        shown = _without_context(rows, height - 1)
-        head, tail = shown, shown[:0]
-        if len(shown) >= height:
+        visible_rows = _without_context(rows, height - 1)
+        head, tail = visible_rows, visible_rows[:0]
+        if len(visible_rows) >= height:
             count = height // 2  # the end has the odd row
-            head, tail = shown[: height - 1 - count], shown[len(shown) - count :]
+            head, tail = (
+                visible_rows[: height - 1 - count],
+                visible_rows[len(visible_rows) - count :],
+            )
         hidden = len(rows) - len(head) - len(tail)
         noun = "line" if hidden == 1 else "lines"
         remark = self._remark(f"… {hidden} hidden {noun}{self._key_hint('shows all')}", width)

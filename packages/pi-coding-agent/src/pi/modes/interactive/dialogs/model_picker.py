@@ -77,20 +77,20 @@ class ModelCatalogue(Record):
         listed = [model for model in self.models if self._belongs(model, tab)]
         if query.strip():
             return rank(query, listed, key=lambda model: f"{full_name(model)} {model.name}")
-        used = {name: place for place, name in enumerate(self.notes.used)}
+        used = {name: position for position, name in enumerate(self.notes.used)}
         last = len(used)
-        return sorted(listed, key=lambda m: (self._place(m), used.get(full_name(m), last)))
+        return sorted(listed, key=lambda m: (self._position(m), used.get(full_name(m), last)))
 
     def group(self, model: Model) -> str:
         """Return the heading above a model; none if no model of the list is recommended."""
         if not self.recommended & self.usable:
             return ""
-        place = self._place(model)
-        if self.notes.used and place < _RECOMMENDED_PLACE:
+        position = self._position(model)
+        if self.notes.used and position < _RECOMMENDED_PLACE:
             return USED
-        return RECOMMENDED if place < _LAST_PLACE else model.provider
+        return RECOMMENDED if position < _LAST_PLACE else model.provider
 
-    def _place(self, model: Model) -> int:
+    def _position(self, model: Model) -> int:
         name = full_name(model)
         order = (
             name == self.current,
@@ -103,9 +103,9 @@ class ModelCatalogue(Record):
     def badges(self, model: Model) -> tuple[str, ...]:
         """Return the badges of a model, most important first."""
         name = full_name(model)
-        found = self.found.get(model.provider, "")
+        server = self.found.get(model.provider, "")
         marks = (
-            (bool(found), found),
+            (bool(server), server),
             (name == self.current, "current"),
             (name == self.default, "default"),
             *((True, f"@{word}") for word in self.notes.badges.get(name, ())),
@@ -143,12 +143,12 @@ def known_models(
     """
     found = dict(found or {})
     available_names = frozenset(map(full_name, available))
-    here = frozenset(full_name(model) for model in offered if model.provider in found)
+    local_names = frozenset(full_name(model) for model in offered if model.provider in found)
     usable = available_names | frozenset(map(full_name, offered))
     return ModelCatalogue(
         models=tuple(models),
         usable=usable,
-        built_in=usable - available_names - here,
+        built_in=usable - available_names - local_names,
         recommended=frozenset(
             f"{row.id}/{row.default_model}" for row in PROVIDERS if row.default_model
         ),
@@ -225,7 +225,7 @@ def models_of(ui: Ui) -> ModelCatalogue:
         models.registry.get_all(),
         models.registry.get_available(),
         offered=models.registry.get_offered(),
-        found={each.provider: _in_short(each) for each in models.registry.not_chosen()},
+        found={server.provider: _in_short(server) for server in models.registry.not_chosen()},
         current=models.current,
         default=(values.default_provider, values.default_model),
         scope=[choice.model for choice in models.scope],
@@ -240,11 +240,15 @@ def _in_short(status: ServerStatus) -> str:
 
 async def may_ask_server(ui: Ui, provider: str) -> bool:
     """Show the owner of a local server and return whether the user wants to use it."""
-    found = [each for each in ui.port.models.registry.not_chosen() if each.provider == provider]
-    if not found:
+    servers = [
+        server for server in ui.port.models.registry.not_chosen() if server.provider == provider
+    ]
+    if not servers:
         return True
-    title = f"Use the server on {found[0].address} as {provider}?"
-    message = f"{found[0].explain()} Your messages are sent to it, and the tools it calls run here."
+    title = f"Use the server on {servers[0].address} as {provider}?"
+    message = (
+        f"{servers[0].explain()} Your messages are sent to it, and the tools it calls run here."
+    )
     return await confirm(ui, title, message, yes="Yes, use it", default=False)
 
 
@@ -252,18 +256,18 @@ class ModelChoice:
     """Models below tabs; Tab selects the next provider."""
 
     def __init__(
-        self, ui: Ui, known: ModelCatalogue, done: Callable[[PickedModel | None], None]
+        self, ui: Ui, catalogue: ModelCatalogue, done: Callable[[PickedModel | None], None]
     ) -> None:
         self._theme = ui.theme
-        self._known = known
-        self._has_prices = any(map(price, known.models))
-        self._tabs = known.tabs()
+        self._catalogue = catalogue
+        self._has_prices = any(map(price, catalogue.models))
+        self._tabs = catalogue.tabs()
         self._tab = ALL
         self._done = done
         self.picker = Picker(
             ui.theme,
             ui.keymap,
-            find=lambda query: self._known.under(self._tab, query),
+            find=lambda query: self._catalogue.under(self._tab, query),
             draw=self._draw,
             rows=lambda: list_rows(ui),
             on_pick=lambda model: done(PickedModel(model=model)),
@@ -274,14 +278,14 @@ class ModelChoice:
                 "app.thinking.cycle": lambda model: self._turn(-1),
             },
             head=self._head,
-            group=lambda model: self._known.group(model) if self._tab == ALL else "",
+            group=lambda model: self._catalogue.group(model) if self._tab == ALL else "",
             empty="No model: /login gives access to some, and Tab shows the others",
         )
 
-    def set_catalogue(self, known: ModelCatalogue) -> None:
+    def set_catalogue(self, catalogue: ModelCatalogue) -> None:
         """List the known models; the user's selection is kept."""
-        self._known, self._tabs = known, known.tabs()
-        self._has_prices = any(map(price, known.models))
+        self._catalogue, self._tabs = catalogue, catalogue.tabs()
+        self._has_prices = any(map(price, catalogue.models))
         if self._tab not in self._tabs:  # the server has ended
             self._tab = ALL
         self.picker.refresh()
@@ -305,20 +309,20 @@ class ModelChoice:
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = one_line(full_name(model))  # a server can use any names
         text = self._theme.paint("accent")(name) if selected else name
-        badges, cost = self._known.badges(model), ""
+        badges, cost = self._catalogue.badges(model), ""
         if width < _WITH_PRICES:
             badges = tuple(badge for badge in badges if badge not in _ABILITIES)
         elif self._has_prices:
             cost = price(model).rjust(_PRICE)
         facts = _facts(badges, cost, model, width - visible_width(name) - GAP)
         title = one_line(model.name)
-        room = width - visible_width(name) - visible_width(facts) - 2 * GAP
-        if title not in (model.id, name) and visible_width(title) <= room:
+        title_width = width - visible_width(name) - visible_width(facts) - 2 * GAP
+        if title not in (model.id, name) and visible_width(title) <= title_width:
             text += f"{' ' * GAP}{self._theme.paint('muted')(title)}"
         return spread(text, self._theme.paint("dim")(facts), width)
 
 
-def _facts(badges: tuple[str, ...], cost: str, model: Model, room: int) -> str:
+def _facts(badges: tuple[str, ...], cost: str, model: Model, max_width: int) -> str:
     """Return the badges that fit beside the name, the price and the size of the window.
 
     The price is a column of the whole list, so it is not dropped: long names are truncated.
@@ -326,7 +330,7 @@ def _facts(badges: tuple[str, ...], cost: str, model: Model, room: int) -> str:
     size = f"{window(model.context_window):>5}"
     while True:
         facts = "  ".join(filter(None, (" · ".join(badges), cost, size)))
-        if visible_width(facts) <= room or not badges:
+        if visible_width(facts) <= max_width or not badges:
             return facts
         badges = badges[:-1]
 

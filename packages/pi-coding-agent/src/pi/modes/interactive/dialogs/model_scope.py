@@ -41,7 +41,7 @@ class Scope(Record):
         if self.chosen is None:
             return replace(self, chosen=(name,))
         if name in self.chosen:
-            return self._with(tuple(each for each in self.chosen if each != name))
+            return self._with(tuple(other for other in self.chosen if other != name))
         return self._with((*self.chosen, name))
 
     def with_all(self) -> Scope:
@@ -65,9 +65,9 @@ class Scope(Record):
         order = list(self.all if self.chosen is None else self.chosen)
         if name not in order:
             return self
-        at = order.index(name)
-        to = max(0, min(at + step, len(order) - 1))
-        order.insert(to, order.pop(at))
+        index = order.index(name)
+        to = max(0, min(index + step, len(order) - 1))
+        order.insert(to, order.pop(index))
         return replace(self, chosen=tuple(order))
 
     def _with(self, chosen: tuple[str, ...]) -> Scope:
@@ -148,7 +148,7 @@ class ScopeChoice:
     def _set_scope(self, scope: Scope, name: str | None) -> None:
         self._scope = scope
         self.picker.refresh()
-        self.picker.select(lambda each: each == name)
+        self.picker.select(lambda candidate: candidate == name)
 
     def _toggle_provider(self, name: str | None) -> None:
         if name is not None:
@@ -171,5 +171,5 @@ class ScopeChoice:
 
     def _draw(self, name: str, width: int, *, selected: bool) -> str:
         box = self._theme.paint("success")("[x]") if self._scope.is_on(name) else "[ ]"
-        shown = one_line(name)
-        return f"{box} {self._theme.paint('accent')(shown) if selected else shown}"
+        text = one_line(name)
+        return f"{box} {self._theme.paint('accent')(text) if selected else text}"

@@ -25,8 +25,8 @@ MAX_NAMED = 12
 
 async def ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
     """Ask whether to trust a folder, and list ``gated``; ``None`` without a decision."""
-    found = gated_content(folder, gated)
-    message = "\n".join([str(folder), "", *found, "", EXPLANATION])
+    contents = gated_content(folder, gated)
+    message = "\n".join([str(folder), "", *contents, "", EXPLANATION])
     return await choose(ui, TITLE, trust_options(folder), message=message)
 
 
@@ -152,20 +152,20 @@ async def ask_about_settings(ui: Ui, error: BadSettings) -> SettingsAnswer | Non
 # Missing folder -----------------------------------------------------------------------------------
 
 
-async def confirm_missing_folder(ui: Ui, path: Path, here: str) -> bool:
+async def confirm_missing_folder(ui: Ui, path: Path, current_folder: str) -> bool:
     """Return whether a session file can be opened: its folder exists, or the user confirms."""
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
         return True
-    return await ask_use_current_folder(ui, stored, here)
+    return await ask_use_current_folder(ui, stored, current_folder)
 
 
-async def ask_use_current_folder(ui: Ui, stored: str, here: str) -> bool:
+async def ask_use_current_folder(ui: Ui, stored: str, current_folder: str) -> bool:
     """Return whether the user continues in the current folder."""
     return await confirm(
         ui,
         "The folder of this session is missing",
-        f"{stored} no longer exists. Continue in {here}?",
+        f"{stored} no longer exists. Continue in {current_folder}?",
         yes="Continue here",
         no="Cancel",
     )

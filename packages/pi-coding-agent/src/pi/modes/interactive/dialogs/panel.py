@@ -153,13 +153,13 @@ class Panel:
         if not self._title:
             return []
         aside = f" {aside}" if (aside := self._aside()) else ""
-        room = max(width - visible_width(aside), 1)
+        title_width = max(width - visible_width(aside), 1)
         most = max(self._rows() // _TITLE_SHARE, 1)
-        wrapped = wrap_text(self._title, room)
+        wrapped = wrap_text(self._title, title_width)
         if len(wrapped) > most and not self._repeats_title:
             self._repeats_title = True  # what is asked must be readable
             self._message.prepend(self._title)
-        title = [*map(self._theme.heading, _cut(wrapped, most, room))]
+        title = [*map(self._theme.heading, _cut(wrapped, most, title_width))]
         title[-1] += self._theme.paint("muted")(aside)
         return title
 
@@ -182,8 +182,8 @@ def framed(
     """Build a dialog of this screen; ``more`` and ``keys`` are shown as hints."""
 
     def shown_hints() -> str:
-        known = hints(ui, *keys())
-        return _BETWEEN.join((more, known)) if more and known else known
+        own_hints = hints(ui, *keys())
+        return _BETWEEN.join((more, own_hints)) if more and own_hints else own_hints
 
     return Panel(
         ui.theme,
@@ -205,8 +205,8 @@ def hints(ui: Ui, *actions: tuple[str, str]) -> str:
     """
     if ui.rows < LOW:
         return ""
-    found = ((ui.keymap.keys(action), label) for action, label in actions)
-    return _BETWEEN.join(f"{shown_key(keys[0])} {label}" for keys, label in found if keys)
+    labelled_keys = ((ui.keymap.keys(action), label) for action, label in actions)
+    return _BETWEEN.join(f"{shown_key(keys[0])} {label}" for keys, label in labelled_keys if keys)
 
 
 def _cut(rows: list[str], most: int, width: int) -> list[str]:
@@ -237,10 +237,10 @@ _MIN = 10
 
 def spread(left: str, right: str, width: int) -> str:
     """Return ``left``, and ``right`` at the other edge; the left is truncated first."""
-    room = width - visible_width(right) - GAP
-    if not right or room < _MIN:
+    left_width = width - visible_width(right) - GAP
+    if not right or left_width < _MIN:
         return truncate_to_width(left, width, "…")
-    return f"{truncate_to_width(left, room, '…', pad=True)}{_GAP}{right}"
+    return f"{truncate_to_width(left, left_width, '…', pad=True)}{_GAP}{right}"
 
 
 def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
@@ -254,8 +254,8 @@ def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, ot
     while first < end - 1 and visible_width(_before(first) + _GAP.join(labels[first:end])) > width:
         first += 1
     paints = [chosen if tab == open_tab else others for tab in tabs]
-    shown = [paint(label) for paint, label in zip(paints, labels, strict=True)]
-    return truncate_to_width(others(_before(first)) + _GAP.join(shown[first:]), width, "…")
+    painted = [paint(label) for paint, label in zip(paints, labels, strict=True)]
+    return truncate_to_width(others(_before(first)) + _GAP.join(painted[first:]), width, "…")
 
 
 def _before(first: int) -> str:

@@ -42,7 +42,7 @@ async def search_history(
     ``prompts`` are those of this session, the oldest first. Those of earlier sessions of the folder
     are read in the background and follow them.
     """
-    known = _newest_first(map(without_attachments, prompts))
+    candidates = _newest_first(map(without_attachments, prompts))
 
     def draw(prompt: str, width: int, *, selected: bool) -> str:
         text = one_line(summarise_message(prompt))
@@ -54,7 +54,7 @@ async def search_history(
             inside: Picker[str] = Picker(
                 ui.theme,
                 ui.keymap,
-                find=lambda query: matching_prompts(query, known),
+                find=lambda query: matching_prompts(query, candidates),
                 draw=draw,
                 rows=lambda: list_rows(ui),
                 on_pick=done,
@@ -67,9 +67,9 @@ async def search_history(
             async def load() -> None:
                 cwd = str(ui.port.info.cwd)
                 earlier = await asyncio.to_thread(prompts_of, catalog, cwd)
-                have = set(known)
+                have = set(candidates)
                 typed = dict.fromkeys(map(without_attachments, earlier))
-                known.extend(prompt for prompt in typed if prompt not in have)
+                candidates.extend(prompt for prompt in typed if prompt not in have)
                 inside.refresh()
                 ui.request_render()
 
@@ -84,14 +84,14 @@ def matching_prompts(query: str, prompts: Sequence[str]) -> list[str]:
 
     Words in lower case match both cases.
     """
-    words = query.split()
-    if not words:
+    terms = query.split()
+    if not terms:
         return list(prompts)
     folded = {prompt: prompt.lower() for prompt in prompts}
     return [
         prompt
         for prompt in prompts
-        if all(word in (folded[prompt] if word.islower() else prompt) for word in words)
+        if all(word in (folded[prompt] if word.islower() else prompt) for word in terms)
     ]
 
 
@@ -170,8 +170,8 @@ class ScrollingHelp:
         rows = self._content.render(width)[1:]  # the panel has a gap of its own
         self._height = len(rows)
         self._top = max(min(self._top, self._height - self._rows()), 0)
-        shown = rows[self._top : self._top + self._rows()]
-        return [truncate_to_width(row, width, "…") for row in shown]
+        visible_rows = rows[self._top : self._top + self._rows()]
+        return [truncate_to_width(row, width, "…") for row in visible_rows]
 
 
 # Fork point ---------------------------------------------------------------------------------------

@@ -179,11 +179,11 @@ class PreviewedList:
 
     def render(self, width: int) -> list[str]:
         """Return the list and the preview, which takes the rows that are left."""
-        rows, at = self._inside.render(width), self._selected()
+        rows, index = self._inside.render(width), self._selected()
         if self._shared:
             is_needed = not self._is_repeated(width)
             return [*rows, *self._draw_shared(width, len(rows))] if is_needed else rows
-        text = "" if at is None else self._texts[at]
+        text = "" if index is None else self._texts[index]
         most = self._ui.rows // 2 - len(rows)
         if not text.strip() or most < MIN_PREVIEW:
             return rows
@@ -252,7 +252,7 @@ async def choose(
             describes_below=ui.rows >= LOW,
             describes_whole=repeats,
         )
-        inside.select(next((i for i, each in enumerate(options) if each.value in initial), 0))
+        inside.select(next((i for i, option in enumerate(options) if option.value in initial), 0))
         keys = [
             f"{index + 1 if has_numbers else ''} {option.key}"
             for index, option in enumerate(options)
@@ -304,10 +304,12 @@ def _with_preview(
     if not any(option.preview for option in options):
         return inside
 
-    def place() -> int | None:
+    def selected_index() -> int | None:
         return None if (item := selected()) is None else int(item.value)
 
-    return PreviewedList(ui, inside, place, [option.preview for option in options], is_repeated)
+    return PreviewedList(
+        ui, inside, selected_index, [option.preview for option in options], is_repeated
+    )
 
 
 class CheckList(Generic[T]):
@@ -369,9 +371,9 @@ async def choose_several(
 
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
-        shown = _with_preview(ui, inside, lambda: inside.list.selected, options)
+        body = _with_preview(ui, inside, lambda: inside.list.selected, options)
         return framed(
-            ui, title, shown, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
+            ui, title, body, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )
 
     return await ui.show(build)

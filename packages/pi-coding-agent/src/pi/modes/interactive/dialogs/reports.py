@@ -66,9 +66,11 @@ class SectionsView:
     def _listed(self, section: Section, column: int, width: int) -> Iterator[str]:
         paint = self._theme.paint(section.paint)
         margin = " " * (column + _GAP)
-        room = max(width - len(margin), 1)
+        value_width = max(width - len(margin), 1)
         rows = [(one_line(name), one_line(value)) for name, value in section.rows]
-        is_long = [room < _NARROW and visible_width(value) > room for _, value in rows]
+        is_long = [
+            value_width < _NARROW and visible_width(value) > value_width for _, value in rows
+        ]
         is_stacked = section.paint == _TYPED and any(is_long)
         for (name, value), does_not_fit in zip(rows, is_long, strict=True):
             if is_stacked or does_not_fit:
@@ -77,7 +79,7 @@ class SectionsView:
                 below = wrap_parts(value, _BETWEEN, max(width - _GAP, 1))
                 yield from (" " * _GAP + row for row in below)
                 continue
-            text = wrap_parts(value, _BETWEEN, room)
+            text = wrap_parts(value, _BETWEEN, value_width)
             if visible_width(name) > column or not text:
                 yield paint(name)
             else:
@@ -125,11 +127,15 @@ def key_sections(
         if action.context == "vim" and not with_vim:
             continue
         if keys := keymap.keys(action.id):
-            rows[_where(action)].append((" ".join(map(shown_key, keys)), action.description))
+            rows[_section_title(action)].append(
+                (" ".join(map(shown_key, keys)), action.description)
+            )
     rows["Of extensions"] = [
         (shown_key(key), description) for key, description in (others or {}).items()
     ]
-    listed = [Section(title=title, rows=tuple(found)) for title, found in rows.items() if found]
+    listed = [
+        Section(title=title, rows=tuple(key_rows)) for title, key_rows in rows.items() if key_rows
+    ]
     return [*listed, Section(title="At the beginning of a message", rows=_PREFIXES)]
 
 
@@ -163,17 +169,17 @@ OWN = "pi:"
 def command_sections(rows: Iterable[CommandHelp], keymap: Keymap) -> list[Section]:
     """Return all commands by subject and name, each with its key."""
     groups = {name: title for title, names in _GROUPS.items() for name in names}
-    found: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_GROUPS, _OTHERS)}
+    rows_by_title: dict[str, list[tuple[str, str]]] = {title: [] for title in (*_GROUPS, _OTHERS)}
     for row in sorted(rows, key=lambda row: row.name.removeprefix(OWN)):
         name = row.name.removeprefix(OWN)
         keys = keymap.keys(_ACTIONS[name]) if name in _ACTIONS else ()
         described = " · ".join(filter(None, (row.description, shown_key(keys[0]) if keys else "")))
         hint = f" {row.hint}" if row.hint else ""
-        found[groups.get(name, _OTHERS)].append((f"/{row.name}{hint}", described))
-    return [Section(title=title, rows=tuple(rows)) for title, rows in found.items() if rows]
+        rows_by_title[groups.get(name, _OTHERS)].append((f"/{row.name}{hint}", described))
+    return [Section(title=title, rows=tuple(rows)) for title, rows in rows_by_title.items() if rows]
 
 
-def _where(action: Action) -> str:
+def _section_title(action: Action) -> str:
     return _FULLSCREEN if action.id.startswith(_OF_FULLSCREEN) else _CONTEXTS[action.context]
 
 
@@ -194,12 +200,12 @@ def session_info(
     *,
     home: Path,
     cache_warming: str,
-    problem: str | None = None,
+    error: str | None = None,
 ) -> Section:
-    """One row per fact; ``problem`` says why the file is incomplete."""
+    """One row per fact; ``error`` says why the file is incomplete."""
     rows = list(_facts(state, stats, home, cache_warming))
-    if problem is not None:
-        rows.append(("Problem", problem))
+    if error is not None:
+        rows.append(("Problem", error))
     return Section(title="Session", rows=tuple(rows), paint="muted")
 
 

@@ -78,13 +78,13 @@ def listed(
         if passage.session.path in allowed
     ]
     if list_filter.order == "relevance":
-        found = rank(list_filter.query, candidates, key=_search_text)
-        return _unique([*(SessionRow(session=session) for session in found), *passage_rows])
-    words = list_filter.query.lower().split()
-    found = search_sessions(list_filter.query, candidates)
-    exact = [s for s in found if all(word in _search_text(s).lower() for word in words)]
+        matches = rank(list_filter.query, candidates, key=_search_text)
+        return _unique([*(SessionRow(session=session) for session in matches), *passage_rows])
+    terms = list_filter.query.lower().split()
+    matches = search_sessions(list_filter.query, candidates)
+    exact = [s for s in matches if all(word in _search_text(s).lower() for word in terms)]
     rows = (SessionRow(session=session) for session in exact)
-    return _unique([*rows, *passage_rows, *(SessionRow(session=session) for session in found)])
+    return _unique([*rows, *passage_rows, *(SessionRow(session=session) for session in matches)])
 
 
 def _search_text(session: ListedSession) -> str:
@@ -101,17 +101,17 @@ def _unique(rows: Iterable[SessionRow]) -> list[SessionRow]:
 
 def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
     """Fork below their origin; a session whose origin is not listed is a root."""
-    places = {str(session.path): place for place, session in enumerate(sessions)}
+    positions = {str(session.path): position for position, session in enumerate(sessions)}
     below: dict[int, list[int]] = {}
-    for place, session in enumerate(sessions):
-        parent = places.get(session.summary.parent or "", -1)
-        below.setdefault(-1 if parent == place else parent, []).append(place)
+    for position, session in enumerate(sessions):
+        parent = positions.get(session.summary.parent or "", -1)
+        below.setdefault(-1 if parent == position else parent, []).append(position)
     rows: list[SessionRow] = []
-    waiting = [(place, 0) for place in reversed(below.get(-1, []))]
+    waiting = [(position, 0) for position in reversed(below.get(-1, []))]
     while waiting:
-        place, depth = waiting.pop()
-        rows.append(SessionRow(session=sessions[place], depth=depth))
-        waiting += [(child, depth + 1) for child in reversed(below.get(place, []))]
+        position, depth = waiting.pop()
+        rows.append(SessionRow(session=sessions[position], depth=depth))
+        waiting += [(child, depth + 1) for child in reversed(below.get(position, []))]
     listed_paths = {row.session.path for row in rows}
     # Sessions that name each other as their origin have no root.
     return rows + [
@@ -323,8 +323,8 @@ class SessionSelector:
         current = ("current " if width >= _WIDE else "● ") if is_current else ""
         fork = f"{'  ' * (row.depth - 1)}└ " if row.depth else ""
         when = age(facts.active_ms, host.clock.now_ms())
-        where = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
-        right = theme.paint("dim")(f"{current}{where}{_messages(facts.message_count)}  {when:>3}")
+        folder = f"{short_path(facts.cwd, host.home)}  " if self._shows_paths else ""
+        right = theme.paint("dim")(f"{current}{folder}{_messages(facts.message_count)}  {when:>3}")
         excerpt = f"  {theme.paint('muted')('… ' + row.excerpt)}" if row.excerpt else ""
         text = f"{fork}{one_line(title(row))}"
         left = theme.paint("accent")(text) if selected else text
@@ -393,7 +393,7 @@ class SessionScope(Record):
     """Renames the open session, whose file is locked by this process."""
 
 
-async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
+async def pick_session(ui: Ui, scope: SessionScope) -> Path | None:
     """Return the file of the session that the user chooses; sessions can be renamed and deleted.
 
     The dialog opens at once: text typed while the sessions are loaded is searched for.
@@ -401,7 +401,7 @@ async def pick_session(ui: Ui, where: SessionScope) -> Path | None:
     async with TaskScope() as tasks:
 
         def build(done: Callable[[Path | None], None]) -> Component:
-            return _Browsing(ui, where, tasks, done).panel
+            return _Browsing(ui, scope, tasks, done).panel
 
         return await ui.show(build)
 
@@ -410,10 +410,10 @@ class _Browsing:
     """The open dialog: loads session files and changes them."""
 
     def __init__(
-        self, ui: Ui, where: SessionScope, tasks: TaskScope, done: Callable[[Path | None], None]
+        self, ui: Ui, scope: SessionScope, tasks: TaskScope, done: Callable[[Path | None], None]
     ) -> None:
         self._ui = ui
-        self._where = where
+        self._scope = scope
         self._tasks = tasks
         self._everywhere = False
         self._sessions: list[ListedSession] = []
@@ -426,14 +426,14 @@ class _Browsing:
             change_scope=self._change_scope,
             search=self._look_inside,
         )
-        selector = SessionSelector(ui, acts, host=where.host, current=where.current)
+        selector = SessionSelector(ui, acts, host=scope.host, current=scope.current)
         self._selector = selector
         self.panel = framed(ui, "Resume Session", selector, lambda: selector.keys)
         self._start(self._load())
 
     async def _load(self) -> None:
         """List the sessions, unless the scope has changed meanwhile."""
-        catalog, cwd, everywhere = self._where.catalog, self._where.cwd, self._everywhere
+        catalog, cwd, everywhere = self._scope.catalog, self._scope.cwd, self._everywhere
         if everywhere:
             sessions = await asyncio.to_thread(catalog.in_all_directories)
         else:
@@ -456,22 +456,22 @@ class _Browsing:
             self._search = self._tasks.start(self._find(query), name="search sessions")
 
     async def _find(self, query: str) -> None:
-        await self._where.host.clock.sleep(PAUSE)
+        await self._scope.host.clock.sleep(PAUSE)
         passages = await asyncio.to_thread(search_texts, query, list(self._sessions))
         self._selector.found(passages)
         self._ui.request_render()
 
     async def _rename(self, path: Path, name: str) -> None:
-        where, host = self._where, self._where.host
-        if path == where.current and where.rename_current is not None:
-            await where.rename_current(name)
+        scope, host = self._scope, self._scope.host
+        if path == scope.current and scope.rename_current is not None:
+            await scope.rename_current(name)
         else:
             stamps = IdFactory(host.clock, host.random_bytes)
             await asyncio.to_thread(rename_session, path, name, stamps)
         await self._load()
 
     async def _delete(self, path: Path) -> None:
-        host = self._where.host
+        host = self._scope.host
         await Trash(host.agent_dir, host.environ, host.clock).delete(path)
         self._ui.notify("Moved the session to the trash.")
         await self._load()

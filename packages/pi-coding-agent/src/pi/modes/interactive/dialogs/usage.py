@@ -43,20 +43,20 @@ def table(
     """
     visible = list(range(len(columns)))
     widths = [
-        max(visible_width(cell) for cell in (column.title, *(row[place] for row in rows)))
-        for place, column in enumerate(columns)
+        max(visible_width(cell) for cell in (column.title, *(row[index] for row in rows)))
+        for index, column in enumerate(columns)
     ]
 
     def others() -> int:
-        return sum(widths[place] + _GAP for place in visible[1:])
+        return sum(widths[index] + _GAP for index in visible[1:])
 
     while len(visible) > 2 and width - others() < min(widths[0], _MIN_FIRST):
-        visible.remove(max(visible[1:], key=lambda place: columns[place].rank))
+        visible.remove(max(visible[1:], key=lambda index: columns[index].rank))
     widths[0] = max(min(widths[0], width - others()), 1)
 
     def line(cells: Sequence[str]) -> str:
         return (" " * _GAP).join(
-            _cell(cells[place], widths[place], columns[place].align) for place in visible
+            _cell(cells[index], widths[index], columns[index].align) for index in visible
         )
 
     titles = heading(line([column.title for column in columns]))
@@ -102,8 +102,8 @@ def _step(fraction: float, most: int) -> int:
 
 
 def _maxima(values: Sequence[float], columns: int) -> list[float]:
-    edges = [len(values) * place // columns for place in range(columns + 1)]
-    return [max(values[edges[at] : edges[at + 1]]) for at in range(columns)]
+    edges = [len(values) * index // columns for index in range(columns + 1)]
+    return [max(values[edges[index] : edges[index + 1]]) for index in range(columns)]
 
 
 # Page ---------------------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ class UsageView:
 
     def render(self, width: int) -> list[str]:
         """A table of models, bars with labels, and one column per request."""
-        room = max(width - 2, 1)
-        rows = ["", self._theme.heading("Usage"), *self._models(room)]
-        for part in (self._bars(room), self._course(room)):
+        inner_width = max(width - 2, 1)
+        rows = ["", self._theme.heading("Usage"), *self._models(inner_width)]
+        for part in (self._bars(inner_width), self._course(inner_width)):
             rows += ["", *part] if part else []
         return [truncate_to_width(f" {row}" if row else "", width, "…") for row in [*rows, ""]]
 
@@ -177,9 +177,9 @@ class UsageView:
         rows = [_row(row) for row in models]
         if len(models) > 1:
             rows.append(_row(self._usage.totals.all, "total"))
-        used = [place for place in range(len(_COLUMNS)) if any(row[place] != _NONE for row in rows)]
-        columns = [_COLUMNS[place] for place in used]
-        cells = [[row[place] for place in used] for row in rows]
+        used = [index for index in range(len(_COLUMNS)) if any(row[index] != _NONE for row in rows)]
+        columns = [_COLUMNS[index] for index in used]
+        cells = [[row[index] for index in used] for row in rows]
         return table(columns, cells, width, heading=self._theme.paint("muted"))
 
     def _bars(self, width: int) -> list[str]:
@@ -193,9 +193,9 @@ class UsageView:
             else:
                 rows.append(("context", context.percent, f"{context.percent:.0f}% of {size} used"))
         for limit in self._usage.limits:
-            left = max(100 - limit.used_percent, 0.0)
+            remaining_percent = max(100 - limit.used_percent, 0.0)
             resets = f", resets {_moment(limit.resets_at, self._now)}" if limit.resets_at else ""
-            rows.append((limit.name, limit.used_percent, f"{left:.0f}% left{resets}"))
+            rows.append((limit.name, limit.used_percent, f"{remaining_percent:.0f}% left{resets}"))
         if self._usage.credentials:
             rows.append(("credentials", None, self._usage.credentials))
         labels = max((visible_width(label) for label, _, _ in rows), default=0)
@@ -256,7 +256,7 @@ def _money(cost: float) -> str:
 
 def _moment(timestamp: float, now: float) -> str:
     """A time of today as ``14:20``, another day with its date."""
-    moment, today = (datetime.fromtimestamp(each).astimezone() for each in (timestamp, now))
+    moment, today = (datetime.fromtimestamp(instant).astimezone() for instant in (timestamp, now))
     is_today = moment.date() == today.date()
     return f"{moment:%H:%M}" if is_today else f"{moment:%b %d, %H:%M}"
 

@@ -115,10 +115,10 @@ async def open_in_browser(target: str, host: Machine, *, system: str = sys.platf
 
 def _environment(host: Machine) -> dict[str, str]:
     """Return the environment of the browser, without credentials."""
-    known = KnownSecrets.of(host)
+    secrets = KnownSecrets.of(host)
     rules = EnvironmentRules(
-        credentials=known.names(),
-        secrets=frozenset(known.values()),
+        credentials=secrets.names(),
+        secrets=frozenset(secrets.values()),
         from_dotenv=host.from_dotenv,
     )
     return program_environment(host.environ, rules)

@@ -163,8 +163,8 @@ class Shortcuts:
     def conflicts(self) -> list[str]:
         """Return the conflicts of extension shortcuts, one line each, and each only once."""
         shortcuts = self._extensions.shortcuts().items()
-        found = [text for key, purpose in shortcuts if (text := self._conflict(key, purpose))]
-        new = [text for text in found if text not in self._reported]
+        conflicts = [text for key, purpose in shortcuts if (text := self._conflict(key, purpose))]
+        new = [text for text in conflicts if text not in self._reported]
         self._reported.update(new)
         return new
 
@@ -244,8 +244,8 @@ class ExtensionConnection:
 
     def report_conflicts(self) -> None:
         """Report shortcuts that extensions cannot have."""
-        for problem in self._shortcuts.conflicts() if self._shortcuts else ():
-            self._screen.notify(problem, "warning")
+        for conflict in self._shortcuts.conflicts() if self._shortcuts else ():
+            self._screen.notify(conflict, "warning")
 
     def _moved(self) -> None:
         self._screen.reload_session()

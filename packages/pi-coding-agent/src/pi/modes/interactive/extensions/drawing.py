@@ -332,13 +332,13 @@ class ExtensionRegions:
         """Show a widget above or below the editor; one with the same key is replaced."""
         component = None if lines is None else self._widget(lines)
         if key in self._widgets:
-            place, shown = self._widgets.pop(key)
-            place.remove_child(shown)
+            container, previous = self._widgets.pop(key)
+            container.remove_child(previous)
         if component is not None:
             below = placement is not None and PLACEMENTS[placement] == "belowEditor"
-            place = self._frame.below_editor if below else self._frame.above_editor
-            place.add_child(component)
-            self._widgets[key] = (place, component)
+            container = self._frame.below_editor if below else self._frame.above_editor
+            container.add_child(component)
+            self._widgets[key] = (container, component)
         self._repaint(None)
 
     def set_header(self, make: Make | None) -> None:
@@ -347,12 +347,12 @@ class ExtensionRegions:
         if self._usual_header is None:
             self._usual_header = header.children
         header.clear()
-        shown = (
+        components = (
             self._usual_header
             if make is None
             else (SafeComponent(make_drawable(make, *self._factory_arguments)),)
         )
-        for component in shown:
+        for component in components:
             header.add_child(component)
         tui.reset_display()  # the header may have scrolled away, and all rows move
 
@@ -363,11 +363,11 @@ class ExtensionRegions:
             if part is not self.lines:
                 bottom.remove_child(part)
         data = FooterData(self._frame, self.statuses)
-        shown: tuple[Component, ...] = (self._frame.footer, self.statuses)
+        components: tuple[Component, ...] = (self._frame.footer, self.statuses)
         if make is not None:
-            shown = (SafeComponent(make_drawable(make, *self._factory_arguments, data)),)
-        for place, component in enumerate(shown):
-            bottom.insert_child(place, component)
+            components = (SafeComponent(make_drawable(make, *self._factory_arguments, data)),)
+        for position, component in enumerate(components):
+            bottom.insert_child(position, component)
         self._repaint(None)
 
     def _widget(self, lines: Lines) -> Component:

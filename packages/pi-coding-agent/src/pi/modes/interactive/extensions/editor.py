@@ -153,9 +153,9 @@ class ExtensionEditor:
         except Exception as error:
             self._fail(error)
 
-    def _fail(self, problem: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         self._has_failed = True
-        self._failed(problem)
+        self._failed(error)
 
 
 # Completion ---------------------------------------------------------------------------------------
@@ -185,9 +185,9 @@ class ExtensionCompletion:
         self._combine()
         return lambda: self._remove(foreign)
 
-    def _broken(self, foreign: _Foreign, problem: Exception) -> None:
+    def _broken(self, foreign: _Foreign, error: Exception) -> None:
         self._remove(foreign)
-        self._failed(problem)
+        self._failed(error)
 
     def _remove(self, foreign: _Foreign) -> None:
         if foreign in self._foreign:
@@ -213,8 +213,8 @@ class _Foreign:
         self, lines: Sequence[str], row: int, col: int, *, force: bool
     ) -> Suggestions | None:
         try:
-            found = await self._provider.get_suggestions(lines, row, col, force=force)
-            return as_suggestions(found)
+            suggestions = await self._provider.get_suggestions(lines, row, col, force=force)
+            return as_suggestions(suggestions)
         except Exception as error:
             self._broken(self, error)
             return None
@@ -242,12 +242,12 @@ class _Foreign:
             return True
 
 
-def as_suggestions(found: Any) -> Suggestions | None:
+def as_suggestions(suggestions: Any) -> Suggestions | None:
     """Convert suggestions: a record, or a dict with ``items`` (texts or dicts) and a prefix."""
-    if found is None or isinstance(found, Suggestions):
-        return found
-    items = tuple(_suggestion(item) for item in found["items"])
-    return Suggestions(items=items, prefix=found["prefix"]) if items else None
+    if suggestions is None or isinstance(suggestions, Suggestions):
+        return suggestions
+    items = tuple(_suggestion(item) for item in suggestions["items"])
+    return Suggestions(items=items, prefix=suggestions["prefix"]) if items else None
 
 
 def _suggestion(item: Any) -> Suggestion:
@@ -276,7 +276,7 @@ class ExtensionEditing:
         self._notify = notify
         self._editor: ExtensionEditor | None = None
         self.completing = ExtensionCompletion(
-            lambda problem: notify(f"Completion of an extension failed: {problem!r}")
+            lambda error: notify(f"Completion of an extension failed: {error!r}")
         )
         frame.composer.offer(self.completing.provider)
         self._listeners = KeyListeners()
@@ -317,14 +317,14 @@ class ExtensionEditing:
         remaining = self._listeners.filtered(data)
         return InputDecision(consume=remaining is None, data=remaining)
 
-    def _broken(self, problem: Exception) -> None:
+    def _broken(self, error: Exception) -> None:
         # Deferred: a frame with this editor may be about to be painted.
-        asyncio.get_running_loop().call_soon(self._give_up, problem)
+        asyncio.get_running_loop().call_soon(self._give_up, error)
 
-    def _give_up(self, problem: Exception) -> None:
+    def _give_up(self, error: Exception) -> None:
         if self._editor is not None:
             self.use(None)
-            self._notify(f"The editor of an extension failed: {problem!r}")
+            self._notify(f"The editor of an extension failed: {error!r}")
 
 
 def as_decision(answer: Any) -> InputDecision | None:

@@ -89,8 +89,8 @@ async def show_component(
     """
 
     def build(done: Callable[[Any], None]) -> Component:
-        def failed(problem: Exception) -> None:
-            done(_Broken(problem))
+        def failed(error: Exception) -> None:
+            done(_Broken(error))
 
         component = make_drawable(make, *factory_arguments, done)
         if hasattr(component, "handle_input"):
@@ -102,7 +102,7 @@ async def show_component(
     else:
         answer = await ui.show(build)
     if isinstance(answer, _Broken):
-        raise answer.problem
+        raise answer.error
     return answer
 
 
@@ -124,8 +124,8 @@ class _Closable(SafeInteractive):
 class _Broken:
     """Result of a component that failed."""
 
-    def __init__(self, problem: Exception) -> None:
-        self.problem = problem
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 def overlay_placement(options: Mapping[str, Any]) -> OverlayOptions:
@@ -193,13 +193,13 @@ class ScreenUI(ExtensionUI):
         """Ask for one of ``options``, or for several."""
         rows = [
             questions.Option(
-                value=each.label,
-                label=each.label,
-                description=each.description,
-                preview=each.preview,
-                key=each.key,
+                value=option.label,
+                label=option.label,
+                description=option.description,
+                preview=option.preview,
+                key=option.key,
             )
-            for each in as_options(options)
+            for option in as_options(options)
         ]
         chosen = () if initial is None else (initial,) if isinstance(initial, str) else initial
 

@@ -162,8 +162,8 @@ class Activity:
         if not self.is_busy or self._is_hidden:
             return ""
         now = self._clock.monotonic()
-        began, words = self._foremost(now)
-        parts = [one_line(words)]
+        began, label = self._foremost(now)
+        parts = [one_line(label)]
         if (seconds := int(now - began)) >= 1 and not self.hides_time:
             parts.append(elapsed(seconds))
         if key := self._interrupt_key():
@@ -178,8 +178,8 @@ class Activity:
     def _foremost(self, now: float) -> tuple[float, str]:
         """Return the start and the label of the current work."""
         if self._work:
-            began, words = self._work[-1]
-            return began, words[0]
+            began, label = self._work[-1]
+            return began, label[0]
         if self._compacting is not None:
             return self._compacting, " · ".join(filter(None, ("Compacting", self._waiting(now))))
         return now if self._began is None else self._began, self._words(now)

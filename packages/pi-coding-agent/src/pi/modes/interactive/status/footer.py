@@ -106,14 +106,14 @@ class Footer(CachedWidget):
         key = f" ({self._mode_key()})" if changes and self._mode_key() else ""
         if len(key) + len(mode) > width // _MODE_SHARE:
             key = ""
-        room = max(width - visible_width(mode + key) - 2, 1) if mode else width
-        place = truncate_to_width(_place(facts, room), room, "…")
-        folder = dim(place) if place else ""
+        folder_width = max(width - visible_width(mode + key) - 2, 1) if mode else width
+        location = truncate_to_width(_location(facts, folder_width), folder_width, "…")
+        folder = dim(location) if location else ""
         if not mode:
             return folder
         painted = (
-            self._theme.paint(_MODE_COLOURS.get(each, "warning"))(each)
-            for each in mode.split(BETWEEN_MODES)
+            self._theme.paint(_MODE_COLOURS.get(name, "warning"))(name)
+            for name in mode.split(BETWEEN_MODES)
         )
         right = dim(BETWEEN_MODES).join(painted) + dim(key)
         return _spread(folder, right, width)
@@ -125,13 +125,13 @@ class Footer(CachedWidget):
         left = right = ""
         for name in ("", *_EXPENDABLE):
             numbers.pop(name, None)
-            shown = [
+            parts = [
                 text for key, text in numbers.items() if key != "%" or "context" not in numbers
             ]
-            left = self._theme.paint("dim")(_BETWEEN).join(shown)
-            room = width - (visible_width(left) + 2 if left else 0)
-            right = next((each for each in names if visible_width(each) <= room), names[1])
-            if visible_width(right) <= room:
+            left = self._theme.paint("dim")(_BETWEEN).join(parts)
+            right_width = width - (visible_width(left) + 2 if left else 0)
+            right = next((name for name in names if visible_width(name) <= right_width), names[1])
+            if visible_width(right) <= right_width:
                 break
         return _spread(left, self._theme.paint("dim")(right) if right else "", width)
 
@@ -202,19 +202,19 @@ def _without(facts: FooterFacts, parts: frozenset[FooterPart]) -> FooterFacts:
     return facts
 
 
-def _place(facts: FooterFacts, width: int) -> str:
+def _location(facts: FooterFacts, width: int) -> str:
     """The folder, the branch and the name; a long folder is truncated at its start."""
     parts = [f"({one_line(facts.branch)})"] if facts.branch else []
     if facts.session_name:
         bullet = "• " if facts.cwd or parts else ""
         parts.append(f"{bullet}{one_line(facts.session_name)}")
     rest = (" " if facts.cwd and parts else "") + " ".join(parts)
-    room = max(width - visible_width(rest), width // 3, 2)
+    folder_width = max(width - visible_width(rest), width // 3, 2)
     folder = one_line(facts.cwd)
-    left_out = visible_width(folder) - room
+    left_out = visible_width(folder) - folder_width
     if left_out <= 0:
         return folder + rest
-    return "…" + slice_columns(folder, left_out + 1, room - 1) + rest
+    return "…" + slice_columns(folder, left_out + 1, folder_width - 1) + rest
 
 
 def _model(facts: FooterFacts, *, with_provider: bool = True) -> str:
@@ -230,10 +230,10 @@ def _spread(left: str, right: str, width: int) -> str:
     gap = width - visible_width(left) - visible_width(right)
     if gap >= 2 or (not left and gap >= 0):
         return left + " " * gap + right
-    room = width - visible_width(left) - 2
-    if room < 8:
+    right_width = width - visible_width(left) - 2
+    if right_width < 8:
         return truncate_to_width(left, width, "…")
-    return f"{left}  {truncate_to_width(right, room, '…')}"
+    return f"{left}  {truncate_to_width(right, right_width, '…')}"
 
 
 # Transient notices --------------------------------------------------------------------------------

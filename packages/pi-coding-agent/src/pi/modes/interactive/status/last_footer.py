@@ -65,8 +65,8 @@ class LastFooters:
         if self._options is None:
             return None
         key = self._key(self._options)
-        found = (last.facts for last in self._read() if last.key == key)
-        return next((replace(facts, cwd=folder) for facts in found), None)
+        matches = (last.facts for last in self._read() if last.key == key)
+        return next((replace(facts, cwd=folder) for facts in matches), None)
 
     def store(self, facts: FooterFacts) -> None:
         """Store the model of a new session; the facts of its conversation are left out."""
@@ -84,9 +84,9 @@ class LastFooters:
         stored = self._read()
         if last in stored:
             return
-        kept = [last, *(each for each in stored if each.key != last.key)][:MAX_STORED]
+        entries = [last, *(entry for entry in stored if entry.key != last.key)][:MAX_STORED]
         with suppress(OSError, PiError):
-            replace_file(self._file, msgspec.json.encode(kept))
+            replace_file(self._file, msgspec.json.encode(entries))
 
     def _read(self) -> list[LastFooter]:
         try:

@@ -137,11 +137,11 @@ def _branch(cwd: Path) -> str:
 def _git_dir(cwd: Path) -> Path | None:
     """Return the folder of HEAD; ``None`` outside of a repository."""
     for folder in (cwd, *cwd.parents):
-        found = folder / ".git"
-        if found.is_file():  # a worktree or a submodule: a file that names the real folder
-            found = folder / _start_of(found).decode("utf-8").removeprefix("gitdir:").strip()
-        if found.is_dir():
-            return found
+        git_dir = folder / ".git"
+        if git_dir.is_file():  # a worktree or a submodule: a file that names the real folder
+            git_dir = folder / _start_of(git_dir).decode("utf-8").removeprefix("gitdir:").strip()
+        if git_dir.is_dir():
+            return git_dir
     return None
 
 
@@ -187,34 +187,34 @@ def _head_records(table: bytes) -> Iterator[tuple[int, str]]:
     block_end = int.from_bytes(table[header + 1 : header + 4])
     restarts = int.from_bytes(table[block_end - 2 : block_end])
     end = min(block_end, len(table)) - 2 - 3 * restarts
-    name, at = b"", header + 4
-    while at < end and name < b"HEAD":
-        shared, at = _number(table, at)
-        packed, at = _number(table, at)
+    name, offset = b"", header + 4
+    while offset < end and name < b"HEAD":
+        shared, offset = _number(table, offset)
+        packed, offset = _number(table, offset)
         length, kind = packed >> 3, packed & 7
-        name, at = name[:shared] + table[at : at + length], at + length
-        _, at = _number(table, at)  # the update index
+        name, offset = name[:shared] + table[offset : offset + length], offset + length
+        _, offset = _number(table, offset)  # the update index
         target = b""
         if kind == _SYMBOLIC:
-            size, at = _number(table, at)
-            target, at = table[at : at + size], at + size
+            size, offset = _number(table, offset)
+            target, offset = table[offset : offset + size], offset + size
         else:
-            at += kind * hash_size  # none for a deletion, one for a commit, two for a tag
+            offset += kind * hash_size  # none for a deletion, one for a commit, two for a tag
         if name == b"HEAD":
             yield kind, target.decode("utf-8")
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _number(data: bytes, offset: int) -> tuple[int, int]:
     """Decode a variable-length number; returns it and its end."""
-    byte = data[at]
+    byte = data[offset]
     value = byte & 0x7F
     while byte & 0x80:
-        at += 1
-        byte = data[at]
+        offset += 1
+        byte = data[offset]
         value = (value + 1) << 7 | byte & 0x7F
         if value > LARGEST_NUMBER:
             raise ValueError("a number of more than 64 bits")
-    return value, at + 1
+    return value, offset + 1
 
 
 # Terminal window ----------------------------------------------------------------------------------
@@ -276,14 +276,16 @@ class WindowTitle:
 
     def farewell(self) -> str:
         """Sequences that restore the title and clear the progress."""
-        shown, self._progress = self._progress, False
-        return (progress("none") if shown else "") + (title(self._title) if self._title else "")
+        had_progress, self._progress = self._progress, False
+        return (progress("none") if had_progress else "") + (
+            title(self._title) if self._title else ""
+        )
 
     def _show_title(self) -> None:
-        shown = self._other or self._usual
-        if shown != self._title:
-            self._title = shown
-            self._write(title(shown))
+        new_title = self._other or self._usual
+        if new_title != self._title:
+            self._title = new_title
+            self._write(title(new_title))
 
 
 # Status region ------------------------------------------------------------------------------------
@@ -389,10 +391,10 @@ class StatusRegion:
     def _show_activity(self) -> None:
         """Update the border and the task bar; repeats while work is in progress."""
         label = self._activity.label()
-        spinner, _, words = label.partition(" ")
+        spinner, _, text = label.partition(" ")
         accent, muted = self._theme.paint("accent"), self._theme.paint("muted")
-        shown = f"{accent(spinner)} {muted(words)}" if spinner else muted(words)
-        self._show_label(shown if label else "")
+        painted = f"{accent(spinner)} {muted(text)}" if spinner else muted(text)
+        self._show_label(painted if label else "")
         if self._wants_progress:
             self._window.set_progress(is_busy=self._activity.is_busy)
         if self._activity.is_busy and not self._is_ticking:

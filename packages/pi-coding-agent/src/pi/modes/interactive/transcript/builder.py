@@ -221,11 +221,11 @@ class TranscriptBuilder:
         match message:
             case UserMessage(content=content, meta=meta):
                 self._settle_failure()
-                words, images = _parts(content)
-                self.add(UserBlock(self._look, words, images, author=author_of(meta)))
+                content_text, images = _parts(content)
+                self.add(UserBlock(self._look, content_text, images, author=author_of(meta)))
             case CustomMessage(display=True, content=content):
-                words, _ = _parts(content)
-                self.remark(ExtensionMessageBlock(self._look, message, words))
+                content_text, _ = _parts(content)
+                self.remark(ExtensionMessageBlock(self._look, message, content_text))
             case Custom() if self._look.views.shows(message):
                 self.remark(ExtensionEntryBlock(self._look, message))
             case BashExecution():
@@ -253,11 +253,11 @@ class TranscriptBuilder:
                 self._open("text")
             case ThinkingStart():
                 self._open("thinking")
-            case ToolCallStart(content_index=place, id=id, tool_name=name):
-                self._streamed[place] = id
+            case ToolCallStart(content_index=index, id=id, tool_name=name):
+                self._streamed[index] = id
                 self._call(id, name)
-            case ToolCallDelta(content_index=place, delta=piece):
-                id = self._streamed.get(place, "")
+            case ToolCallDelta(content_index=index, delta=piece):
+                id = self._streamed.get(index, "")
                 if id in self._calls:
                     self._calls[id][0].append_arguments(piece)
                     self._invalidate_call(id)
@@ -424,8 +424,8 @@ class TranscriptBuilder:
 
 def _parts(content: str | tuple[Text | Image, ...]) -> tuple[str, tuple[Image, ...]]:
     parts = blocks(content)
-    words = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return words, tuple(part for part in parts if isinstance(part, Image))
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return text, tuple(part for part in parts if isinstance(part, Image))
 
 
 def _has_notice(block: Component | None, text: str) -> bool:
@@ -455,7 +455,7 @@ def _has_content(part: Text | Thinking | ToolCall) -> bool:
     match part:
         case Thinking():  # hidden thinking alone would look unfinished
             return False
-        case Text(text=words):
-            return bool(words.strip())
+        case Text(text=text):
+            return bool(text.strip())
         case ToolCall():
             return True

@@ -102,10 +102,10 @@ class UserBlock(Block):
         if self._author:
             badge = truncate_to_width(self._author, min(inside, AUTHOR_COLUMNS), "…")
             rows = [theme.paint("accent")(badge), *rows]
-        shown = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
-        if shown and self.look.marks_prompts:
-            shown[0] = PROMPT_MARK + shown[0]
-        return shown + self._pictures.rows(self._images, width)
+        painted = [background(pad_to_width(f"{bar} {row}", width)) for row in rows]
+        if painted and self.look.marks_prompts:
+            painted[0] = PROMPT_MARK + painted[0]
+        return painted + self._pictures.rows(self._images, width)
 
     def _markdown(self, text: str) -> Markdown:
         return _new_markdown(
@@ -130,7 +130,7 @@ def author_of(meta: object) -> str:
 
 def as_typed(text: str) -> str:
     """Return a message with the user's text in place of inserted skills and files."""
-    text = _SKILL.sub(lambda found: f"/skill:{found[1]} {found[2] or ''}".rstrip(), text)
+    text = _SKILL.sub(lambda match: f"/skill:{match[1]} {match[2] or ''}".rstrip(), text)
     chips = with_chips(text)
     return _without_files(text) if chips is None else chips
 
@@ -154,8 +154,8 @@ def _without_files(text: str) -> str:
             continue  # the note of an omitted file
         end = inside if text.startswith(_FILE_END, inside) else -1
         if end < 0 and not is_open and text[inside] == "\n":
-            found = text.find(f"\n{_FILE_END}", inside + 1)
-            is_open, end = found < 0, found + 1 if found >= 0 else -1
+            marker = text.find(f"\n{_FILE_END}", inside + 1)
+            is_open, end = marker < 0, marker + 1 if marker >= 0 else -1
         if end >= 0:
             parts += text[done : start.start()], f"@{start[1]}"
             done = end + len(_FILE_END)
@@ -359,12 +359,12 @@ def _differs(one: list[str], other: list[str]) -> bool:
 class ExtensionMessageBlock(Block):
     """A message of an extension, drawn by the extension or by default."""
 
-    def __init__(self, look: TranscriptOptions, message: CustomMessage, words: str) -> None:
+    def __init__(self, look: TranscriptOptions, message: CustomMessage, text: str) -> None:
         super().__init__(look)
         self._message = message
-        self._usual = CustomBlock(look, message.custom_type, words)
+        self._usual = CustomBlock(look, message.custom_type, text)
         self._pictures = ImageCache(look)
-        self._images = tuple(each for each in blocks(message.content) if isinstance(each, Image))
+        self._images = tuple(block for block in blocks(message.content) if isinstance(block, Image))
 
     def invalidate(self) -> None:
         """Invalidate the cached rows."""

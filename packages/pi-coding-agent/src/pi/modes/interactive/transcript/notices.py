@@ -55,38 +55,38 @@ def describe_provider_error(error: str) -> str:
     from pi.ai.failures.classify import WITH_JSON, hint_for  # deferred: few sessions show an error
 
     hint = _LOGIN_HINT if _REFUSED_KEY.search(error) else hint_for(error)
-    found = re.search(WITH_JSON, error, re.DOTALL)
-    shown = _with_meaning(error) if found is None else _without_json(error, found)
-    return f"{shown}\n{hint}" if hint else shown
+    match = re.search(WITH_JSON, error, re.DOTALL)
+    message = _with_meaning(error) if match is None else _without_json(error, match)
+    return f"{message}\n{hint}" if hint else message
 
 
-def _without_json(error: str, found: re.Match[str]) -> str:
-    status, body = found.groups()
+def _without_json(error: str, match: re.Match[str]) -> str:
+    status, body = match.groups()
     try:
-        words = _words(msgspec.json.decode(body))
+        message = _message_in(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError):  # not JSON, or nested too deeply
         return error
-    return f"{error[: found.start()]}{words} (HTTP {status})" if words else error
+    return f"{error[: match.start()]}{message} (HTTP {status})" if message else error
 
 
 def _with_meaning(error: str) -> str:
-    found = _WITHOUT_WORDS.match(error)
-    meaning = _MEANINGS.get(found[1]) if found else None
-    if found is None or meaning is None:
+    match = _WITHOUT_WORDS.match(error)
+    meaning = _MEANINGS.get(match[1]) if match else None
+    if match is None or meaning is None:
         return error
-    text = f"{meaning} (HTTP {found[1]})"
+    text = f"{meaning} (HTTP {match[1]})"
     # The title of a firewall's page explains a refusal; that of a gateway repeats its status.
-    is_explained = found[1].startswith("4") and "titled" in found[2]
-    return f"{text}: {found[2]}" if is_explained else text
+    is_explained = match[1].startswith("4") and "titled" in match[2]
+    return f"{text}: {match[2]}" if is_explained else text
 
 
-def _words(body: Any) -> str:
+def _message_in(body: Any) -> str:
     """Return the message in an error body, by the fields that vendors use."""
     match body:
         case {"error": dict() as inner}:
-            return _words(inner)
-        case {"message": str(words)} | {"error": str(words)} | {"detail": str(words)}:
-            return words.strip()
+            return _message_in(inner)
+        case {"message": str(message)} | {"error": str(message)} | {"detail": str(message)}:
+            return message.strip()
         case _:
             return ""
 
@@ -130,7 +130,7 @@ class NoticeBlock(Block):
         text = self.text
         if self.look.has_hyperlinks:
             # A long address is broken into rows: without this a click opens the first of them only.
-            text = _ADDRESS.sub(lambda found: link(found[0], found[0]), text)
+            text = _ADDRESS.sub(lambda match: link(match[0], match[0]), text)
         rows: list[str] = []
         for line in text.split("\n"):
             margin = " " * len(sign) if rows else sign
@@ -206,8 +206,8 @@ class FailureBlock(Block):
             note, token = f"retrying (attempt {attempt} of {most})", "warning"
             if visible_width(self._error) + visible_width(note) + 7 > width < _NARROW:
                 note = f"retry {attempt}/{most}"  # the cause needs the room
-        room = max(width - visible_width(note) - 7, 8)
-        error = truncate_to_width(one_line(self._error), room, "…")
+        error_width = max(width - visible_width(note) - 7, 8)
+        error = truncate_to_width(one_line(self._error), error_width, "…")
         row = f" {self.look.theme.paint(token)(f'↻ {error} · {note}')}"
         return [truncate_to_width(row, width, "…")]
 
@@ -244,8 +244,10 @@ class LinesBlock(Block):
 
     def draw(self, width: int) -> list[str]:
         """The lines, wrapped between two facts."""
-        room, dim = max(width - 2, 1), self.look.theme.paint("dim")
-        return [f" {dim(row)}" for line in self._lines for row in wrap_parts(line, " · ", room)]
+        text_width, dim = max(width - 2, 1), self.look.theme.paint("dim")
+        return [
+            f" {dim(row)}" for line in self._lines for row in wrap_parts(line, " · ", text_width)
+        ]
 
 
 class DividerBlock(Block):
@@ -308,14 +310,14 @@ class UserBashBlock(Block):
             self._note = f"exit {result.exit_code}"
         self._has_failed = bool(self._note)
         if not isinstance(result.full_output_path, UnsetType) and result.truncated:
-            where = one_line(result.full_output_path)
-            self._note = f"{self._note} · all of it: {where}".removeprefix(" · ")
+            path = one_line(result.full_output_path)
+            self._note = f"{self._note} · all of it: {path}".removeprefix(" · ")
         self.is_final = True
         self.invalidate()
 
-    def fail(self, problem: str) -> None:
+    def fail(self, error: str) -> None:
         """The command could not be run."""
-        self._note, self._has_failed, self.is_final = one_line(problem), True, True
+        self._note, self._has_failed, self.is_final = one_line(error), True, True
         self.invalidate()
 
     def draw(self, width: int) -> list[str]:

@@ -168,17 +168,17 @@ def duration(seconds: float, *, is_whole: bool = False) -> str:
 
 
 def _call_rows(call: ToolCallState, name: str, look: TranscriptOptions, width: int) -> list[str]:
-    shown = _draw_call(call, look, max(width - 4, 1))
+    drawn = _draw_call(call, look, max(width - 4, 1))
     head = f"{mark(call.state, look)} {look.theme.paint('toolTitle', bold=True)(name)} "
-    note = _note(call, shown, look)
-    if shown.wraps:
-        rows = _wrapped_title(head, shown, note, look, width - 2)
+    note = _note(call, drawn, look)
+    if drawn.wraps:
+        rows = _wrapped_title(head, drawn, note, look, width - 2)
     elif look.is_expanded:
-        rows = hanging(_with_note(head + shown.title, note), width - 2)
+        rows = hanging(_with_note(head + drawn.title, note), width - 2)
     else:
         by_path = call.name in _NAMED_BY_PATH
-        rows = [_short_title(head, shown.title, note, width - 2, by_path=by_path)]
-    rows += [f"  {row}" for row in shown.rows if not call.is_in_dialog]
+        rows = [_short_title(head, drawn.title, note, width - 2, by_path=by_path)]
+    rows += [f"  {row}" for row in drawn.rows if not call.is_in_dialog]
     background = look.theme.paint(_BACKGROUNDS.get(call.state, "toolPendingBg"))
     return [background(pad_to_width(f" {row}", width)) for row in rows]
 
@@ -195,8 +195,8 @@ def _draw_call(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     return DrawnCall(rows[0] if rows else "", rows[1:])
 
 
-def _note(call: ToolCallState, shown: DrawnCall, look: TranscriptOptions) -> str:
-    parts = [shown.note] if shown.note else []
+def _note(call: ToolCallState, drawn: DrawnCall, look: TranscriptOptions) -> str:
+    parts = [drawn.note] if drawn.note else []
     if call.state == "interrupted":
         parts.append(look.theme.paint("warning")("interrupted"))
     seconds = call.elapsed(look.monotonic())
@@ -208,21 +208,21 @@ def _note(call: ToolCallState, shown: DrawnCall, look: TranscriptOptions) -> str
 
 def _short_title(head: str, title: str, note: str, width: int, *, by_path: bool) -> str:
     """A title with a note behind it; the title is truncated first."""
-    room = max(width - (visible_width(note) + 2 if note else 0), 8) - visible_width(head)
-    if by_path and (left_out := visible_width(title) - room) > 0:
-        title = "…" + slice_columns(title, left_out + 1, room - 1)
+    title_width = max(width - (visible_width(note) + 2 if note else 0), 8) - visible_width(head)
+    if by_path and (left_out := visible_width(title) - title_width) > 0:
+        title = "…" + slice_columns(title, left_out + 1, title_width - 1)
     else:
-        title = truncate_to_width(title, room, "…")
+        title = truncate_to_width(title, title_width, "…")
     return truncate_to_width(_with_note(head + title, note), width, "…")
 
 
 def _wrapped_title(
-    head: str, shown: DrawnCall, note: str, look: TranscriptOptions, width: int
+    head: str, drawn: DrawnCall, note: str, look: TranscriptOptions, width: int
 ) -> list[str]:
     """A title of all its lines, wrapped; a few rows while folded. The note stands at the end."""
     indent = " " * TITLE_INDENT
-    rows = hanging(head + shown.title, width, indent=indent)
-    for line in shown.more_title:
+    rows = hanging(head + drawn.title, width, indent=indent)
+    for line in drawn.more_title:
         rows += [indent + row for row in wrap_text(line, max(width - TITLE_INDENT, 1))]
     hidden = len(rows) - TITLE_ROWS
     if hidden > 0 and not look.is_expanded:

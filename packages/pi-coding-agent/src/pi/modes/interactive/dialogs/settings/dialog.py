@@ -193,15 +193,18 @@ class _Editing:
                     ),
                 ]
             case "compaction.strategy":
-                known = self._ui.port.compaction.strategies()
-                return [Offer(value=name, label=name, description=known[name]) for name in known]
+                strategies = self._ui.port.compaction.strategies()
+                return [
+                    Offer(value=name, label=name, description=strategies[name])
+                    for name in strategies
+                ]
             case "tui.statusEngine.provider":
                 sources = ("command", "file", "builtin")
                 return [_RESET, *(Offer(value=name, label=name) for name in sources)]
             case _:
                 return [
-                    Offer(value=format_scalar(each), label=format_scalar(each))
-                    for each in setting.choices
+                    Offer(value=format_scalar(choice), label=format_scalar(choice))
+                    for choice in setting.choices
                 ]
 
     def _store_all(self, setting: Setting, value: str | None) -> None:
@@ -223,9 +226,9 @@ class _Editing:
             except InvalidTheme as error:
                 raise InvalidValue(error.explain()) from error
 
-    def _change(self, name: str, words: str) -> None:
+    def _change(self, name: str, label: str) -> None:
         setting = self._rows[name]
-        self._store(setting, find_choice(setting, words))
+        self._store(setting, find_choice(setting, label))
 
     def _store(self, setting: Setting, value: object) -> None:
         # Loading an extension takes time, and the list must stay usable meanwhile.

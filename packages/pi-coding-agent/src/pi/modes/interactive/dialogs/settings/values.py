@@ -42,9 +42,9 @@ def format_scalar(value: object) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
-def find_choice(setting: Setting, words: str) -> Value:
+def find_choice(setting: Setting, label: str) -> Value:
     """Return the choice with this label."""
-    return next(each for each in setting.choices if format_scalar(each) == words)
+    return next(choice for choice in setting.choices if format_scalar(choice) == label)
 
 
 def for_editing(setting: Setting, value: object) -> str:
@@ -90,8 +90,8 @@ class ValueList:
         self._theme = theme
         self._setting = setting
         items = [
-            SelectItem(value=str(place), label=offer.label, description=offer.description)
-            for place, offer in enumerate(offers)
+            SelectItem(value=str(index), label=offer.label, description=offer.description)
+            for index, offer in enumerate(offers)
         ]
         if on_other is not None:
             items.append(SelectItem(value=_OTHER, label="another value…"))

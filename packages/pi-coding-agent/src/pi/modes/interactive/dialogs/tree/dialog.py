@@ -41,22 +41,22 @@ def draw_row(
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
     text = _label(node, theme, times=times) + _draw_description(node, theme)
-    room = max(width - visible_width(count), 1)
-    drawn = truncate_to_width(f"{lines}{fold}{bullet}{text}", room, "…") + count
+    text_width = max(width - visible_width(count), 1)
+    drawn = truncate_to_width(f"{lines}{fold}{bullet}{text}", text_width, "…") + count
     drawn = truncate_to_width(drawn, width, "")
     return theme.bold(drawn) if selected else drawn
 
 
-def fitted(lines: str, room: int) -> str:
-    """Limit connectors to ``room`` columns: those nearest to the entry are kept.
+def fitted(lines: str, max_width: int) -> str:
+    """Limit connectors to ``max_width`` columns: those nearest to the entry are kept.
 
     Only whole steps are removed, so that rows of one branch stay aligned.
     """
-    room = max(room, STEP + 2)
-    if len(lines) <= room:
+    max_width = max(max_width, STEP + 2)
+    if len(lines) <= max_width:
         return lines
-    kept = (room - 2) // STEP * STEP
-    return "… " + lines[-kept:]
+    kept_width = (max_width - 2) // STEP * STEP
+    return "… " + lines[-kept_width:]
 
 
 def _label(node: Node, theme: Theme, *, times: bool) -> str:

@@ -82,7 +82,7 @@ def describe(entry: Entry, calls: Calls) -> Description:
         case MessageEntry(message=message):
             return _message(message, calls)
         case CustomMessageEntry(custom_type=kind, content=content):
-            return _description("other", kind, _words(content))
+            return _description("other", kind, _text_of(content))
         case Compaction(summary=summary, tokens_before=tokens):
             return _description("other", "compaction", f"{round(tokens / 1000)}k tokens", summary)
         case BranchSummary(summary=summary):
@@ -94,9 +94,9 @@ def describe(entry: Entry, calls: Calls) -> Description:
 def _message(message: SessionMessage, calls: Calls) -> Description:
     match message:
         case UserMessage(content=content):
-            words = _words(content)
-            typed = summarise_message(words)
-            return _description("user", "user", typed, "" if typed == words else words)
+            text = _text_of(content)
+            typed = summarise_message(text)
+            return _description("user", "user", typed, "" if typed == text else text)
         case AssistantMessage():
             return _answer(message)
         case ToolResultMessage():
@@ -114,7 +114,7 @@ def _aside(
         case BashExecution(command=command, output=output):
             return _description("other", "bash", command, output[:LONGEST])
         case CustomMessage(custom_type=kind, content=content):
-            return _description("other", kind, _words(content))
+            return _description("other", kind, _text_of(content))
         case _:
             return _description("other", "summary", message.summary)
 
@@ -165,8 +165,8 @@ def _bookkeeping(entry: Entry) -> Description:
 
 def snippet(call: ToolCall) -> str:
     """Return the main argument of a tool call."""
-    found = (call.arguments.get(name) for name in _MAIN_ARGUMENTS)
-    text = next((value for value in found if isinstance(value, str) and value), "")
+    values = (call.arguments.get(name) for name in _MAIN_ARGUMENTS)
+    text = next((value for value in values if isinstance(value, str) and value), "")
     return one_line(text)[:LONGEST]
 
 
@@ -179,7 +179,7 @@ def _description(kind: Kind, role: str, text: str, more: str = "") -> Descriptio
     )
 
 
-def _words(content: str | tuple[Text | Image, ...]) -> str:
+def _text_of(content: str | tuple[Text | Image, ...]) -> str:
     return " ".join(
         block.text if isinstance(block, Text) else "[image]" for block in blocks(content)
     )
@@ -213,16 +213,16 @@ class Tree:
 
     def path(self) -> frozenset[int]:
         """The nodes from the leaf up to its root: the active branch."""
-        found, place = set(), self.leaf
-        while place != ROOT:
-            found.add(place)
-            place = self.nodes[place].parent
-        return frozenset(found)
+        ancestors, number = set(), self.leaf
+        while number != ROOT:
+            ancestors.add(number)
+            number = self.nodes[number].parent
+        return frozenset(ancestors)
 
     def place(self, id: str | None) -> int:
         """Return the number of an entry; ``ROOT`` if it is not in the tree."""
-        found = (place for place, node in enumerate(self.nodes) if node.id == id)
-        return next(found, ROOT)
+        numbers = (number for number, node in enumerate(self.nodes) if node.id == id)
+        return next(numbers, ROOT)
 
 
 def read_tree(port: SessionPort) -> Tree:
@@ -232,13 +232,13 @@ def read_tree(port: SessionPort) -> Tree:
     nodes = tuple(
         Node(
             id=entry.id,
-            parent=parents[place],
+            parent=parents[number],
             description=description,
             timestamp=entry.timestamp,
-            label=labels[place][0] if place in labels else "",
-            label_timestamp=labels[place][1] if place in labels else "",
+            label=labels[number][0] if number in labels else "",
+            label_timestamp=labels[number][1] if number in labels else "",
         )
-        for place, (entry, description) in enumerate(
+        for number, (entry, description) in enumerate(
             zip(entries, _describe_all(entries), strict=True)
         )
     )
@@ -249,9 +249,9 @@ def read_tree(port: SessionPort) -> Tree:
 def decoded(raw: msgspec.Raw) -> Entry:
     """Decode an entry."""
     line = bytes(raw)
-    known = read_outline(line)
-    assert known is not None, "the log holds entries only"
-    return decode_entry(line, known)
+    outline = read_outline(line)
+    assert outline is not None, "the log holds entries only"
+    return decode_entry(line, outline)
 
 
 def _parents_and_labels(

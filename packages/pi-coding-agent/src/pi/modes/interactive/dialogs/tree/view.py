@@ -17,10 +17,10 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
     """Return for every node whether it is listed: by the mode and all words of the query."""
-    words = query.lower().split()
+    terms = query.lower().split()
     return [
-        _fits(node, mode, is_leaf=place == tree.leaf) and (not words or _has(node, words))
-        for place, node in enumerate(tree.nodes)
+        _fits(node, mode, is_leaf=number == tree.leaf) and (not terms or _has(node, terms))
+        for number, node in enumerate(tree.nodes)
     ]
 
 
@@ -45,9 +45,9 @@ def _fits(node: Node, mode: Mode, *, is_leaf: bool) -> bool:
             return node.description.kind not in hidden
 
 
-def _has(node: Node, words: list[str]) -> bool:
+def _has(node: Node, terms: list[str]) -> bool:
     text = f"{node.label} {node.description.role} {node.description.words}".lower()
-    return all(word in text for word in words)
+    return all(word in text for word in terms)
 
 
 # Layout -------------------------------------------------------------------------------------------
@@ -76,52 +76,52 @@ class Row:
     """How many listed entries are folded below it."""
 
 
-def lay_out(tree: Tree, shown: Sequence[bool], folded: Collection[int] = ()) -> list[Row]:
+def lay_out(tree: Tree, listed: Sequence[bool], folded: Collection[int] = ()) -> list[Row]:
     """Return the rows from top to bottom."""
-    children = listed_children(tree, shown)
+    children = listed_children(tree, listed)
     rows: list[Row] = []
     waiting = _as_stack(children.get(ROOT, []), "", are_roots=True)
     while waiting:
-        place, lines, below, starts = waiting.pop()
-        following = children.get(place, [])
-        is_folded = place in folded and bool(following)
-        hidden = _count(children, place) if is_folded else 0
-        rows.append(Row(place, lines, starts, hidden))
+        number, lines, below, starts = waiting.pop()
+        following = children.get(number, [])
+        is_folded = number in folded and bool(following)
+        hidden = _count(children, number) if is_folded else 0
+        rows.append(Row(number, lines, starts, hidden))
         if not is_folded:
             waiting += _as_stack(following, below)
     return rows
 
 
-def listed_children(tree: Tree, shown: Sequence[bool]) -> dict[int, list[int]]:
+def listed_children(tree: Tree, listed: Sequence[bool]) -> dict[int, list[int]]:
     """Return the children of every listed node, and of ``ROOT``: older ones first."""
-    above = _nearest_listed(tree, shown)
+    above = _nearest_listed(tree, listed)
     children: dict[int, list[int]] = {}
-    for place, is_shown in enumerate(shown):
+    for number, is_shown in enumerate(listed):
         if is_shown:
-            children.setdefault(above[place], []).append(place)
+            children.setdefault(above[number], []).append(number)
     for siblings in children.values():
-        siblings.sort(key=lambda place: tree.nodes[place].timestamp)
+        siblings.sort(key=lambda number: tree.nodes[number].timestamp)
     return children
 
 
-def _nearest_listed(tree: Tree, shown: Sequence[bool]) -> list[int]:
+def _nearest_listed(tree: Tree, listed: Sequence[bool]) -> list[int]:
     """Return for every node its nearest listed ancestor.
 
     Nodes may precede their parents in the file, so unknown ancestors are resolved on the way.
     """
     unknown = -2
     above = [unknown] * len(tree.nodes)
-    for place in range(len(tree.nodes)):
-        walked, at = [], place
-        while above[at] == unknown:
-            walked.append(at)
-            parent = tree.nodes[at].parent
-            if parent == ROOT or shown[parent]:
-                above[at] = parent
+    for number in range(len(tree.nodes)):
+        walked, ancestor = [], number
+        while above[ancestor] == unknown:
+            walked.append(ancestor)
+            parent = tree.nodes[ancestor].parent
+            if parent == ROOT or listed[parent]:
+                above[ancestor] = parent
             else:
-                at = parent
-        for each in walked:
-            above[each] = above[at]
+                ancestor = parent
+        for descendant in walked:
+            above[descendant] = above[ancestor]
     return above
 
 
@@ -136,17 +136,17 @@ def _as_stack(siblings: Sequence[int], before: str, *, are_roots: bool = False) 
     last = len(siblings) - 1
     return [
         (
-            place,
-            before + (LAST if at == last else BRANCH),
-            before + (NOTHING if at == last else PASSING),
+            number,
+            before + (LAST if position == last else BRANCH),
+            before + (NOTHING if position == last else PASSING),
             True,
         )
-        for at, place in reversed(list(enumerate(siblings)))
+        for position, number in reversed(list(enumerate(siblings)))
     ]
 
 
-def _count(children: dict[int, list[int]], place: int) -> int:
-    count, waiting = 0, [place]
+def _count(children: dict[int, list[int]], number: int) -> int:
+    count, waiting = 0, [number]
     while waiting:
         following = children.get(waiting.pop(), [])
         count += len(following)
@@ -179,9 +179,9 @@ class TreeView:
         """The selected entry; ``None`` in an empty list."""
         return self.tree.nodes[self.rows[self.index].place] if self.rows else None
 
-    def is_active(self, place: int) -> bool:
+    def is_active(self, number: int) -> bool:
         """Whether a node is on the active branch."""
-        return place in self._path
+        return number in self._path
 
     def replace(self, tree: Tree) -> None:
         """Update the tree; the selection stays on its entry."""
@@ -238,24 +238,24 @@ class TreeView:
     def _selected_place(self) -> int:
         return self.rows[self.index].place if self.rows else self.tree.leaf
 
-    def _list(self, place: int) -> None:
+    def _list(self, number: int) -> None:
         listed = shown(self.tree, self.mode, self.query)
         # Matches must be visible, also in folded branches.
         self.rows = lay_out(self.tree, listed, () if self.query else self._folded)
-        self._go_to(place)
+        self._go_to(number)
 
-    def _go_to(self, place: int) -> None:
-        places = {row.place: index for index, row in enumerate(self.rows)}
-        while place != ROOT and place not in places:
-            place = self.tree.nodes[place].parent
-        self.index = places.get(place, max(len(self.rows) - 1, 0))
+    def _go_to(self, number: int) -> None:
+        indexes = {row.place: index for index, row in enumerate(self.rows)}
+        while number != ROOT and number not in indexes:
+            number = self.tree.nodes[number].parent
+        self.index = indexes.get(number, max(len(self.rows) - 1, 0))
 
     def _has_below(self, index: int) -> bool:
         """Whether the row has children: the next row is neither a sibling nor further left."""
         if index + 1 >= len(self.rows):
             return False
-        here, after = self.rows[index], self.rows[index + 1]
-        return len(after.lines) > len(here.lines) or not after.starts_branch
+        row, after = self.rows[index], self.rows[index + 1]
+        return len(after.lines) > len(row.lines) or not after.starts_branch
 
     def _seek(self, step: int) -> None:
         index = self.index + step

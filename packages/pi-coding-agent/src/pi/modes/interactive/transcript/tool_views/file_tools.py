@@ -98,8 +98,8 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     lines = content.removesuffix("\n").split("\n")
     note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnostics(call, look)
     # Hidden lines are not highlighted.
-    shown = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
-    code = code_lines("\n".join(shown), path, look)
+    visible_lines = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
+    code = code_lines("\n".join(visible_lines), path, look)
     rows = folded_head(code, WRITE_PREVIEW_ROWS, look, width, total=len(lines))
     return DrawnCall(title, [*rows, *_problem_rows(call, look, width)], note)
 
@@ -216,17 +216,17 @@ def _preview(
 ) -> list[DiffLine]:
     """The old and new lines of the arguments so far; of the edits in ``only``, or of all."""
     edits = call.arguments.get("edits")
-    found: list[DiffLine] = []
+    diff_lines: list[DiffLine] = []
     for number, edit in enumerate(edits if isinstance(edits, list) else ()):
         if isinstance(edit, dict) and (not only or number in only):
             for sign, name in (("-", "oldText"), ("+", "newText")):
                 text = edit.get(name)
                 # A line end at the end is no further line.
                 lines = sanitise(text).removesuffix("\n").split("\n") if _has_text(text) else []
-                found += [DiffLine(sign, None, line) for line in lines]
+                diff_lines += [DiffLine(sign, None, line) for line in lines]
     # Arguments arrive in many pieces, and each frame begins anew: hidden lines are not compared.
-    near = len(found) if look.is_expanded else MAX_PAIRS
-    return [*with_words(found[:near]), *found[near:]]
+    near = len(diff_lines) if look.is_expanded else MAX_PAIRS
+    return [*with_words(diff_lines[:near]), *diff_lines[near:]]
 
 
 def _has_text(value: object) -> TypeGuard[str]:

@@ -57,10 +57,10 @@ def _how(call: ToolCallState, look: TranscriptOptions) -> str:
     parts = [f"in {look.short_path(folder) or '.'}" if folder else ""]
     if isinstance(env, dict) and env:
         # Values may be long, and are of interest only to a reader who unfolds the call.
-        shown = (
+        variables = (
             f"{name}={_value(value)}" if look.is_expanded else name for name, value in env.items()
         )
-        parts.append("with " + one_line(" ".join(shown)))
+        parts.append("with " + one_line(" ".join(variables)))
     parts.append("in a terminal" if arguments.get("pty") is True else "")
     parts.append("in the background" if arguments.get("async") is True else "")
     limit = arguments.get("timeout")
@@ -72,19 +72,19 @@ def _how(call: ToolCallState, look: TranscriptOptions) -> str:
 
 def _remark(text: str) -> tuple[str, str]:
     """Split the output and the truncation note."""
-    found = _NOT_ALL.search(text)
-    return (text[: found.start()], found[1]) if found else (text, "")
+    match = _NOT_ALL.search(text)
+    return (text[: match.start()], match[1]) if match else (text, "")
 
 
 def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     """Split the output and the exit note, in short form."""
-    found = _ENDING.search(text)
-    if found is None:
+    match = _ENDING.search(text)
+    if match is None:
         return text, ""
-    note = f"exit {found['code']}" if found["code"] else found["words"].removeprefix("Command ")
+    note = f"exit {match['code']}" if match["code"] else match["words"].removeprefix("Command ")
     if note == "aborted":  # shown by the state of the call
-        return text[: found.start()], ""
-    return text[: found.start()], look.theme.paint("error")(note)
+        return text[: match.start()], ""
+    return text[: match.start()], look.theme.paint("error")(note)
 
 
 # grep, find and ls --------------------------------------------------------------------------------
@@ -101,14 +101,16 @@ def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
     """The pattern and the path; the number of matching lines."""
     pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
     glob = one_line(call.argument("glob"))
-    title = f"{pattern}{_place(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
-    found = [line for line in _lines(call.text) if _MATCH.match(line)]
-    return _draw_list(call, look, width, title, counted(len(found), "match", "matches"))
+    title = (
+        f"{pattern}{_location(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
+    )
+    matches = [line for line in _lines(call.text) if _MATCH.match(line)]
+    return _draw_list(call, look, width, title, counted(len(matches), "match", "matches"))
 
 
 def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The pattern and the path; the number of files."""
-    title = look.theme.paint("accent")(_pattern(call)) + _place(call, look)
+    title = look.theme.paint("accent")(_pattern(call)) + _location(call, look)
     return _draw_list(call, look, width, title, counted(len(_lines(call.text)), "file"))
 
 
@@ -139,7 +141,7 @@ def _pattern(call: ToolCallState) -> str:
     return _BREAK.sub(" ", call.argument("pattern"))
 
 
-def _place(call: ToolCallState, look: TranscriptOptions) -> str:
+def _location(call: ToolCallState, look: TranscriptOptions) -> str:
     path = one_line(call.argument("path"))
     return look.theme.paint("muted")(f" in {look.short_path(path) or '.'}") if path else ""
 

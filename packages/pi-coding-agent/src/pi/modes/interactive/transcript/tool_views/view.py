@@ -98,11 +98,11 @@ _NODE_ERROR = re.compile(
 
 def readable_error(text: str) -> str:
     """Return an error of a file for users: ``No such file or directory '/a/b'``."""
-    found = _NODE_ERROR.match(text)
-    if found is None:
+    match = _NODE_ERROR.match(text)
+    if match is None:
         return text
-    words = found["words"]
-    return f"{words[:1].upper()}{words[1:]}{text[found.end() :]}"
+    message = match["words"]
+    return f"{message[:1].upper()}{message[1:]}{text[match.end() :]}"
 
 
 def painted(text: str, paint: Callable[[str], str]) -> list[str]:
@@ -140,10 +140,10 @@ def _capped(line: str) -> str:
 def _without_tricks(sequence: re.Match[str]) -> str:
     """Remove blinking and concealment, which would hide what a command wrote."""
     parameters = _PARAMETER.findall(sequence[0][2:-1])
-    kept = [each for each in parameters if each.lstrip("0") not in _TRICKS]
-    if len(kept) == len(parameters):
+    remaining = [parameter for parameter in parameters if parameter.lstrip("0") not in _TRICKS]
+    if len(remaining) == len(parameters):
         return sequence[0]
-    return f"\x1b[{';'.join(kept)}m" if kept else ""
+    return f"\x1b[{';'.join(remaining)}m" if remaining else ""
 
 
 def counted(number: int, one: str, several: str = "") -> str:
