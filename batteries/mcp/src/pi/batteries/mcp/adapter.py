@@ -111,12 +111,12 @@ class McpCommands:
     async def run(self, arguments: str, ctx: CommandContext) -> None:
         """``/mcp …``."""
         try:
-            words = split_words(arguments, usage=USAGE)
+            tokens = split_words(arguments, usage=USAGE)
         except PiError as error:
             self._fail(ctx, error.explain())
             return
         await self._opened(ctx)
-        word, rest = (words[0], words[1:]) if words else ("", [])
+        word, rest = (tokens[0], tokens[1:]) if tokens else ("", [])
         try:
             await self._act(word, rest, ctx)
         except PiError as error:
@@ -128,8 +128,8 @@ class McpCommands:
                 await self._screen(ctx)
             case "list", []:
                 self._write(ctx, self.listing())
-            case "add", [name, *words] if words:
-                await self._add(name, words, ctx)
+            case "add", [name, *tokens] if tokens:
+                await self._add(name, tokens, ctx)
             case "reload", []:
                 await self._apply(ctx, "Read the configuration again.")
             case (("resources" | "prompts"), names):
@@ -192,35 +192,37 @@ class McpCommands:
 
     def listing(self) -> str:
         """All servers with their state, one per line."""
-        rows = [self.row(each) for each in self._session.configured]
+        rows = [self.row(configured) for configured in self._session.configured]
         if not rows:
             return "No MCP servers are configured. /mcp add <name> <command or address> adds one."
         return "\n".join(rows)
 
-    def row(self, each: Configured) -> str:
+    def row(self, configured: Configured) -> str:
         """One server in one line."""
-        state = self.state(each)
-        server = self._server_of(each)
+        state = self.state(configured)
+        server = self._server_of(configured)
         is_known = server is not None and server.offer.is_known
         tools = f", {len(server.offer.current.tools)} tools" if server and is_known else ""
-        target = each.definition.url or " ".join(each.definition.command)
-        return one_line(f"{each.name}: {state}{tools} · {target} · {each.source}")
+        target = configured.definition.url or " ".join(configured.definition.command)
+        return one_line(f"{configured.name}: {state}{tools} · {target} · {configured.source}")
 
-    def state(self, each: Configured) -> str:
+    def state(self, configured: Configured) -> str:
         """The state of a definition in words."""
-        if each.shadowed_by:
-            return f"shadowed by {each.shadowed_by}"
-        if each.definition.problem:
-            return f"left out: {each.definition.problem}"
-        if not each.definition.enabled or self._session.is_off:
-            return "disabled" if not each.definition.enabled else "off, as mcp.enabled is false"
-        if each.name in self._session.denied:
+        if configured.shadowed_by:
+            return f"shadowed by {configured.shadowed_by}"
+        if configured.definition.problem:
+            return f"left out: {configured.definition.problem}"
+        if not configured.definition.enabled or self._session.is_off:
+            return (
+                "disabled" if not configured.definition.enabled else "off, as mcp.enabled is false"
+            )
+        if configured.name in self._session.denied:
             return "not allowed"
-        server = self._server_of(each)
+        server = self._server_of(configured)
         if server is None:
             return "loading"
-        words = {"idle": "starts at its first call", "login": "needs a login: /mcp reauth"}
-        state = words.get(server.state, server.state)
+        labels = {"idle": "starts at its first call", "login": "needs a login: /mcp reauth"}
+        state = labels.get(server.state, server.state)
         if server.state == "failed" and server.error is not None:
             state = f"failed: {server.error.message}"
         return state
@@ -229,13 +231,13 @@ class McpCommands:
         """Switch a server on or off in the user's file, also servers of other files."""
         file, raw = self._own_file()
         servers = raw.get("mcpServers")
-        off = [each for each in raw.get("disabledServers") or [] if each != name]
+        off = [other for other in raw.get("disabledServers") or [] if other != name]
         if not enabled:
             off.append(name)
         if isinstance(servers, dict) and isinstance(servers.get(name), dict):
             servers[name].pop("disabled", None)
             servers[name].pop("enabled", None)
-        elif not any(each.name == name for each in self._session.configured):
+        elif not any(configured.name == name for configured in self._session.configured):
             raise self._unknown(name)
         raw["disabledServers"] = off
         self._save(file, raw)
@@ -276,10 +278,10 @@ class McpCommands:
 
         await show_servers(self, self._session, ctx)
 
-    async def _add(self, name: str, words: list[str], ctx: CommandContext) -> None:
+    async def _add(self, name: str, tokens: list[str], ctx: CommandContext) -> None:
         flags = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
-        options = [part for each in flags for part in (each, str(ctx.flags[each[2:]]))]
-        definition = parse_added([*options, *words])
+        options = [part for flag in flags for part in (flag, str(ctx.flags[flag[2:]]))]
+        definition = parse_added([*options, *tokens])
         parsed = definitions.from_settings({name: definition}).servers[0]
         if parsed.problem:
             raise McpError(f"MCP server {name} cannot be added: {parsed.problem}.")
@@ -323,22 +325,25 @@ class McpCommands:
             raise self._unknown(name)
         return server
 
-    def _server_of(self, each: Configured) -> McpServer | None:
-        server = self._session.server(each.name)
-        return server if server is not None and server.configured == each else None
+    def _server_of(self, configured: Configured) -> McpServer | None:
+        server = self._session.server(configured.name)
+        return server if server is not None and server.configured == configured else None
 
     def _unknown(self, name: str) -> McpError:
-        found = [each for each in self._session.configured if each.name == name]
-        if found:
-            return McpError(f"MCP server {name} does not run: {self.state(found[0])}.")
-        known = ", ".join(dict.fromkeys(each.name for each in self._session.configured)) or "none"
-        return McpError(f"Unknown MCP server {name!r}.", hint=f"Configured: {known}.")
+        matches = [configured for configured in self._session.configured if configured.name == name]
+        if matches:
+            return McpError(f"MCP server {name} does not run: {self.state(matches[0])}.")
+        names = (
+            ", ".join(dict.fromkeys(configured.name for configured in self._session.configured))
+            or "none"
+        )
+        return McpError(f"Unknown MCP server {name!r}.", hint=f"Configured: {names}.")
 
     def _own_path(self) -> Path:
-        where = self._session.configuration.where
-        if where is None:
+        locations = self._session.configuration.where
+        if locations is None:
             raise McpError("The configuration was not read yet.", hint="Retry.")
-        return where.agent_dir / "mcp.json"
+        return locations.agent_dir / "mcp.json"
 
     def _own_file(self) -> tuple[Path, Json]:
         path = self._own_path()
@@ -388,13 +393,13 @@ class McpCommands:
         ctx.write(f"{text}\n" if ctx.mode == "print" else text)
 
 
-def parse_added(words: Sequence[str]) -> Json:
+def parse_added(tokens: Sequence[str]) -> Json:
     """Parse ``/mcp add``: a command with arguments, or an address, with options.
 
     Raises ``McpError``.
     """
     definition: Json = {}
-    rest = [*words]
+    rest = [*tokens]
     targets: list[str] = []
     while rest:
         word = rest.pop(0)

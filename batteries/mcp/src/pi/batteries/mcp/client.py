@@ -111,14 +111,14 @@ class Client:
         try:
             done: set[Any]
             done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
-            if done and (found := probe.result()) is not None:
-                return found
+            if done and (server_info := probe.result()) is not None:
+                return server_info
             shake = asyncio.ensure_future(self._initialize())
             waiting: set[asyncio.Future[Any]] = {shake} if done else {probe, shake}
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                if probe in done and (found := probe.result()) is not None:
-                    return found
+                if probe in done and (server_info := probe.result()) is not None:
+                    return server_info
                 if shake in done and (shake.exception() is None or not waiting):
                     return shake.result()
             return await shake
@@ -155,10 +155,10 @@ class Client:
     def _check_versions(self, error: RpcError) -> None:
         """Raise ``BadMessage`` if the server lists its versions and pi supports none of them."""
         listed = error.data.get("supported") if isinstance(error.data, dict) else None
-        supported = [str(each) for each in listed] if isinstance(listed, list) else []
-        known = (protocol.MODERN, *protocol.HANDSHAKE)
+        supported = [str(version) for version in listed] if isinstance(listed, list) else []
+        own_versions = (protocol.MODERN, *protocol.HANDSHAKE)
         refused = error.code == protocol.UNSUPPORTED_VERSION and supported
-        if refused and not any(version in known for version in supported):
+        if refused and not any(version in own_versions for version in supported):
             raise BadMessage(
                 f"MCP server {self._host.name} speaks only {', '.join(supported)}.",
                 hint="Update pi.",
@@ -243,8 +243,8 @@ class Client:
                 return result
             requests, state = needed
             answers = {
-                key: await ask(str(each.get("method")), each.get("params") or {})
-                for key, each in requests.items()
+                key: await ask(str(request.get("method")), request.get("params") or {})
+                for key, request in requests.items()
             }
             request_params = dict(params)
             if answers:
@@ -264,18 +264,18 @@ class Client:
         self, method: str, read: Callable[[Json], list[T]], *, timeout: float | None = None
     ) -> tuple[T, ...]:
         """All pages of a list."""
-        found: list[T] = []
+        entries: list[T] = []
         cursor: str | None = None
         seen: set[str] = set()
         for _ in range(protocol.MAX_PAGES):
             params = {} if cursor is None else {"cursor": cursor}
             result = await self.request(method, params, timeout=timeout)
-            found += read(result)
+            entries += read(result)
             cursor = result.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or cursor in seen:
                 break
             seen.add(cursor)
-        return tuple(found)
+        return tuple(entries)
 
     async def notify(self, method: str, params: Json | None = None) -> None:
         """Send a notification."""
@@ -312,8 +312,8 @@ class Client:
     def receive(self, message: Any) -> None:
         """Handle a message of the server."""
         if isinstance(message, list):  # a batch, which 2025-03-26 allows
-            for each in message:
-                self.receive(each)
+            for member in message:
+                self.receive(member)
             return
         if not isinstance(message, dict):
             self._stray("a message that is not an object")
@@ -362,8 +362,8 @@ class Client:
             limit.reschedule(asyncio.get_running_loop().time() + seconds)
         report, done, total = self._progress.get(token), params.get("progress"), params.get("total")
         if report is not None and isinstance(done, int | float):
-            known = float(total) if isinstance(total, int | float) else None
-            report(float(done), known, str(params.get("message") or ""))
+            known_total = float(total) if isinstance(total, int | float) else None
+            report(float(done), known_total, str(params.get("message") or ""))
 
     def _answer(self, id: Any, method: str, params: Json) -> None:
         if id in self._answering:

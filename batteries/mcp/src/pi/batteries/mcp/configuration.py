@@ -58,12 +58,12 @@ class Configuration:
         resources = pi.context.resources
         for priority, kind in enumerate(reversed(FILES)):
             resources.add_source(KIND, self._finder(kind), priority=priority)
-        resources.add_kind(KIND, lambda text, path: (path, text), lambda each: str(each[0]))
+        resources.add_kind(KIND, lambda text, path: (path, text), lambda entry: str(entry[0]))
 
     def _finder(self, kind: definitions.FileKind) -> Any:
-        def find(where: Where) -> Any:
-            self.where = where
-            return [definitions.path_of(kind, where)]
+        def find(locations: Where) -> Any:
+            self.where = locations
+            return [definitions.path_of(kind, locations)]
 
         return find
 
@@ -78,12 +78,14 @@ class Configuration:
         while True:
             configured = definitions.merge(_without_replacing(files, denied))
             usable = [
-                each
-                for each in configured
-                if not each.shadowed_by and each.definition.enabled and not each.definition.problem
+                server
+                for server in configured
+                if not server.shadowed_by
+                and server.definition.enabled
+                and not server.definition.problem
             ]
             allowed = await self._allowed(usable, _replaced(files))
-            refused = {(each.source, each.name) for each in usable if each not in allowed}
+            refused = {(server.source, server.name) for server in usable if server not in allowed}
             if refused <= denied:
                 return configured, allowed
             # A server behind a refused one may be used now, and may need consent itself.
@@ -122,10 +124,10 @@ class Configuration:
         return files
 
     def _kind(self, path: Any) -> definitions.FileKind | None:
-        where = self.where
-        if where is None:
+        locations = self.where
+        if locations is None:
             return None
-        return next((each for each in FILES if definitions.path_of(each, where) == path), None)
+        return next((kind for kind in FILES if definitions.path_of(kind, locations) == path), None)
 
     async def _with_allowed_lists(self, files: list[ServersFile]) -> list[ServersFile]:
         """The files; lists of a project only with consent if they name servers of other files."""
@@ -152,19 +154,19 @@ class Configuration:
     ) -> list[Configured]:
         """The user's own servers, and those of other files that the user accepted."""
         requests = {}
-        for each in usable:
-            if not each.is_own:
-                behind = replaced.get((each.source, each.name))
+        for server in usable:
+            if not server.is_own:
+                behind = replaced.get((server.source, server.name))
                 note = {"replacesServerOf": behind} if behind else {}
-                requests[each.name] = ConsentRequest(
+                requests[server.name] = ConsentRequest(
                     kind="MCP server",
-                    name=each.name,
-                    source=each.source,
-                    definition={**each.definition.runs, **note},
+                    name=server.name,
+                    source=server.source,
+                    definition={**server.definition.runs, **note},
                 )
         accepted = await self._pi.consent.allowed(requests.values()) if requests else []
         names = {request.name for request in accepted}
-        return [each for each in usable if each.is_own or each.name in names]
+        return [server for server in usable if server.is_own or server.name in names]
 
 
 def _alike(name: str, others: Set[str]) -> set[str]:
@@ -181,8 +183,8 @@ def _replaced(files: Sequence[ServersFile]) -> dict[tuple[str, str], str]:
             for other in files[position + 1 :]:
                 # Equal content replaces as well, whatever the names are.
                 is_same = any(
-                    server.name == each.name or server.digest == each.digest
-                    for each in other.content.servers
+                    server.name == own_server.name or server.digest == own_server.digest
+                    for own_server in other.content.servers
                 )
                 if not other.is_project and is_same:
                     replaced.setdefault((file.source, server.name), other.source)

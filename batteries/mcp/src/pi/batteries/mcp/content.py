@@ -33,7 +33,7 @@ class LimitedResult(Record):
 
 def call_result(result: Json, limits: Limits) -> tuple[LimitedResult, bool]:
     """The result of ``tools/call``, and whether it is an error."""
-    blocks = [block for each in _list(result.get("content")) for block in content_blocks(each)]
+    blocks = [block for entry in _list(result.get("content")) for block in content_blocks(entry)]
     structured = result.get("structuredContent")
     if structured is not None and not _repeats(blocks, structured):
         blocks.append(Text(text=_json(_without_repeated(blocks, structured))))
@@ -90,14 +90,14 @@ def limited(blocks: list[Text | Image], limits: Limits) -> LimitedResult:
 
 
 def tool_result(
-    shown: LimitedResult, *, is_error: bool, stored_as: str, details: Json
+    limited: LimitedResult, *, is_error: bool, stored_as: str, details: Json
 ) -> ToolResult:
     """The result of a tool call; ``stored_as`` is the address of the whole text."""
-    blocks = shown.blocks
-    if shown.whole is not None:
-        where = f" The whole text is in {stored_as}; read it in parts." if stored_as else ""
-        size = len(shown.whole)
-        note = f"[The result has {size:,} characters and was cut.{where}]"
+    blocks = limited.blocks
+    if limited.whole is not None:
+        reference = f" The whole text is in {stored_as}; read it in parts." if stored_as else ""
+        size = len(limited.whole)
+        note = f"[The result has {size:,} characters and was cut.{reference}]"
         blocks = (*blocks, Text(text=note))
     return ToolResult(content=blocks, is_error=is_error, details=details)
 
@@ -108,10 +108,10 @@ def prompt_blocks(result: Json) -> list[Text | Image]:
     for message in _list(result.get("messages")):
         if not isinstance(message, dict):
             continue
-        found = content_blocks(message.get("content"))
-        if message.get("role") == "assistant" and found:
+        message_blocks = content_blocks(message.get("content"))
+        if message.get("role") == "assistant" and message_blocks:
             blocks.append(Text(text="[The prompt continues with an answer of the assistant:]"))
-        blocks += found
+        blocks += message_blocks
     return blocks
 
 
@@ -199,11 +199,11 @@ def _picture(data: str, mime: str) -> Text | Image:
 def _link(block: Json, uri: str) -> str:
     name = block.get("title") or block.get("name") or ""
     description = block.get("description") or ""
-    words = " ".join(
-        str(each) for each in (name, f"({description})" if description else "") if each
+    label = " ".join(
+        str(part) for part in (name, f"({description})" if description else "") if part
     )
     return (
-        f"[resource {clean(uri)}{': ' + clean(words) if words else ''}; read it with the read tool]"
+        f"[resource {clean(uri)}{': ' + clean(label) if label else ''}; read it with the read tool]"
     )
 
 

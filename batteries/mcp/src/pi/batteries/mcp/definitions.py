@@ -48,7 +48,7 @@ class Definition(Record):
     @property
     def runs(self) -> Json:
         """All values that determine what is executed or contacted; consent covers exactly them."""
-        known: Json = {
+        values: Json = {
             "command": list(self.command),
             "env": self.env,
             "cwd": self.cwd,
@@ -57,7 +57,9 @@ class Definition(Record):
             "bearerTokenEnv": self.bearer_token_env,
             "oauth": self.oauth,
         }
-        return {"transport": self.transport} | {key: each for key, each in known.items() if each}
+        return {"transport": self.transport} | {
+            key: value for key, value in values.items() if value
+        }
 
     @property
     def digest(self) -> str:
@@ -102,7 +104,7 @@ class Configured(Record):
             definition.url,
             *definition.headers.values(),
         )
-        depends = any("${workspaceFolder}" in each or each.startswith("!") for each in values)
+        depends = any("${workspaceFolder}" in value or value.startswith("!") for value in values)
         is_placed = definition.transport != "stdio" or Path(definition.cwd).is_absolute()
         return is_placed and not depends and not self.is_project
 
@@ -115,7 +117,7 @@ Read: TypeAlias = Callable[[Json, Where | None], ConfigFile]
 
 def _standard(raw: Json, key: str = "mcpServers") -> ConfigFile:
     """The format of most agents: ``mcpServers``."""
-    servers = tuple(_server(name, each) for name, each in _items(raw.get(key)))
+    servers = tuple(_server(name, server) for name, server in _items(raw.get(key)))
     enabled = raw.get("enabledServers")
     return ConfigFile(
         servers=servers,
@@ -126,7 +128,7 @@ def _standard(raw: Json, key: str = "mcpServers") -> ConfigFile:
 
 def _server(name: str, raw: Json) -> Definition:
     command = raw.get("command")
-    words = _texts(command) if isinstance(command, list) else [command] if command else []
+    argv = _texts(command) if isinstance(command, list) else [command] if command else []
     url = _text(raw, "httpUrl") or _text(raw, "url") or _text(raw, "serverUrl")
     kind = _text(raw, "type") or _text(raw, "transport")
     transport: TransportKind = "stdio" if not url else "sse" if kind == "sse" else "http"
@@ -136,7 +138,7 @@ def _server(name: str, raw: Json) -> Definition:
         Definition(
             name=name,
             transport=transport,
-            command=(*map(str, words), *_texts(raw.get("args"))),
+            command=(*map(str, argv), *_texts(raw.get("args"))),
             env=_strings(raw.get("env")),
             cwd=_text(raw, "cwd"),
             url=url,
@@ -152,60 +154,62 @@ def _server(name: str, raw: Json) -> Definition:
     )
 
 
-def _claude_user(raw: Json, where: Where | None) -> ConfigFile:
+def _claude_user(raw: Json, locations: Where | None) -> ConfigFile:
     """``~/.claude.json``: servers of the user, and those of single projects."""
-    found = _standard(raw).servers
+    servers = _standard(raw).servers
     projects = raw.get("projects")
-    if where is not None and isinstance(projects, dict):
-        own = projects.get(str(where.cwd))
-        found = (*(_standard(own).servers if isinstance(own, dict) else ()), *found)
-    return ConfigFile(servers=found)
+    if locations is not None and isinstance(projects, dict):
+        own = projects.get(str(locations.cwd))
+        servers = (*(_standard(own).servers if isinstance(own, dict) else ()), *servers)
+    return ConfigFile(servers=servers)
 
 
-def _codex(raw: Json, where: Where | None) -> ConfigFile:
+def _codex(raw: Json, locations: Where | None) -> ConfigFile:
     servers = []
-    for name, each in _items(raw.get("mcp_servers")):
-        definition = _server(name, {**each, "timeout": None, "headers": each.get("http_headers")})
+    for name, server in _items(raw.get("mcp_servers")):
+        definition = _server(
+            name, {**server, "timeout": None, "headers": server.get("http_headers")}
+        )
         from_env = {
-            key: f"${{{name}}}" for key, name in _strings(each.get("env_http_headers")).items()
+            key: f"${{{name}}}" for key, name in _strings(server.get("env_http_headers")).items()
         }
-        enabled = each.get("enabled_tools")
+        enabled = server.get("enabled_tools")
         servers.append(
             replace(
                 definition,
                 headers={**definition.headers, **from_env},
-                bearer_token_env=_text(each, "bearer_token_env_var"),
-                timeout=_number(each, "tool_timeout_sec"),
-                start_timeout=_number(each, "startup_timeout_sec"),
+                bearer_token_env=_text(server, "bearer_token_env_var"),
+                timeout=_number(server, "tool_timeout_sec"),
+                start_timeout=_number(server, "startup_timeout_sec"),
                 only_tools=tuple(_texts(enabled)) if isinstance(enabled, list) else None,
-                without_tools=tuple(_texts(each.get("disabled_tools"))),
+                without_tools=tuple(_texts(server.get("disabled_tools"))),
             )
         )
     return ConfigFile(servers=tuple(servers))
 
 
-def _opencode(raw: Json, where: Where | None) -> ConfigFile:
+def _opencode(raw: Json, locations: Where | None) -> ConfigFile:
     servers = (
-        _server(name, {**each, "env": each.get("environment"), "type": ""})
-        for name, each in _items(raw.get("mcp"))
+        _server(name, {**server, "env": server.get("environment"), "type": ""})
+        for name, server in _items(raw.get("mcp"))
     )
     return ConfigFile(servers=tuple(servers))
 
 
-def _gemini(raw: Json, where: Where | None) -> ConfigFile:
+def _gemini(raw: Json, locations: Where | None) -> ConfigFile:
     """The format of Gemini: ``url`` is the older transport, ``httpUrl`` the streamable one."""
     servers = (
-        _server(name, {**each, "type": "http" if "httpUrl" in each else "sse"})
-        for name, each in _items(raw.get("mcpServers"))
+        _server(name, {**server, "type": "http" if "httpUrl" in server else "sse"})
+        for name, server in _items(raw.get("mcpServers"))
     )
     return ConfigFile(servers=tuple(servers))
 
 
-def _vs_code(raw: Json, where: Where | None) -> ConfigFile:
+def _vs_code(raw: Json, locations: Where | None) -> ConfigFile:
     return _standard(raw, "servers")
 
 
-def _plain(raw: Json, where: Where | None) -> ConfigFile:
+def _plain(raw: Json, locations: Where | None) -> ConfigFile:
     return _standard(raw)
 
 
@@ -239,9 +243,9 @@ FILES = (
 """All configuration files, the highest priority first."""
 
 
-def path_of(kind: FileKind, where: Where) -> Path:
+def path_of(kind: FileKind, locations: Where) -> Path:
     """The path of the file."""
-    roots = {"project": where.cwd, "home": where.home, "agent": where.agent_dir}
+    roots = {"project": locations.cwd, "home": locations.home, "agent": locations.agent_dir}
     return roots[kind.place] / kind.path
 
 
@@ -270,29 +274,29 @@ def server_word(name: str) -> str:
 
 def _with_distinct_names(servers: Sequence[Configured]) -> tuple[Configured, ...]:
     """The servers, with a problem for those whose tools could not be told apart."""
-    used = [each for each in servers if not each.shadowed_by and each.definition.enabled]
+    used = [server for server in servers if not server.shadowed_by and server.definition.enabled]
     by_name: dict[str, list[Configured]] = {}
-    for each in used:
-        by_name.setdefault(mcp_key(server_word(each.name)), []).append(each)
+    for server in used:
+        by_name.setdefault(mcp_key(server_word(server.name)), []).append(server)
 
-    def problem(each: Configured) -> str:
-        if len(server_word(each.name)) > MAX_SERVER:
+    def find_problem(server: Configured) -> str:
+        if len(server_word(server.name)) > MAX_SERVER:
             return f"its name is longer than {MAX_SERVER} characters"
-        if not each.name.isprintable() or neutralise(each.name) != each.name:
+        if not server.name.isprintable() or neutralise(server.name) != server.name:
             # In a question it would look like the name of another server.
             return "its name has characters that are not visible"
-        same = [] if each not in used else by_name[mcp_key(server_word(each.name))]
-        names = [f"{other.name} ({other.source})" for other in same if other != each]
+        same = [] if server not in used else by_name[mcp_key(server_word(server.name))]
+        names = [f"{other.name} ({other.source})" for other in same if other != server]
         if not names:
             return ""
         others = ", ".join(names)
-        return f"in {each.source} it has the same name as {others}: - and _ count as equal"
+        return f"in {server.source} it has the same name as {others}: - and _ count as equal"
 
     return tuple(
-        replace(each, definition=replace(each.definition, problem=text))
-        if not each.definition.problem and (text := problem(each))
-        else each
-        for each in servers
+        replace(server, definition=replace(server.definition, problem=text))
+        if not server.definition.problem and (text := find_problem(server))
+        else server
+        for server in servers
     )
 
 
@@ -304,16 +308,16 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
     used: dict[str, str] = {}
     contents: dict[str, str] = {}
     off = frozenset[str]().union(*(file.disabled for file, *_ in files))
-    found: list[Configured] = []
+    merged: list[Configured] = []
     for file, source, is_own, is_project in files:
-        for each in file.servers:
-            name = each.name
+        for server in file.servers:
+            name = server.name
             only = file.enabled is not None and name not in file.enabled
-            definition = replace(each, enabled=False) if name in off or only else each
+            definition = replace(server, enabled=False) if name in off or only else server
             by = used.get(name) or contents.get(definition.digest) or ""
             if not by:
                 used[name] = contents[definition.digest] = source
-            found.append(
+            merged.append(
                 Configured(
                     definition=definition,
                     source=source,
@@ -322,7 +326,7 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
                     shadowed_by=by,
                 )
             )
-    return _with_distinct_names(found)
+    return _with_distinct_names(merged)
 
 
 def from_settings(raw: Any) -> ConfigFile:
@@ -349,12 +353,12 @@ def _checked(definition: Definition) -> Definition:
 
 def _items(value: Any) -> Iterable[tuple[str, Json]]:
     items = value.items() if isinstance(value, dict) else ()
-    return [(name, each) for name, each in items if isinstance(each, dict) and name]
+    return [(name, member) for name, member in items if isinstance(member, dict) and name]
 
 
 def _strings(value: Any) -> dict[str, str]:
     items = value.items() if isinstance(value, dict) else ()
-    return {name: _plain_text(each) for name, each in items if each is not None}
+    return {name: _plain_text(member) for name, member in items if member is not None}
 
 
 def _plain_text(value: Any) -> str:
@@ -362,7 +366,7 @@ def _plain_text(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
+    return [str(member) for member in value] if isinstance(value, list) else []
 
 
 def _text(raw: Json, key: str) -> str:

@@ -56,15 +56,15 @@ class Form:
 
     async def _answer(self, name: str, index: int) -> bool:
         """Ask one field. Returns False if the user closed the dialog."""
-        problem = ""
+        error_text = ""
         for attempt in range(1, 1_000_000):
             try:
-                answered, value = await self._ask(name, self._title(name, index, problem))
+                answered, value = await self._ask(name, self._title(name, index, error_text))
             except InvalidAnswer as error:
-                problem = str(error)
+                error_text = str(error)
                 if not self._is_terminal and attempt == MAX_TRIES:
                     raise RpcError(
-                        f"The answer for {name} is invalid: {problem}", code=INVALID_PARAMS
+                        f"The answer for {name} is invalid: {error_text}", code=INVALID_PARAMS
                     ) from error
                 continue
             if answered and value is None:
@@ -74,7 +74,7 @@ class Form:
             return answered
         return False
 
-    def _title(self, name: str, index: int, problem: str) -> str:
+    def _title(self, name: str, index: int, error_text: str) -> str:
         field = self._fields[name]
         optional = "" if name in self._required else " (optional)"
         position = f"Field {index + 1} of {len(self._fields)}"
@@ -83,7 +83,7 @@ class Form:
             lines.append(str(field["description"]))
         if self._is_terminal and index > 0:
             lines.append("Escape goes back to the field before.")
-        return "\n".join(filter(None, (neutralise("\n".join(lines)), problem)))
+        return "\n".join(filter(None, (neutralise("\n".join(lines)), error_text)))
 
     async def _ask(self, name: str, title: str) -> tuple[bool, Any]:
         """Whether the field was answered, and its value; ``None`` leaves the field out.
@@ -209,7 +209,7 @@ def choices(schema: Any) -> dict[str, Any]:
         }
     titled = schema.get("oneOf") or schema.get("anyOf")
     return {
-        one_line(neutralise(str(each.get("title") or each["const"]))): each["const"]
-        for each in (titled if isinstance(titled, list) else ())
-        if isinstance(each, dict) and "const" in each
+        one_line(neutralise(str(choice.get("title") or choice["const"]))): choice["const"]
+        for choice in (titled if isinstance(titled, list) else ())
+        if isinstance(choice, dict) and "const" in choice
     }

@@ -422,8 +422,8 @@ def _answers(message: Any, id: int) -> bool:
     """Whether a message, or one of a batch, answers the request."""
     messages = message if isinstance(message, list) else [message]
     return any(
-        isinstance(each, dict) and "method" not in each and str(each.get("id")) == str(id)
-        for each in messages
+        isinstance(message, dict) and "method" not in message and str(message.get("id")) == str(id)
+        for message in messages
     )
 
 

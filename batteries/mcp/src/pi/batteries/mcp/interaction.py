@@ -106,13 +106,13 @@ class Interaction:
         ui = self._pi.context.ui
         if not ui.has_ui:
             raise RpcError("No user can allow the use of the model.", code=REJECTED)
-        messages = "\n".join(_shown(message) for message in params.get("messages") or [])
+        messages = "\n".join(_message_text(message) for message in params.get("messages") or [])
         system = params.get("systemPrompt")
         lines = [f"MCP server {server} wants to ask {model.id}:"]
         if system:
             lines.append(f"System: {_clip(str(system))}")
         title = "\n".join((*lines, _clip(messages)))
-        choice = await ui.select(title, [Option(label=each) for each in (ONCE, SESSION, DENY)])
+        choice = await ui.select(title, [Option(label=label) for label in (ONCE, SESSION, DENY)])
         if choice == SESSION:
             self._may_sample.add(server)
         elif choice != ONCE:
@@ -159,8 +159,8 @@ def required_pages(error: RpcError) -> list[Json]:
     """The pages that the user has to open before a call works; empty for other errors."""
     if error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
         return []
-    found = error.data.get("elicitations")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    pages = error.data.get("elicitations")
+    return [page for page in pages if isinstance(page, dict)] if isinstance(pages, list) else []
 
 
 def roots(cwd: Path) -> list[Json]:
@@ -172,16 +172,16 @@ def sampling_messages(params: Json, now_ms: int) -> list[Message]:
     """The messages of a sampling request. Raises ``RpcError`` if there are none."""
     messages: list[Message] = []
     raw_messages = params.get("messages")
-    for each in raw_messages if isinstance(raw_messages, list) else ():
-        if not isinstance(each, dict):
+    for message in raw_messages if isinstance(raw_messages, list) else ():
+        if not isinstance(message, dict):
             continue
-        raw = each.get("content")
+        raw = message.get("content")
         blocks = [
             block if isinstance(block, Image) else replace(block, text=neutralise(block.text))
             for part in (raw if isinstance(raw, list) else [raw])
             for block in content.content_blocks(part)
         ]
-        if each.get("role") == "assistant":
+        if message.get("role") == "assistant":
             texts = tuple(block for block in blocks if isinstance(block, Text))
             messages.append(AssistantMessage(content=texts, timestamp=now_ms))
         else:
@@ -191,12 +191,12 @@ def sampling_messages(params: Json, now_ms: int) -> list[Message]:
     return messages
 
 
-def _shown(message: Any) -> str:
+def _message_text(message: Any) -> str:
     if not isinstance(message, dict):
         return ""
     blocks = content.content_blocks(message.get("content"))
-    words = ("[picture]" if isinstance(block, Image) else block.text for block in blocks)
-    return f"{message.get('role', 'user')}: {' '.join(words)}"
+    texts = ("[picture]" if isinstance(block, Image) else block.text for block in blocks)
+    return f"{message.get('role', 'user')}: {' '.join(texts)}"
 
 
 def _clip(text: str) -> str:

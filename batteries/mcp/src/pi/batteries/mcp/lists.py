@@ -151,11 +151,11 @@ class ServerLists:
         """
         usable = []
         for tool in tools:
-            problem = _hiding(tool)
-            if not problem and checks_headers:
-                problem = protocol.header_problem(tool.input_schema)
-            if problem:
-                self._host.log(f"The tool {tool.name} was left out: {problem}.")
+            reason = _hiding(tool)
+            if not reason and checks_headers:
+                reason = protocol.header_problem(tool.input_schema)
+            if reason:
+                self._host.log(f"The tool {tool.name} was left out: {reason}.")
             else:
                 usable.append(tool)
         return tuple(usable)
@@ -169,19 +169,22 @@ class ServerLists:
         if "prompts" in offered:
             prompts = await self._optional(client, "prompts/list", protocol.prompts_of)
         if "resources" in offered:
-            found = await self._optional(client, "resources/list", protocol.resources_of)
+            plain_resources = await self._optional(client, "resources/list", protocol.resources_of)
             method = "resources/templates/list"
-            resources = (*found, *await self._optional(client, method, protocol.templates_of))
+            resources = (
+                *plain_resources,
+                *await self._optional(client, method, protocol.templates_of),
+            )
         self.current = replace(self.current, prompts=prompts, resources=resources)
         await self._users.listed()
 
     async def _optional(self, client: Client, method: str, read: Any) -> tuple[Any, ...]:
         try:
-            found: tuple[Any, ...] = await client.pages(method, read, timeout=LIST_SECONDS)
+            entries: tuple[Any, ...] = await client.pages(method, read, timeout=LIST_SECONDS)
         except McpError as error:
             self._host.log(f"{method}: {error.message}")
             return ()
-        return found
+        return entries
 
     async def _reload(self) -> None:
         while self._outdated:
@@ -205,11 +208,11 @@ class ServerLists:
 
     async def _listened(self, client: Client) -> None:
         assert client.info is not None
-        known = client.info.capabilities
+        capabilities = client.info.capabilities
         filters: Json = {
             f"{kind}ListChanged": True
             for kind in ("tools", "prompts", "resources")
-            if isinstance(known.get(kind), dict) and known[kind].get("listChanged")
+            if isinstance(capabilities.get(kind), dict) and capabilities[kind].get("listChanged")
         }
         if self._subscribed:
             filters["resourceSubscriptions"] = sorted(self._subscribed)
@@ -252,15 +255,21 @@ def lists_to_json(lists: Lists) -> Json:
                 "name": prompt.name,
                 "description": prompt.description,
                 "arguments": [
-                    {"name": each.name, "description": each.description, "required": each.required}
-                    for each in prompt.arguments
+                    {
+                        "name": argument.name,
+                        "description": argument.description,
+                        "required": argument.required,
+                    }
+                    for argument in prompt.arguments
                 ],
             }
             for prompt in lists.prompts
         ],
-        "resources": [_stored(each, "uri") for each in lists.resources if not each.is_template],
+        "resources": [
+            _stored(resource, "uri") for resource in lists.resources if not resource.is_template
+        ],
         "resourceTemplates": [
-            _stored(each, "uriTemplate") for each in lists.resources if each.is_template
+            _stored(resource, "uriTemplate") for resource in lists.resources if resource.is_template
         ],
     }
 

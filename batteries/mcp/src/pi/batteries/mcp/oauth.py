@@ -127,7 +127,9 @@ class Logins:
         return name in stored
 
     async def _read_stored(self) -> dict[str, int | None]:
-        self._stored = {each.name: each.expires for each in await self._pi.auth.list()}
+        self._stored = {
+            credential.name: credential.expires for credential in await self._pi.auth.list()
+        }
         return self._stored
 
     def _add(self, server: McpServer) -> None:
@@ -146,25 +148,25 @@ class Logins:
 
     async def _logged_in(self, server: McpServer, callbacks: LoginCallbacks) -> OAuthCredential:
         challenge = await self._challenge(server)
-        found = await self._discover(server, challenge)
+        authorization = await self._discover(server, challenge)
         configured = server.configured.definition.oauth
         used = OAuthClient(
-            authorize_url=found.authorize_url,
-            token_url=found.token_url,
+            authorize_url=authorization.authorize_url,
+            token_url=authorization.token_url,
             client_id=str(configured.get("clientId") or ""),
             client_secret=str(configured.get("clientSecret") or ""),
-            scope=_scopes(configured.get("scopes")) or found.scope,
-            authorize_params={"resource": found.resource},
-            token_params={"resource": found.resource},
+            scope=_scopes(configured.get("scopes")) or authorization.scope,
+            authorize_params={"resource": authorization.resource},
+            token_params={"resource": authorization.resource},
             redirect_port=int(configured.get("callbackPort") or 0),
-            issuer=found.callback_issuer,
-            issuer_required=found.names_issuer,
+            issuer=authorization.callback_issuer,
+            issuer_required=authorization.names_issuer,
         )
 
         async def register(redirect_uri: str) -> OAuthClient:
             nonlocal used
             if not used.client_id:
-                used = await self._registered_client(server, found, used, redirect_uri)
+                used = await self._registered_client(server, authorization, used, redirect_uri)
             return used
 
         credential = await self._pi.auth.browser_flow(callbacks, used, register=register)
@@ -173,8 +175,8 @@ class Logins:
             "clientId": used.client_id,
             "clientSecret": used.client_secret,
             "tokenUrl": used.token_url,
-            "resource": found.resource,
-            "issuer": found.issuer,
+            "resource": authorization.resource,
+            "issuer": authorization.issuer,
         }
         return replace(credential, extra=extra)
 
@@ -217,9 +219,9 @@ class Logins:
 
     async def _discover(self, server: McpServer, challenge: dict[str, str]) -> Authorization:
         named = challenge.get("resource_metadata")
-        places = [named] if named else [*well_known(server.link.url, "oauth-protected-resource")]
+        addresses = [named] if named else [*well_known(server.link.url, "oauth-protected-resource")]
         policy = discovery_policy(server.link.url)
-        resource = await self._first(places, policy)
+        resource = await self._first(addresses, policy)
         issuer, scopes = "", challenge.get("scope", "")
         if resource is not None:
             resource_url = str(resource.get("resource") or server.link.url)
@@ -238,36 +240,40 @@ class Logins:
         canonical = str((resource or {}).get("resource") or server.link.url)
         return authorization(server.name, issuer, metadata, resource=canonical, scope=scopes)
 
-    async def _first(self, places: list[str], policy: AddressPolicy) -> Json | None:
+    async def _first(self, addresses: list[str], policy: AddressPolicy) -> Json | None:
         """The first metadata document that exists."""
-        for place in places:
+        for address in addresses:
             try:
                 answer = await self._pi.http.request(
-                    place,
+                    address,
                     headers={"Accept": "application/json"},
                     timeouts=Timeouts(**_TIMEOUTS),
                     redirects=3,
                     limit=MAX_METADATA,
                     allow_address=policy,
                 )
-                found = answer.json() if answer.status == 200 else None
+                document = answer.json() if answer.status == 200 else None
             except PiError:
                 continue  # try the next address
-            if isinstance(found, dict):
-                return found
+            if isinstance(document, dict):
+                return document
         return None
 
     async def _registered_client(
-        self, server: McpServer, found: Authorization, client: OAuthClient, redirect_uri: str
+        self,
+        server: McpServer,
+        authorization: Authorization,
+        client: OAuthClient,
+        redirect_uri: str,
     ) -> OAuthClient:
         """The client with an id: of a metadata document if that is accepted, else registered.
 
         Raises ``McpError``.
         """
         document = self._pi.settings.get("mcp.clientMetadataUrl", with_project=False)
-        if document and found.accepts_metadata_documents:
+        if document and authorization.accepts_metadata_documents:
             return replace(client, client_id=document)
-        if not found.registration_url:
+        if not authorization.registration_url:
             raise McpError(
                 f"The authorization server of MCP server {server.name} registers no clients.",
                 hint='Add "oauth": {"clientId": "…"} to the definition of the server.',
@@ -282,7 +288,7 @@ class Logins:
         if client.scope:
             body["scope"] = client.scope
         answer = await self._pi.http.request(
-            found.registration_url,
+            authorization.registration_url,
             method="POST",
             headers={"Content-Type": "application/json", "Accept": "application/json"},
             body=json.dumps(body).encode(),
@@ -318,8 +324,8 @@ def discovery_policy(url: str) -> AddressPolicy:
 
 def challenge_parameters(header: str) -> dict[str, str]:
     """The parameters of a ``WWW-Authenticate`` header."""
-    found = _PARAMETER.finditer(header or "")
-    return {(each[1] or each[3]).lower(): each[2] if each[1] else each[4] for each in found}
+    matches = _PARAMETER.finditer(header or "")
+    return {(match[1] or match[3]).lower(): match[2] if match[1] else match[4] for match in matches}
 
 
 def well_known(url: str, name: str) -> Iterator[str]:
@@ -335,13 +341,13 @@ def authorization_places(issuer: str) -> Iterator[str]:
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
 
-    def at(where: str) -> str:
-        return urlunsplit((parts.scheme, parts.netloc, where, "", ""))
+    def well_known_url(url_path: str) -> str:
+        return urlunsplit((parts.scheme, parts.netloc, url_path, "", ""))
 
-    yield at(f"/.well-known/oauth-authorization-server{path}")
-    yield at(f"/.well-known/openid-configuration{path}")
+    yield well_known_url(f"/.well-known/oauth-authorization-server{path}")
+    yield well_known_url(f"/.well-known/openid-configuration{path}")
     if path:
-        yield at(f"{path}/.well-known/openid-configuration")
+        yield well_known_url(f"{path}/.well-known/openid-configuration")
 
 
 def authorization(
@@ -372,13 +378,13 @@ def authorization(
             f"The authorization server of MCP server {server} does not support PKCE with S256.",
             hint="Use an access token in a header of the definition instead.",
         )
-    places = {
+    endpoints = {
         key: str(metadata.get(key) or "")
         for key in ("authorization_endpoint", "token_endpoint", "registration_endpoint")
     }
-    if not places["authorization_endpoint"] or not places["token_endpoint"]:
+    if not endpoints["authorization_endpoint"] or not endpoints["token_endpoint"]:
         raise McpError(f"The authorization server of MCP server {server} names no endpoints.")
-    if other := next((url for url in places.values() if url and not _ADDRESS.match(url)), ""):
+    if other := next((url for url in endpoints.values() if url and not _ADDRESS.match(url)), ""):
         raise McpError(
             f"The authorization server of MCP server {server} names an address that is not an http"
             f" address: {one_line(neutralise(other))[:200]}"
@@ -386,9 +392,9 @@ def authorization(
     return Authorization(
         resource=resource,
         issuer=issuer,
-        authorize_url=places["authorization_endpoint"],
-        token_url=places["token_endpoint"],
-        registration_url=places["registration_endpoint"],
+        authorize_url=endpoints["authorization_endpoint"],
+        token_url=endpoints["token_endpoint"],
+        registration_url=endpoints["registration_endpoint"],
         scope=scope,
         accepts_metadata_documents=metadata.get("client_id_metadata_document_supported") is True,
         callback_issuer=published_issuer,

@@ -152,10 +152,10 @@ class PromptInfo(Record):
 
 def client_capabilities(*, has_ui: bool) -> Json:
     """The capabilities of the client; sampling and elicitation need a user interface."""
-    known: Json = {"roots": {}}
+    capabilities: Json = {"roots": {}}
     if has_ui:
-        known |= {"sampling": {}, "elicitation": {"form": {}, "url": {}}}
-    return known
+        capabilities |= {"sampling": {}, "elicitation": {"form": {}, "url": {}}}
+    return capabilities
 
 
 def request(id: int, method: str, params: Json | None, *, meta: Json) -> Json:
@@ -224,25 +224,25 @@ def header_value(text: str) -> str:
 def header_parameters(schema: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[Any, str]]:
     """Paths of the arguments that are also sent as headers, with the name of each header."""
     properties = schema.get("properties")
-    for name, each in properties.items() if isinstance(properties, dict) else ():
-        if not isinstance(each, dict):
+    for name, property_schema in properties.items() if isinstance(properties, dict) else ():
+        if not isinstance(property_schema, dict):
             continue
-        token = each.get("x-mcp-header")
+        token = property_schema.get("x-mcp-header")
         if isinstance(token, str) and _TOKEN.fullmatch(token):
             yield (*path, name), token
-        yield from header_parameters(each, (*path, name))
+        yield from header_parameters(property_schema, (*path, name))
 
 
 def header_problem(schema: Json) -> str:
     """The problem of the ``x-mcp-header`` annotations of a schema; empty if there is none."""
     seen: set[str] = set()
-    for each in _annotated(schema):
-        token = each["x-mcp-header"]
+    for property_schema in _annotated(schema):
+        token = property_schema["x-mcp-header"]
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             return f"x-mcp-header {token!r} is not the name of a header"
         if token.lower() in seen:
             return f"x-mcp-header {token!r} is used twice"
-        if each.get("type") not in ("string", "integer", "boolean"):
+        if property_schema.get("type") not in ("string", "integer", "boolean"):
             return f"x-mcp-header {token!r} is not on a text, integer or boolean"
         seen.add(token.lower())
     return ""
@@ -250,20 +250,20 @@ def header_problem(schema: Json) -> str:
 
 def _annotated(schema: Json) -> Iterator[Json]:
     properties = schema.get("properties")
-    for each in properties.values() if isinstance(properties, dict) else ():
-        if isinstance(each, dict):
-            if "x-mcp-header" in each:
-                yield each
-            yield from _annotated(each)
+    for property_schema in properties.values() if isinstance(properties, dict) else ():
+        if isinstance(property_schema, dict):
+            if "x-mcp-header" in property_schema:
+                yield property_schema
+            yield from _annotated(property_schema)
 
 
 def _scalar_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
-    found: Any = arguments
+    value: Any = arguments
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    return str(found) if isinstance(found, str | int) else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else None
 
 
 # Messages of the server ---------------------------------------------------------------------------
@@ -317,25 +317,25 @@ def tools_of(result: Json) -> list[ToolInfo]:
     """The tools of a page; those without a name, or with a schema that is too deep, are skipped."""
     return [
         ToolInfo(
-            name=each["name"],
-            description=_text(each, "description"),
-            input_schema=_neutral_schema(_object(each.get("inputSchema"))),
-            title=_text(each, "title") or _text(_object(each.get("annotations")), "title"),
+            name=entry["name"],
+            description=_text(entry, "description"),
+            input_schema=_neutral_schema(_object(entry.get("inputSchema"))),
+            title=_text(entry, "title") or _text(_object(entry.get("annotations")), "title"),
         )
-        for each in _entries(result, "tools", "name")
-        if not is_deeper(each.get("inputSchema"), MAX_SCHEMA_DEPTH)
+        for entry in _entries(result, "tools", "name")
+        if not is_deeper(entry.get("inputSchema"), MAX_SCHEMA_DEPTH)
     ]
 
 
 def resources_of(result: Json) -> list[ResourceInfo]:
     """The resources of a page."""
-    return [_resource(each, "uri") for each in _entries(result, "resources", "uri")]
+    return [_resource(entry, "uri") for entry in _entries(result, "resources", "uri")]
 
 
 def templates_of(result: Json) -> list[ResourceInfo]:
     """The resource templates of a page."""
-    found = _entries(result, "resourceTemplates", "uriTemplate")
-    return [_resource(each, "uriTemplate") for each in found]
+    entries = _entries(result, "resourceTemplates", "uriTemplate")
+    return [_resource(entry, "uriTemplate") for entry in entries]
 
 
 def _resource(entry: Json, key: str) -> ResourceInfo:
@@ -352,25 +352,25 @@ def prompts_of(result: Json) -> list[PromptInfo]:
     """The prompts of a page."""
     return [
         PromptInfo(
-            name=each["name"],
-            description=_text(each, "description") or _text(each, "title"),
+            name=entry["name"],
+            description=_text(entry, "description") or _text(entry, "title"),
             arguments=tuple(
                 PromptArgument(
                     name=argument["name"],
                     description=_text(argument, "description"),
                     required=argument.get("required") is True,
                 )
-                for argument in _entries(each, "arguments", "name")
+                for argument in _entries(entry, "arguments", "name")
             ),
         )
-        for each in _entries(result, "prompts", "name")
+        for entry in _entries(result, "prompts", "name")
     ]
 
 
 def completions_of(result: Json) -> list[str]:
     """The values of a completion."""
     values = _object(result.get("completion")).get("values")
-    return [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
 def input_requests(result: Json) -> tuple[dict[str, Json], str | None] | None:
@@ -378,7 +378,9 @@ def input_requests(result: Json) -> tuple[dict[str, Json], str | None] | None:
     if result.get("resultType") != "input_required":
         return None
     requests = {
-        key: each for key, each in _object(result.get("inputRequests")).items() if _object(each)
+        key: request
+        for key, request in _object(result.get("inputRequests")).items()
+        if _object(request)
     }
     state = result.get("requestState")
     return requests, state if isinstance(state, str) else None
@@ -415,12 +417,12 @@ def compact(value: Any) -> str:
 
 
 def _entries(result: Json, key: str, required: str) -> list[Json]:
-    found = result.get(key)
-    entries = found if isinstance(found, list) else []
+    raw_entries = result.get(key)
+    entries = raw_entries if isinstance(raw_entries, list) else []
     return [
-        each
-        for each in entries
-        if isinstance(each, dict) and isinstance(each.get(required), str) and each[required]
+        entry
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get(required), str) and entry[required]
     ]
 
 
@@ -453,13 +455,13 @@ def is_deeper(value: Any, limit: int) -> bool:
     """Whether objects and lists are nested more than ``limit`` times. Without recursion."""
     level = [value]
     for _ in range(limit + 1):
-        nested = [each for each in level if isinstance(each, dict | list)]
+        nested = [member for member in level if isinstance(member, dict | list)]
         if not nested:
             return False
         level = [
             member
-            for each in nested
-            for member in (each.values() if isinstance(each, dict) else each)
+            for container in nested
+            for member in (container.values() if isinstance(container, dict) else container)
         ]
     return True
 

@@ -74,12 +74,12 @@ class ResourceReader:
             await self._session.watch(server, uri)
         except McpError as error:
             raise ToolFailed(error.explain()) from error
-        found = result.get("contents")
+        contents = result.get("contents")
         blocks = [
             block
-            for each in (found if isinstance(found, list) else [])
-            if isinstance(each, dict)
-            for block in content.resource_blocks(each)
+            for entry in (contents if isinstance(contents, list) else [])
+            if isinstance(entry, dict)
+            for block in content.resource_blocks(entry)
         ]
         if any(isinstance(block, Image) for block in blocks):
             return Resource(content=tuple(blocks))
@@ -91,18 +91,22 @@ class ResourceReader:
         if not name:
             return [server.name for server in self._session.servers]
         server = self._session.server(name)
-        return [] if server is None else [each.uri for each in server.offer.current.resources]
+        return (
+            [] if server is None else [resource.uri for resource in server.offer.current.resources]
+        )
 
     def complete(self, prefix: str) -> Sequence[str]:
         """Completions of ``<server>/<uri>``."""
-        known = [f"{server.name}/" for server in self._session.servers]
+        candidates = [f"{server.name}/" for server in self._session.servers]
         for server in self._session.servers:
-            known += [f"{server.name}/{each.uri}" for each in server.offer.current.resources]
-        return [each for each in known if each.startswith(prefix)]
+            candidates += [
+                f"{server.name}/{resource.uri}" for resource in server.offer.current.resources
+            ]
+        return [candidate for candidate in candidates if candidate.startswith(prefix)]
 
     def _owner(self, uri: str) -> McpServer | None:
         for server in self._session.servers:
-            if any(_is(each, uri) for each in server.offer.current.resources):
+            if any(_is(resource, uri) for resource in server.offer.current.resources):
                 return server
         return None
 
@@ -121,14 +125,14 @@ def listing(server: McpServer) -> str:
             filter(
                 None,
                 (
-                    f"mcp://{server.name}/{content.clean(each.uri)}",
-                    "(template)" if each.is_template else "",
-                    one_line(each.name),
-                    one_line(each.description)[:120],
+                    f"mcp://{server.name}/{content.clean(resource.uri)}",
+                    "(template)" if resource.is_template else "",
+                    one_line(resource.name),
+                    one_line(resource.description)[:120],
                 ),
             )
         )
-        for each in resources
+        for resource in resources
     )
 
 

@@ -35,13 +35,13 @@ class PatternCheck(Record):
 def without_patterns(schema: Any) -> Any:
     """A schema without regular expressions, for the validation on the event loop."""
     if isinstance(schema, list):
-        return [without_patterns(each) for each in schema]
+        return [without_patterns(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     plain: Json = {}
     for keyword, value in schema.items():
         if keyword in _NAMED and isinstance(value, dict):
-            plain[keyword] = {name: without_patterns(each) for name, each in value.items()}
+            plain[keyword] = {name: without_patterns(member) for name, member in value.items()}
         elif keyword in ("enum", "const", "default", "examples"):
             plain[keyword] = value
         elif keyword not in ("pattern", "patternProperties"):
@@ -62,25 +62,27 @@ def pattern_checks(schema: Json, arguments: Any) -> list[PatternCheck]:
     return checks
 
 
-def _checks(root: Json, schema: Any, value: Any, place: str, depth: int) -> Iterator[PatternCheck]:
+def _checks(
+    root: Json, schema: Any, value: Any, location: str, depth: int
+) -> Iterator[PatternCheck]:
     if not isinstance(schema, dict) or depth == 0:
         return
     deeper = depth - 1
     if (target := _target(root, schema.get("$ref"))) is not None:
-        yield from _checks(root, target, value, place, deeper)
+        yield from _checks(root, target, value, location, deeper)
     parts = schema.get("allOf")
     for part in parts if isinstance(parts, list) else ():
-        yield from _checks(root, part, value, place, deeper)
+        yield from _checks(root, part, value, location, deeper)
     if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str):
-        yield PatternCheck(place=place, text=value, pattern=pattern)
+        yield PatternCheck(place=location, text=value, pattern=pattern)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _checks(root, schema.get("items"), item, f"{place}[{index}]", deeper)
+            yield from _checks(root, schema.get("items"), item, f"{location}[{index}]", deeper)
     elif isinstance(value, dict):
         properties = schema.get("properties")
         for name, member in value.items():
             part = properties.get(name) if isinstance(properties, dict) else None
-            inner = f"{place}.{name}" if place else str(name)
+            inner = f"{location}.{name}" if location else str(name)
             yield from _checks(root, part, member, inner, deeper)
 
 
@@ -139,8 +141,10 @@ class PatternMatcher:
             return False
         if not answers:
             self._hanging.add(check.pattern)
-            shown = check.pattern[:MAX_SHOWN]
-            self._log(f"The pattern {shown} took longer than {seconds:.1f} s and is not checked.")
+            pattern_text = check.pattern[:MAX_SHOWN]
+            self._log(
+                f"The pattern {pattern_text} took longer than {seconds:.1f} s and is not checked."
+            )
         return answers == [False]
 
 

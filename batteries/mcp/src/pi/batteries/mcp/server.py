@@ -144,10 +144,10 @@ class McpServer:
     async def _negotiate(self, values: Definition) -> Client:
         """A connected client, over the first transport and era that work."""
         wait = start_timeout(values, self.users.acting.pi.context.environ)
-        known = self._known_era()
+        known_era = self._known_era()
         attempts: list[tuple[Callable[[], Transport], Era | None]] = []
         if values.transport == "stdio":
-            attempts.append((self._stdio, known))
+            attempts.append((self._stdio, known_era))
             # A program of the handshake era may exit on an unknown request.
             attempts.append((self._stdio, "handshake"))
         else:
@@ -160,7 +160,7 @@ class McpServer:
                 return SseTransport(self.link, self._scope)
 
             if values.transport == "http":
-                attempts.append((streamable, known))
+                attempts.append((streamable, known_era))
             if values.transport == "sse" or values.fallback_to_sse:
                 attempts.append((two_streams, "handshake"))
         for number, (make, era) in enumerate(attempts, start=1):
@@ -366,7 +366,7 @@ class ServerUsers:
 
     def has_only(self, user: ServerUser) -> bool:
         """Whether no other session uses the server."""
-        return all(each is user for each in self._attached)
+        return all(attached is user for attached in self._attached)
 
     @contextmanager
     def calling(self, user: ServerUser) -> Iterator[None]:

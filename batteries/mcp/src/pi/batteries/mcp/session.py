@@ -76,21 +76,22 @@ class Values:
         if value.startswith("!"):
             return (await self._run(value[1:])).strip()
         value = value.replace("${workspaceFolder}", str(self._cwd))
-        return _VARIABLE.sub(lambda found: self._variable(found[1], found[2]), value)
+        return _VARIABLE.sub(lambda match: self._variable(match[1], match[2]), value)
 
     def _variable(self, name: str, default: str | None) -> str:
-        found, where = self._environ.get(name), self._configured
-        if found and where.is_project and _CREDENTIAL.search(name):
+        value, configured = self._environ.get(name), self._configured
+        if value and configured.is_project and _CREDENTIAL.search(name):
             raise McpError(
-                f"MCP server {where.name}: {where.source} uses the variable {name}, which looks"
-                " like a credential; files of a project do not get credentials.",
+                f"MCP server {configured.name}: {configured.source} uses the variable {name},"
+                " which looks like a credential; files of a project do not get credentials.",
                 hint=f"Define the server in ~/.pi/agent/mcp.json to use {name}.",
             )
-        if found:
-            return found
+        if value:
+            return value
         if default is None:
             raise McpError(
-                f"MCP server {where.name}: the variable {name} is not set ({where.source}).",
+                f"MCP server {configured.name}: the variable {name} is not set"
+                f" ({configured.source}).",
                 hint=f"Set it, or write ${{{name}:-default}}.",
             )
         return default
@@ -181,24 +182,28 @@ class SessionMcp:
         """
         self.configured, allowed = await self.configuration.load()
         usable = [
-            each for each in self.configured if not each.shadowed_by and each.definition.enabled
+            configured
+            for configured in self.configured
+            if not configured.shadowed_by and configured.definition.enabled
         ]
-        for each in usable:
-            if each.definition.problem:
-                self.pi.warn(f"MCP server {each.name} is left out: {each.definition.problem}.")
+        for configured in usable:
+            if configured.definition.problem:
+                self.pi.warn(
+                    f"MCP server {configured.name} is left out: {configured.definition.problem}."
+                )
         if usable and not self._servers:
             for setting in invalid_limits(self.pi.context.environ):
                 self.pi.warn(f"{setting} is ignored: it is no number of milliseconds.")
-        valid = [each for each in usable if not each.definition.problem]
-        self.denied = {each.name for each in valid if each not in allowed}
+        valid = [configured for configured in usable if not configured.definition.problem]
+        self.denied = {configured.name for configured in valid if configured not in allowed}
         # A command loads this extension in a session that the setting keeps without servers.
-        keep = {} if self.is_off else {each.name: each for each in allowed}
+        keep = {} if self.is_off else {configured.name: configured for configured in allowed}
         for name in [*self._servers]:
             if self._servers[name].configured != keep.get(name):
                 self._servers.pop(name)
-        for name, each in keep.items():
+        for name, configured in keep.items():
             if name not in self._servers:
-                await self._add(each)
+                await self._add(configured)
             server = self._servers[name]
             # A server may have been added without a start, by a command before the session began.
             if start and server.state == "idle" and not server.offer.is_known:
@@ -245,14 +250,16 @@ class SessionMcp:
                 if self._starting:
                     await asyncio.wait(self._starting)
         except TimeoutError:
-            slow = ", ".join(each.name for each in self.servers if each.state == "starting")
+            slow = ", ".join(server.name for server in self.servers if server.state == "starting")
             missing = f"the MCP servers {slow}" if slow else "consent to MCP servers"
             self.pi.warn(f"Timed out waiting for {missing}; the request is sent without them.")
         self.update()
 
     async def shut_down(self) -> None:
         """End HTTP sessions that only this session uses, while requests are still possible."""
-        ending = [each for each in self.servers if each.is_remote and each.users.has_only(self)]
+        ending = [
+            server for server in self.servers if server.is_remote and server.users.has_only(self)
+        ]
         await asyncio.gather(*(server.disconnect() for server in ending))
 
     # ServerUser -----------------------------------------------------------------------------------

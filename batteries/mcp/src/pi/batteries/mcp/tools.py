@@ -188,7 +188,7 @@ class SessionTools:
             raise ToolFailed(error.explain()) from error
         if is_deeper(result, MAX_RESULT_DEPTH):
             raise ToolFailed(f"MCP server {server.name} answered with values nested too deeply.")
-        return self._shown(server, tool, result)
+        return self._tool_result(server, tool, result)
 
     async def _after_pages(
         self, error: RpcError, server: McpServer, tool: ToolInfo, arguments: Json
@@ -210,16 +210,16 @@ class SessionTools:
         except McpError as failed:
             raise ToolFailed(failed.explain()) from failed
 
-    def _shown(self, server: McpServer, tool: ToolInfo, result: Json) -> ToolResult:
+    def _tool_result(self, server: McpServer, tool: ToolInfo, result: Json) -> ToolResult:
         context = self._pi.context
         default = self._pi.settings.get("mcp.maxOutputTokens")
         characters = output_tokens(context.environ, default) * content.CHARACTERS_PER_TOKEN
-        shown, is_error = content.call_result(result, content.Limits(characters=characters))
+        limited, is_error = content.call_result(result, content.Limits(characters=characters))
         stored = ""
-        if shown.whole is not None:
-            stored = f"artifact://{context.artifacts.save('mcp', shown.whole)}"
+        if limited.whole is not None:
+            stored = f"artifact://{context.artifacts.save('mcp', limited.whole)}"
         details = {"server": server.name, "tool": tool.name}
-        return content.tool_result(shown, is_error=is_error, stored_as=stored, details=details)
+        return content.tool_result(limited, is_error=is_error, stored_as=stored, details=details)
 
     # Search ---------------------------------------------------------------------------------------
 
@@ -257,14 +257,14 @@ class SessionTools:
 
     def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
-        known = {name: offer[:2] for name, (offer, _) in self._registered.items()}
-        names = ranked(query, {name: _searched(*each) for name, each in known.items()})
+        offers = {name: offer[:2] for name, (offer, _) in self._registered.items()}
+        names = ranked(query, {name: _searched(*offer) for name, offer in offers.items()})
         if not names:
             raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
         for name in names:
             if name not in self._enabled:
                 self._enabled[name] = self._pi.enable_tools([name])
-        lines = [f"- {name}: {one_line(known[name][1].description)[:200]}" for name in names]
+        lines = [f"- {name}: {one_line(offers[name][1].description)[:200]}" for name in names]
         text = "These tools can be called from now on:\n" + "\n".join(lines)
         return ToolResult.of(text, details={"tools": names})
 
@@ -314,7 +314,7 @@ def tokens(tool: ToolInfo) -> int:
 
 def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     """The best matching names, exact names first. ``texts`` has title and description by name."""
-    words = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
+    terms = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
     exact = [name for name in query.replace(",", " ").split() if name in texts]
     scores: dict[str, float] = {}
     for name, (title, description) in texts.items():
@@ -323,7 +323,7 @@ def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
             3.0 * (word in parts)
             + 1.5 * (word in title.lower())
             + 1.0 * (word in description.lower())
-            for word in words
+            for word in terms
         )
         if score:
             scores[name] = score
@@ -373,8 +373,9 @@ class SessionPrompts:
         async def run(arguments: str, ctx: CommandContext) -> None:
             await self._run(server, prompt, arguments, ctx)
 
-        words = " ".join(
-            f"<{each.name}>" if each.required else f"[{each.name}]" for each in prompt.arguments
+        usage = " ".join(
+            f"<{argument.name}>" if argument.required else f"[{argument.name}]"
+            for argument in prompt.arguments
         )
         summary = one_line(prompt.description)[:100]
 
@@ -386,7 +387,7 @@ class SessionPrompts:
             run,
             completions=complete,
             description=neutralise(
-                " ".join(filter(None, (words, summary, f"(MCP {server.name})")))
+                " ".join(filter(None, (usage, summary, f"(MCP {server.name})")))
             ),
         )
 
@@ -397,10 +398,10 @@ class SessionPrompts:
             return []
         before, _, word = typed.rpartition(" ")
         name, equals, value = word.partition("=")
-        names = [each.name for each in prompt.arguments]
+        names = [argument.name for argument in prompt.arguments]
         if not (equals and name in names):
             filled = prompt_arguments(prompt, before)
-            free = [each for each in names if each not in filled]
+            free = [name for name in names if name not in filled]
             if not free:
                 return []
             name, value = free[0], word
@@ -414,20 +415,26 @@ class SessionPrompts:
         except (McpError, TimeoutError):
             return []  # no completions is better than an error while typing
         start = typed[: len(typed) - len(value)]
-        return [start + shlex.quote(each) for each in completions_of(result)]
+        return [start + shlex.quote(completion) for completion in completions_of(result)]
 
     async def _run(
         self, server: McpServer, prompt: PromptInfo, arguments: str, ctx: CommandContext
     ) -> None:
         values = prompt_arguments(prompt, arguments)
-        for each in prompt.arguments:
-            if each.required and each.name not in values:
-                label = f"{each.name}: {each.description}" if each.description else each.name
+        for argument in prompt.arguments:
+            if argument.required and argument.name not in values:
+                label = (
+                    f"{argument.name}: {argument.description}"
+                    if argument.description
+                    else argument.name
+                )
                 text = await ctx.ui.input(neutralise(label))
                 if text is None:
-                    ctx.ui.notify(f"/{command_name(server.name, prompt.name)} needs {each.name}.")
+                    ctx.ui.notify(
+                        f"/{command_name(server.name, prompt.name)} needs {argument.name}."
+                    )
                     return
-                values[each.name] = text
+                values[argument.name] = text
         try:
             params = {"name": prompt.name, "arguments": values}
             result = await server.ask("prompts/get", params, self._session)
@@ -449,13 +456,13 @@ def command_name(server: str, prompt: str) -> str:
 def prompt_arguments(prompt: PromptInfo, text: str) -> dict[str, str]:
     """The arguments of a command: ``name=value`` by name, others by position."""
     try:
-        words = shlex.split(text)
+        tokens = shlex.split(text)
     except ValueError:  # an apostrophe in plain text
-        words = text.split()
-    names = [each.name for each in prompt.arguments]
+        tokens = text.split()
+    names = [argument.name for argument in prompt.arguments]
     values: dict[str, str] = {}
     rest: list[str] = []
-    for word in words:
+    for word in tokens:
         name, equals, value = word.partition("=")
         if equals and name in names:
             values[name] = value

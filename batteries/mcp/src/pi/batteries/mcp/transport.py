@@ -133,8 +133,8 @@ class Lines:
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         """The lines that ``chunk`` completes."""
-        *whole, rest = chunk.split(b"\n")
-        for piece in whole:
+        *lines, rest = chunk.split(b"\n")
+        for piece in lines:
             self._add(piece)
             if self.is_too_long:
                 self.give_up()

@@ -29,7 +29,7 @@ REFRESH_SECONDS = 0.5
 class Actions(Protocol):
     """The actions of the keys; implemented by ``McpCommands``."""
 
-    def state(self, each: Configured) -> str:
+    def state(self, configured: Configured) -> str:
         """The state of a definition in words."""
 
     def enable(self, name: str, *, enabled: bool) -> None:
@@ -57,8 +57,8 @@ async def show_servers(commands: Actions, session: SessionMcp, ctx: CommandConte
     await ctx.ui.custom(make)
 
 
-def _counted(found: Sized, noun: str) -> str:
-    return f"{len(found)} {noun if len(found) == 1 else f'{noun}s'}"
+def _counted(entries: Sized, noun: str) -> str:
+    return f"{len(entries)} {noun if len(entries) == 1 else f'{noun}s'}"
 
 
 class ServersScreen:
@@ -91,56 +91,60 @@ class ServersScreen:
 
     def render(self, width: int) -> list[str]:
         """All servers, and the details of the selected one."""
-        found, theme = self._session.configured, self._theme
+        servers, theme = self._session.configured, self._theme
         rows: list[str] = []
-        if not found:
+        if not servers:
             rows += ["No servers are configured.", "/mcp add <name> <command or address> adds one."]
-        self._selected = max(0, min(self._selected, len(found) - 1))
-        for index, each in enumerate(found):
+        self._selected = max(0, min(self._selected, len(servers) - 1))
+        for index, configured in enumerate(servers):
             mark = theme.fg("accent", "→ ") if index == self._selected else "  "
-            rows.append(f"{mark}{one_line(each.name):<20} {self._state(each)}")
-        if found:
-            rows += ["", *(f"  {row}" for row in self._details(found[self._selected], len(rows)))]
+            rows.append(f"{mark}{one_line(configured.name):<20} {self._state(configured)}")
+        if servers:
+            rows += ["", *(f"  {row}" for row in self._details(servers[self._selected], len(rows)))]
         if self._note:
             rows += ["", theme.fg("warning", self._note)]
         height = self._tui.terminal.size.rows
         return framed_rows(theme, "MCP servers", rows, HINT, width=width, height=height)
 
-    def _state(self, each: Configured) -> str:
-        server = self._session.server(each.name)
-        used = server is not None and server.configured == each
+    def _state(self, configured: Configured) -> str:
+        server = self._session.server(configured.name)
+        used = server is not None and server.configured == configured
         colour = COLOURS[server.state] if server is not None and used else "dim"
         # The error itself is shown below the list, where it fits.
         failed = server is not None and used and server.state == "failed"
-        text = self._theme.fg(colour, "failed" if failed else one_line(self._commands.state(each)))
+        text = self._theme.fg(
+            colour, "failed" if failed else one_line(self._commands.state(configured))
+        )
         if server is not None and used and server.offer.is_known:
             text += self._theme.fg("dim", f" · {_counted(server.offer.current.tools, 'tool')}")
         return text
 
-    def _details(self, each: Configured, above: int) -> list[str]:
-        theme, server = self._theme, self._session.server(each.name)
-        target = each.definition.url or " ".join(each.definition.command)
-        rows = [one_line(target), theme.fg("dim", f"from {each.source}")]
-        if server is None or server.configured != each:
+    def _details(self, configured: Configured, above: int) -> list[str]:
+        theme, server = self._theme, self._session.server(configured.name)
+        target = configured.definition.url or " ".join(configured.definition.command)
+        rows = [one_line(target), theme.fg("dim", f"from {configured.source}")]
+        if server is None or server.configured != configured:
             return rows
         if server.info is not None:
             label = f"{server.info.name} {server.info.server_version}".strip()
             rows.append(theme.fg("dim", one_line(f"{label} · protocol {server.info.version}")))
         if server.error is not None:
             rows.append(theme.fg("error", one_line(server.error.explain())))
-        room = max(MIN_ROWS, self._tui.terminal.size.rows - above - len(rows) - FRAME_ROWS - 2)
+        row_limit = max(MIN_ROWS, self._tui.terminal.size.rows - above - len(rows) - FRAME_ROWS - 2)
         if self._shows_log:
-            lines = [one_line(line) for line in server.lines][-room:]
+            lines = [one_line(line) for line in server.lines][-row_limit:]
             return [*rows, "", theme.fg("muted", "Log"), *(lines or ["empty"])]
         tools = [
             f"{one_line(tool.name)}  {theme.fg('dim', one_line(tool.description)[:200])}"
             for tool in server.offer.current.tools
         ]
-        more = [theme.fg("dim", f"… {len(tools) - room} more")] if len(tools) > room else []
+        more = (
+            [theme.fg("dim", f"… {len(tools) - row_limit} more")] if len(tools) > row_limit else []
+        )
         lists = server.offer.current
         counts = f"{_counted(lists.prompts, 'prompt')} · {_counted(lists.resources, 'resource')}"
         title = theme.fg("muted", f"Tools · {counts}")
-        return [*rows, "", title, *(tools[:room] or ["none known"]), *more]
+        return [*rows, "", title, *(tools[:row_limit] or ["none known"]), *more]
 
     def handle_input(self, data: str) -> None:
         """Select, act or close."""
@@ -158,8 +162,8 @@ class ServersScreen:
         elif self._session.configured:
             self._act(data, self._session.configured[self._selected])
 
-    def _act(self, data: str, each: Configured) -> None:
-        commands, name = self._commands, each.name
+    def _act(self, data: str, configured: Configured) -> None:
+        commands, name = self._commands, configured.name
         if data == "r":
             self._run(commands.reconnect(name), f"Connecting to {name} …")
         elif data == "t":
@@ -169,15 +173,15 @@ class ServersScreen:
             self._done(None)  # the dialogs of the login need the screen
             self._run(commands.reauth(name), f"Logging in at {name} …")
         elif data == "e":
-            self._run(self._toggle(each), "")
+            self._run(self._toggle(configured), "")
 
-    async def _toggle(self, each: Configured) -> str:
-        self._commands.enable(each.name, enabled=not each.definition.enabled)
-        server = self._session.server(each.name)
+    async def _toggle(self, configured: Configured) -> str:
+        self._commands.enable(configured.name, enabled=not configured.definition.enabled)
+        server = self._session.server(configured.name)
         await self._session.load()
-        if server is not None and self._session.server(each.name) is None:
+        if server is not None and self._session.server(configured.name) is None:
             await server.disconnect()
-        return f"{each.name} is {'off' if each.definition.enabled else 'on'}."
+        return f"{configured.name} is {'off' if configured.definition.enabled else 'on'}."
 
     def _run(self, work: Awaitable[Any], note: str) -> None:
         """Run ``work`` in the background; its result or error is shown below the details."""
