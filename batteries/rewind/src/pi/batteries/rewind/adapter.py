@@ -81,10 +81,10 @@ async def _check_store(recorder: Recorder, ctx: ExtensionContext) -> list[CheckR
     text = f"{size_text(size)} of {size_text(limit)} in {count}"
     if pruned.sessions:
         text += f"; removed {pruned.sessions} old sessions, {size_text(pruned.bytes)}"
-    found = [CheckResult(level="good" if size <= limit else "broken", text=text)]
+    checks = [CheckResult(level="good" if size <= limit else "broken", text=text)]
     for project in projects:
         if project.restore.exists() and not project.running():
             text = f"a rewind in {Path(project.root)} was interrupted"
             advice = "run pi rewind recover there"
-            found.append(CheckResult(level="broken", text=text, advice=advice))
-    return found
+            checks.append(CheckResult(level="broken", text=text, advice=advice))
+    return checks

@@ -76,8 +76,8 @@ class RewindCommands:
         except PiError as error:
             self._fail(ctx, error.explain())
 
-    async def _rewind(self, words: list[str], ctx: CommandContext) -> None:
-        match words:
+    async def _rewind(self, tokens: list[str], ctx: CommandContext) -> None:
+        match tokens:
             case ["recover"]:
                 await self._recover(ctx)
             case ["redo"]:
@@ -111,18 +111,18 @@ class RewindCommands:
             changes = timeline.since(point)
             if following is not None:
                 changes = changes[: len(changes) - len(timeline.since(following))]
-            first = {each.path: each for change in reversed(changes) for each in change.files}
-            sizes = (each.old.size for each in first.values() if each.old is not None)
+            first = {file.path: file for change in reversed(changes) for file in change.files}
+            sizes = (file.old.size for file in first.values() if file.old is not None)
             rows.append(PointRow(point=point, files=len(first), bytes=sum(sizes)))
         return rows[::-1]
 
     async def _numbered(self, number: str, ctx: CommandContext) -> Point:
         prompts = [row.point for row in await self._rows(ctx) if not row.point.saved_by]
         if not 1 <= int(number) <= len(prompts):
-            raise PiError(f"There is no point {number}.", hint=self._known(len(prompts)))
+            raise PiError(f"There is no point {number}.", hint=self._point_hint(len(prompts)))
         return prompts[int(number) - 1]
 
-    def _known(self, count: int) -> str:
+    def _point_hint(self, count: int) -> str:
         if not count:
             return "" if self._is_enabled else OFF
         return f"Points: 1 (before the last prompt) to {count}."
@@ -212,7 +212,7 @@ class RewindCommands:
 
     async def _confirm(self, plan: Plan, ctx: CommandContext) -> bool:
         go = "Restore"
-        rows = [file_row(each) for each in plan.files[:20]]
+        rows = [file_row(file) for file in plan.files[:20]]
         more = [f"… {len(plan.files) - len(rows)} more"] if len(plan.files) > len(rows) else []
         question = "\n".join([f"{title(plan.point)}. Files: {summary(plan)}", *rows, *more])
         return await ctx.ui.select(question, [NOTHING, go], initial=NOTHING) == go
@@ -222,7 +222,7 @@ class RewindCommands:
     ) -> None:
         overwrites = False
         if plan.foreign and scope != "conversation":
-            rows = [f"  {file_row(each)}" for each in plan.foreign[:10]]
+            rows = [f"  {file_row(file)}" for file in plan.foreign[:10]]
             more = len(plan.foreign) - len(rows)
             rows += [f"  … {more} more"] if more > 0 else []
             question = "\n".join(["These files were changed outside of this session:", *rows])
@@ -409,11 +409,11 @@ class RewindCommands:
         if self._is_enabled:
             await self._recorder.settled()
             await self._recorder.run(history.capture, "outside")
-        found = await self._recorder.run(history.coverage)
+        coverage = await self._recorder.run(history.coverage)
         size = await self._recorder.run(history.store.size)
         limit = history.store.limits.store_bytes
         lines = [
-            coverage_text(found) if self._is_enabled else OFF,
+            coverage_text(coverage) if self._is_enabled else OFF,
             f"The store has {size_text(size)} of {size_text(limit)}.",
         ]
         if self._recorder.interrupted is not None:
@@ -447,8 +447,8 @@ def _scope(word: str) -> Scope:
 
 
 def _point_ids(entries: Sequence[Entry]) -> set[str]:
-    found = (point_data(entry) for entry in entries)
-    return {str(data["id"]) for data in found if data is not None and "id" in data}
+    point_records = (point_data(entry) for entry in entries)
+    return {str(data["id"]) for data in point_records if data is not None and "id" in data}
 
 
 def prompt_entry(entries: Sequence[Entry], point: str) -> str:

@@ -162,19 +162,21 @@ class History:
             self._is_index_saved = True
 
     def _read_index(self) -> None:
-        found = read_index(self.folder.index)
-        if found is None:
+        index = read_index(self.folder.index)
+        if index is None:
             return
         # A content may have been pruned meanwhile: without a stamp its file is read again.
-        known = {
-            path: each if self._is_stored(each.state) else Known(stamp=NO_STAMP, state=each.state)
-            for path, each in in_slices(found.known.items())
+        known_files = {
+            path: known_file
+            if self._is_stored(known_file.state)
+            else Known(stamp=NO_STAMP, state=known_file.state)
+            for path, known_file in in_slices(index.known.items())
         }
-        if found.session == self.session.id:
-            self._known, self._has_baseline, self._is_index_saved = known, True, True
-            self._scanner.resume(left_out=found.left_out, rule_texts=found.rule_texts)
+        if index.session == self.session.id:
+            self._known, self._has_baseline, self._is_index_saved = known_files, True, True
+            self._scanner.resume(left_out=index.left_out, rule_texts=index.rule_texts)
         else:
-            self._cache = known
+            self._cache = known_files
 
     def _is_stored(self, state: FileState) -> bool:
         return state.kind != "file" or not state.is_saved or state.hash in self.packs
@@ -187,23 +189,27 @@ class History:
             return ()
         self._space.forget_size()
         changes: list[PathChange] = []
-        known = self._known
+        known_files = self._known
         # In two steps: reading a file takes a hundred times as long as comparing a stamp.
         new: list[tuple[str, Stamp]] = []
         removed: list[str] = []
         for path, stamp in in_slices(self._scan()):
-            old = known.get(path)
+            old = known_files.get(path)
             if stamp is None:
                 removed.append(path)
             elif old is None or old.stamp != stamp:
                 new.append((path, stamp))
         for path, stamp in in_slices(new, READ):
             changes += self._update(path, stamp)
-        unsure = [path for path, stamp in new if path not in known or known[path].stamp != stamp]
+        unsure = [
+            path
+            for path, stamp in new
+            if path not in known_files or known_files[path].stamp != stamp
+        ]
         for path in removed:
-            if path in known and self._is_in_unreadable(path):
+            if path in known_files and self._is_in_unreadable(path):
                 unsure.append(path)
-            elif path in known:
+            elif path in known_files:
                 changes += self._lose(path)
         self._unsure = dict.fromkeys(unsure)
         self.step("captured")
@@ -221,9 +227,9 @@ class History:
         self, changes: Iterable[PathChange], by: Author, what: str
     ) -> tuple[PathChange, ...]:
         """Add changes to the journal."""
-        files = tuple(sorted(changes, key=lambda each: each.path))
+        files = tuple(sorted(changes, key=lambda change: change.path))
         if files:
-            self._extra.update(each.path for each in files)
+            self._extra.update(file.path for file in files)
             self._space.reserve(len(files) * EVENT_BYTES)
             self.journal.append(Change(time_ms=self.now_ms(), by=by, files=files, what=what[:200]))
         self._pinned.clear()
@@ -240,16 +246,16 @@ class History:
                 self._unsure |= dict.fromkeys(self._known)
         stamps = self._scanner.stamps
         outside = {path: self._stamp(path) for path in self._extra if path not in stamps}
-        found = [(path, stamps.get(path)) for path in self._unsure if path not in outside]
-        return [*found, *outside.items()]
+        stamped_paths = [(path, stamps.get(path)) for path in self._unsure if path not in outside]
+        return [*stamped_paths, *outside.items()]
 
     def _stamp(self, path: str) -> Stamp | None:
         """The stamp of a path that no scan has found."""
         try:
-            found = os.lstat(self.path_of(path))
+            status = os.lstat(self.path_of(path))
         except OSError:
             return None
-        return stamp_of(found) if self._is_direct(path) else None
+        return stamp_of(status) if self._is_direct(path) else None
 
     def _is_in_unreadable(self, path: str) -> bool:
         """Whether a path is in a folder that cannot be listed now."""
@@ -271,12 +277,12 @@ class History:
             reading = Reading(cached.state, stamp)
             state = cached.state
         else:
-            found = self._read(path, checked=True)
-            if found is None:
+            new_reading = self._read(path, checked=True)
+            if new_reading is None:
                 return []  # gone since the scan, or a pipe: the next capture decides
             if old is not None:  # the old content does not count against the budget
                 self._covered_bytes -= _saved_bytes(old.state)
-            reading, state = found, self._save(found)
+            reading, state = new_reading, self._save(new_reading)
             if old is not None:
                 self._covered_bytes += _saved_bytes(old.state)
         self._remember(path, reading, state)
@@ -313,10 +319,12 @@ class History:
 
     def _retained_hashes(self) -> set[str]:
         """Hashes of contents to keep that may not be in the journal or the index yet."""
-        return {each.state.hash for each in self._known.values()} | self._pinned
+        return {known_file.state.hash for known_file in self._known.values()} | self._pinned
 
     def _count_bytes(self) -> None:
-        self._covered_bytes = sum(_saved_bytes(each.state) for each in self._known.values())
+        self._covered_bytes = sum(
+            _saved_bytes(known_file.state) for known_file in self._known.values()
+        )
 
     # Single paths ---------------------------------------------------------------------------------
 
@@ -344,8 +352,8 @@ class History:
         for path in paths:
             # A path that no scan covers has no known state: the present one is its first.
             is_followed = path in self._known or path in self._extra or self._scanner.covers(path)
-            found = self._sync(path)
-            changes += found if is_followed else ()
+            file_changes = self._sync(path)
+            changes += file_changes if is_followed else ()
         self._extra.update(paths)
         self.packs.flush()
         self.record(changes, "outside", "")
@@ -374,20 +382,20 @@ class History:
 
     def restored(self, changes: Iterable[PathChange]) -> list[PathChange]:
         """Read the restored paths again; returns how they differ from the last known states."""
-        found: list[PathChange] = []
-        for each in changes:
-            self._extra.add(each.path)
-            found += self._sync(each.path)
+        differences: list[PathChange] = []
+        for change in changes:
+            self._extra.add(change.path)
+            differences += self._sync(change.path)
         self.packs.flush()
-        return found
+        return differences
 
     def _missing_parents(self, name: str) -> list[str]:
-        found: list[str] = []
+        missing: list[str] = []
         parent = name.rpartition("/")[0]
         while parent and not os.path.lexists(self.path_of(parent)):
-            found.insert(0, parent)
+            missing.insert(0, parent)
             parent = parent.rpartition("/")[0]
-        return found
+        return missing
 
     def _read(self, path: str, *, checked: bool = False) -> Reading | None:
         if not checked and not self._is_direct(path):
@@ -422,7 +430,7 @@ class History:
 
     def coverage(self) -> Coverage:
         """Return which files are covered, according to the last capture."""
-        states = [(path, each.state) for path, each in in_slices(self._known.items())]
+        states = [(path, known_file.state) for path, known_file in in_slices(self._known.items())]
         files = sum(state.kind != "folder" for _, state in in_slices(states))
         unsaved = {path: state for path, state in in_slices(states) if not state.is_saved}
         most = self._limits.max_file_bytes
@@ -442,8 +450,8 @@ class History:
     def other_journals(self) -> list[Journal]:
         """The journals of the other sessions in this project."""
         paths = [path for path in self.folder.journals() if path != self.journal.path]
-        found = ((path, read_header(path)) for path in paths)
-        return [Journal(path, header) for path, header in found if header is not None]
+        headers = ((path, read_header(path)) for path in paths)
+        return [Journal(path, header) for path, header in headers if header is not None]
 
 
 class NotSaved(PiError):

@@ -79,24 +79,24 @@ class Timeline:
 
     def point(self, id: str) -> Point | None:
         """The point with that id, or ``None``."""
-        found = (each for each in self.events if isinstance(each, Point) and each.id == id)
-        return next(found, None)
+        points = (event for event in self.events if isinstance(event, Point) and event.id == id)
+        return next(points, None)
 
     def points(self) -> list[Point]:
         """All points, the oldest first."""
-        return [each for each in self.events if isinstance(each, Point)]
+        return [event for event in self.events if isinstance(event, Point)]
 
     def since(self, point: Point) -> list[Change | Restoration]:
         """The changes after a point."""
         start = self._index(point)
-        return [each for each in self.events[start:] if not isinstance(each, Point)]
+        return [event for event in self.events[start:] if not isinstance(event, Point)]
 
     def states_at(self, point: Point) -> dict[str, FileState | None]:
         """The states at a point of all paths that changed since then."""
         states: dict[str, FileState | None] = {}
         for change in self.since(point):
-            for each in change.files:
-                states.setdefault(each.path, each.old)
+            for file in change.files:
+                states.setdefault(file.path, file.old)
         return states
 
     def authors_since(self, point: Point) -> dict[str, set[Author]]:
@@ -104,31 +104,31 @@ class Timeline:
         authors: dict[str, set[Author]] = {}
         for change in self.since(point):
             by: Author = change.by if isinstance(change, Change) else "rewind"
-            for each in change.files:
-                authors.setdefault(each.path, set()).add(by)
+            for file in change.files:
+                authors.setdefault(file.path, set()).add(by)
         return authors
 
     def last_states(self) -> dict[str, FileState | None]:
         """The state of every path in the journal after its last change."""
-        changes = (each for each in self.events if not isinstance(each, Point))
-        return {each.path: each.new for change in changes for each in change.files}
+        changes = (event for event in self.events if not isinstance(event, Point))
+        return {file.path: file.new for change in changes for file in change.files}
 
     def redo(self) -> Restoration | None:
         """The rewind that ``/redo`` reverts: the last one that was not redone, since the prompt."""
         undone: list[Restoration] = []
-        for each in self.events:
-            if isinstance(each, Point) and not each.saved_by:
+        for event in self.events:
+            if isinstance(event, Point) and not event.saved_by:
                 undone.clear()
-            elif isinstance(each, Restoration) and each.kind == "rewind":
-                undone.append(each)
-            elif isinstance(each, Restoration) and undone:
+            elif isinstance(event, Restoration) and event.kind == "rewind":
+                undone.append(event)
+            elif isinstance(event, Restoration) and undone:
                 undone.pop()
         return undone[-1] if undone else None
 
     def hashes(self) -> set[str]:
         """Hashes of the saved contents that the journal refers to."""
-        changes = (each for each in self.events if not isinstance(each, Point))
-        states = (state for c in changes for each in c.files for state in (each.old, each.new))
+        changes = (event for event in self.events if not isinstance(event, Point))
+        states = (state for c in changes for file in c.files for state in (file.old, file.new))
         return {s.hash for s in states if s is not None and s.kind == "file" and s.is_saved}
 
     def without_oldest_half(self) -> list[Event] | None:
@@ -140,8 +140,8 @@ class Timeline:
         return self.events[self._index(middle) :]
 
     def _index(self, point: Point) -> int:
-        is_point = (isinstance(each, Point) and each.id == point.id for each in self.events)
-        return next(index for index, found in enumerate(is_point) if found)
+        is_point = (isinstance(event, Point) and event.id == point.id for event in self.events)
+        return next(index for index, is_same in enumerate(is_point) if is_same)
 
 
 # Journal file -------------------------------------------------------------------------------------
@@ -198,8 +198,8 @@ def read_header(path: Path) -> JournalHeader | None:
     """The header of a journal; ``None`` if it is missing or damaged."""
     try:
         with path.open("rb") as file:
-            found = json.loads(file.readline())
-        return JournalHeader(session=found["session"], root=found["root"], file=found["file"])
+            header = json.loads(file.readline())
+        return JournalHeader(session=header["session"], root=header["root"], file=header["file"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -210,8 +210,8 @@ def read_events(path: Path) -> list[Event]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    found = (_decoded(line) for line in lines)
-    return [event for event in found if event is not None]
+    events = (_decoded(line) for line in lines)
+    return [event for event in events if event is not None]
 
 
 def _decoded(line: bytes) -> Event | None:
@@ -280,8 +280,8 @@ def decode_event(fields: Mapping[str, Any]) -> Event | None:
 def encode_changes(files: Iterable[PathChange]) -> list[list[Any]]:
     """The form of changes in files of the store."""
     return [
-        [each.path, each.old and each.old.encode(), each.new and each.new.encode()]
-        for each in files
+        [file.path, file.old and file.old.encode(), file.new and file.new.encode()]
+        for file in files
     ]
 
 

@@ -35,34 +35,34 @@ class Plan(Record):
     def steps(self, *, foreign: bool) -> tuple[PathChange, ...]:
         """The changes to make, with or without those of files that others have changed."""
         steps = {e.path: e for e in self.files if not e.problem and (foreign or not e.is_foreign)}
-        excluded = [each for each in self.files if each.path not in steps]
+        excluded = [file for file in self.files if file.path not in steps]
         # Folders that contain an excluded file stay, and no folder replaces an excluded file.
-        while blocked := [each for each in steps.values() if _is_blocked(each, excluded)]:
-            for each in blocked:
-                del steps[each.path]
+        while blocked := [step for step in steps.values() if _is_blocked(step, excluded)]:
+            for step in blocked:
+                del steps[step.path]
             excluded += blocked
         return tuple(
-            PathChange(path=each.path, old=each.now, new=each.then) for each in steps.values()
+            PathChange(path=step.path, old=step.now, new=step.then) for step in steps.values()
         )
 
     @property
     def foreign(self) -> tuple[PlannedFile, ...]:
         """The files that others have changed."""
-        return tuple(each for each in self.files if each.is_foreign and not each.problem)
+        return tuple(file for file in self.files if file.is_foreign and not file.problem)
 
     @property
     def problems(self) -> tuple[PlannedFile, ...]:
         """The files that cannot be put back."""
-        return tuple(each for each in self.files if each.problem)
+        return tuple(file for file in self.files if file.problem)
 
 
 def _is_blocked(file: PlannedFile, excluded: Sequence[PlannedFile]) -> bool:
     if is_folder(file.now) and not is_folder(file.then):
         inside = f"{file.path}/"
-        if any(each.path.startswith(inside) and each.now is not None for each in excluded):
+        if any(other.path.startswith(inside) and other.now is not None for other in excluded):
             return True
-    above = (each for each in excluded if file.path.startswith(f"{each.path}/"))
-    return any(each.now is not None and each.now.kind != "folder" for each in above)
+    above = (other for other in excluded if file.path.startswith(f"{other.path}/"))
+    return any(other.now is not None and other.now.kind != "folder" for other in above)
 
 
 def make_plan(history: History, point: Point) -> Plan:
@@ -76,12 +76,12 @@ def make_plan(history: History, point: Point) -> Plan:
             now=now,
             then=state,
             is_foreign="outside" in authors[path] or foreign.get(path, ...) == now,
-            problem=_problem(history, now, state) or _folder_problem(history, path, then),
+            problem=_restore_problem(history, now, state) or _folder_problem(history, path, then),
         )
         for path, state in sorted(then.items())
         if (now := history.look(path)) != state
     ]
-    return Plan(point=point, files=tuple(each for each in files if not _is_lost(history, each)))
+    return Plan(point=point, files=tuple(file for file in files if not _is_lost(history, file)))
 
 
 def _is_lost(history: History, file: PlannedFile) -> bool:
@@ -95,23 +95,23 @@ def _changed_by_other_sessions(history: History, point: Point) -> dict[str, File
 
     If they wrote while a command of this session ran, this session's journal names that command.
     """
-    found: dict[str, FileState | None] = {}
-    own = {_key(each) for each in history.journal.timeline.events if isinstance(each, Change)}
+    states: dict[str, FileState | None] = {}
+    own = {_key(event) for event in history.journal.timeline.events if isinstance(event, Change)}
     for journal in history.other_journals():
         for event in journal.timeline.events:
             if not isinstance(event, Change) or event.by == "outside":
                 continue
             # The journal of a fork begins with a copy of its parent's changes: not foreign.
             if event.time_ms > point.time_ms and _key(event) not in own:
-                found.update((each.path, each.new) for each in event.files)
-    return found
+                states.update((file.path, file.new) for file in event.files)
+    return states
 
 
 def _key(change: Change) -> tuple[int, str, str]:
     return change.time_ms, change.what, change.files[0].path
 
 
-def _problem(history: History, now: FileState | None, then: FileState | None) -> str:
+def _restore_problem(history: History, now: FileState | None, then: FileState | None) -> str:
     if then is not None and not then.is_saved:
         return "its content was not saved: too large, or beyond the limits"
     if then is not None and then.kind == "file" and then.hash not in history.packs:
@@ -123,10 +123,15 @@ def _problem(history: History, now: FileState | None, then: FileState | None) ->
 
 def _folder_problem(history: History, path: str, then: Mapping[str, FileState | None]) -> str:
     """Why a file cannot replace the folder at its path: it contains files that are not covered."""
-    state, whole = then[path], history.path_of(path)
-    if state is None or state.kind == "folder" or whole.is_symlink() or not whole.is_dir():
+    state, absolute_path = then[path], history.path_of(path)
+    if (
+        state is None
+        or state.kind == "folder"
+        or absolute_path.is_symlink()
+        or not absolute_path.is_dir()
+    ):
         return ""
-    for folder, folders, files in os.walk(whole):
+    for folder, folders, files in os.walk(absolute_path):
         below = os.path.relpath(folder, history.root)
         for name in (*folders, *files):
             if f"{below}/{name}" not in then:

@@ -96,9 +96,9 @@ def _described(state: FileState) -> str:
 def summary(plan: Plan) -> str:
     """The numbers of files by action, in one line."""
     counts = {"create": 0, "change": 0, "remove": 0}
-    for each in plan.files:
-        if not each.problem:
-            action = _action(each).strip()
+    for file in plan.files:
+        if not file.problem:
+            action = _action(file).strip()
             counts[action if action in counts else "change"] += 1
     parts = [f"{count} to {action}" for action, count in counts.items() if count]
     if plan.problems:
@@ -120,10 +120,12 @@ def diff_lines(history: History, files: Sequence[PlannedFile]) -> list[str]:
 
 def _diff(history: History, file: PlannedFile) -> list[str]:
     name = one_line(file.path)
-    states = [each for each in (file.now, file.then) if each is not None and each.kind == "file"]
+    states = [
+        state for state in (file.now, file.then) if state is not None and state.kind == "file"
+    ]
     if not states or (len(states) == 2 and states[0].hash == states[1].hash):
         return []
-    if sum(each.size for each in states) > MAX_DIFF_BYTES:
+    if sum(state.size for state in states) > MAX_DIFF_BYTES:
         return [f"{name}: too large to show"]
     texts = [_text(history, state) for state in (file.now, file.then)]
     if None in texts:
@@ -152,23 +154,23 @@ def _harmless(line: str) -> str:
 # Coverage and sizes ------------------------------------------------------------------------------
 
 
-def coverage_text(found: Coverage) -> str:
+def coverage_text(coverage: Coverage) -> str:
     """Which files are covered, in one line."""
-    if found.refused:
-        why = f"{found.refused[:1].upper()}{found.refused[1:]}"
+    if coverage.refused:
+        why = f"{coverage.refused[:1].upper()}{coverage.refused[1:]}"
         rest = "only files that edit and write change can be restored, not what commands change."
         return f"{why}, so {rest}"
     missing = [
         *_counted(
-            found.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
+            coverage.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
         ),
-        *_counted(found.too_large, "file larger than rewind.maxFileBytes"),
-        *_counted(found.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
-        *_counted(found.unreadable, "folder that cannot be read", "folders that cannot be read"),
-        *([f"pipes and devices: {found.special}"] if found.special else []),
-        *([f"ignored files and folders: {found.ignored}"] if found.ignored else []),
+        *_counted(coverage.too_large, "file larger than rewind.maxFileBytes"),
+        *_counted(coverage.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
+        *_counted(coverage.unreadable, "folder that cannot be read", "folders that cannot be read"),
+        *([f"pipes and devices: {coverage.special}"] if coverage.special else []),
+        *([f"ignored files and folders: {coverage.ignored}"] if coverage.ignored else []),
     ]
-    text = f"Covers {files_text(found.files)}, {size_text(found.bytes)}"
+    text = f"Covers {files_text(coverage.files)}, {size_text(coverage.bytes)}"
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 
@@ -176,9 +178,9 @@ def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
     names = list(names)
     if not names:
         return []
-    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    sample = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
     noun = one if len(names) == 1 else many or one.replace("file", "files", 1)
-    return [f"{len(names):,} {noun} ({shown})"]
+    return [f"{len(names):,} {noun} ({sample})"]
 
 
 def size_text(size: int) -> str:

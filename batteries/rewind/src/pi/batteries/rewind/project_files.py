@@ -46,7 +46,7 @@ class Packs:
     def add(self, hash: str, data: bytes) -> bool:
         """Store a content, unless it is stored. Returns False if the store is full."""
         key = bytes.fromhex(hash)
-        if key in self._pending or key in self._known():
+        if key in self._pending or key in self._locations():
             return True
         if not self._reserve(len(data) + _HEAD.size):
             return False
@@ -69,7 +69,7 @@ class Packs:
                 rest = rest[file.write(rest) :]
         for key, data in self._pending.items():
             start += _HEAD.size
-            self._known()[key] = (path.name, start, len(data))
+            self._locations()[key] = (path.name, start, len(data))
             start += len(data)
         self._pending.clear()
         self._buffer = bytearray()
@@ -79,9 +79,9 @@ class Packs:
         key = bytes.fromhex(hash)
         if key in self._pending:
             return self._pending[key]
-        if (place := self._known().get(key)) is None:
+        if (location := self._locations().get(key)) is None:
             return None
-        name, offset, length = place
+        name, offset, length = location
         try:
             with (self._folder / name).open("rb") as file:
                 file.seek(offset)
@@ -92,14 +92,14 @@ class Packs:
 
     def __contains__(self, hash: str) -> bool:
         key = bytes.fromhex(hash)
-        return key in self._pending or key in self._known()
+        return key in self._pending or key in self._locations()
 
     def forget(self) -> None:
         """Read the folder again at next use: packs were removed or rewritten."""
         self.flush()
         self._places = None
 
-    def _known(self) -> dict[bytes, tuple[str, int, int]]:
+    def _locations(self) -> dict[bytes, tuple[str, int, int]]:
         if self._places is None:
             self._places = {}
             for path in pack_files(self._folder):
@@ -214,7 +214,10 @@ class Index(Record):
 def encode_index(index: Index) -> bytes:
     """The content of the file: a head, then a line for each path."""
     head = {"session": index.session, "leftOut": index.left_out, "ruleTexts": index.rule_texts}
-    rows = ([path, each.stamp, each.state.encode()] for path, each in index.known.items())
+    rows = (
+        [path, known_file.stamp, known_file.state.encode()]
+        for path, known_file in index.known.items()
+    )
     # Line by line: encoding all of it in one call would block the event loop for 0.1 s.
     return "\n".join([json.dumps(head), *map(json.dumps, in_slices(rows, CODED)), ""]).encode()
 
@@ -223,7 +226,7 @@ def read_index(path: Path) -> Index | None:
     """Return the index; ``None`` if it is missing or invalid."""
     try:
         head, rows = _lines(path)
-        known = {
+        known_files = {
             path: Known(stamp=_stamp(stamp), state=state)
             for path, stamp, encoded in rows
             if (state := decode_state(encoded)) is not None
@@ -231,7 +234,10 @@ def read_index(path: Path) -> Index | None:
         left_out = tuple(map(str, head["leftOut"]))
         rule_texts = {str(path): str(text) for path, text in head.get("ruleTexts", {}).items()}
         return Index(
-            session=str(head["session"]), left_out=left_out, rule_texts=rule_texts, known=known
+            session=str(head["session"]),
+            left_out=left_out,
+            rule_texts=rule_texts,
+            known=known_files,
         )
     except (OSError, AttributeError, KeyError, TypeError, ValueError):
         return None

@@ -150,8 +150,12 @@ class Recorder:
         own = manager.get_session_id()
         for entry in reversed(manager.get_branch()):
             if (data := point_data(entry)) is not None:
-                found = data.get("session")
-                return found if isinstance(found, str) and found != own and _is_name(found) else ""
+                session_id = data.get("session")
+                return (
+                    session_id
+                    if isinstance(session_id, str) and session_id != own and _is_name(session_id)
+                    else ""
+                )
         return ""
 
     async def close(self) -> None:
@@ -268,11 +272,11 @@ class Recorder:
         self._has_reported = True
         if self.interrupted is not None:
             self._pi.warn("A rewind of this project was interrupted. Use /rewind recover.")
-        found = await self.run(history.coverage)
-        if found.refused or found.left_out or found.over_budget:
+        coverage = await self.run(history.coverage)
+        if coverage.refused or coverage.left_out or coverage.over_budget:
             from pi.batteries.rewind.preview import coverage_text  # deferred: seldom shown
 
-            text = coverage_text(found)
+            text = coverage_text(coverage)
             if self._pi.context.has_ui:
                 self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
             else:

@@ -117,7 +117,7 @@ def end(history: History) -> None:
 
 def _check(history: History, steps: Iterable[PathChange]) -> None:
     """Raise ``RestoreFailed`` if a file changed since the plan was made."""
-    changed = [each.path for each in steps if history.look(each.path) != each.old]
+    changed = [step.path for step in steps if history.look(step.path) != step.old]
     if changed:
         raise RestoreFailed(
             f"{changed[0]} has changed meanwhile; nothing was restored.", hint="Look again."
@@ -126,19 +126,19 @@ def _check(history: History, steps: Iterable[PathChange]) -> None:
 
 def put_all(history: History, changes: Sequence[PathChange]) -> None:
     """Change every path from ``old`` to ``new``; skips paths that are in state ``new`` already."""
-    folders = [each for each in changes if is_folder(each.new)]
-    for each in folders:
-        if is_folder(history.look(each.path)):
-            _chmod(history, each, stat.S_IRWXU)  # its files must be writable until the end
+    folders = [change for change in changes if is_folder(change.new)]
+    for change in folders:
+        if is_folder(history.look(change.path)):
+            _chmod(history, change, stat.S_IRWXU)  # its files must be writable until the end
     batch = _Batch(history)
-    for each in ordered(changes):
+    for change in ordered(changes):
         # ``ordered`` puts files last: no other change depends on a file that waits in the batch.
-        if each.new is None or each.new.kind != "file" or not batch.add(each, each.new):
-            _put(history, each)
+        if change.new is None or change.new.kind != "file" or not batch.add(change, change.new):
+            _put(history, change)
         history.step("file")
     batch.write()
-    for each in sorted(folders, key=lambda change: change.path, reverse=True):
-        _chmod(history, each)  # last, inner folders first: the mode may be read-only
+    for change in sorted(folders, key=lambda change: change.path, reverse=True):
+        _chmod(history, change)  # last, inner folders first: the mode may be read-only
 
 
 class _Batch:
@@ -181,8 +181,8 @@ class _Batch:
         try:
             replace_files(contents, modes=modes)
         except FileAccessError:
-            for each in changes:  # one by one, so that the error names the file that fails
-                _put(self._history, each)
+            for change in changes:  # one by one, so that the error names the file that fails
+                _put(self._history, change)
 
 
 def _chmod(history: History, change: PathChange, more: int = 0) -> None:
@@ -195,14 +195,16 @@ def _chmod(history: History, change: PathChange, more: int = 0) -> None:
 
 def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
     """Removals, inner paths first; then new folders, outer ones first; then files and links."""
-    removed = [each for each in changes if each.new is None or _changes_kind(each)]
-    inside_out = sorted(removed, key=lambda each: (is_folder(each.old), each.path.count("/")))
-    files = [each for each in inside_out if not is_folder(each.old)]
-    folders = [each for each in reversed(inside_out) if is_folder(each.old)]
-    removals = [PathChange(path=each.path, old=each.old, new=None) for each in (*files, *folders)]
+    removed = [change for change in changes if change.new is None or _changes_kind(change)]
+    inside_out = sorted(removed, key=lambda change: (is_folder(change.old), change.path.count("/")))
+    files = [change for change in inside_out if not is_folder(change.old)]
+    folders = [change for change in reversed(inside_out) if is_folder(change.old)]
+    removals = [
+        PathChange(path=change.path, old=change.old, new=None) for change in (*files, *folders)
+    ]
     created = sorted(
-        (each for each in changes if each.new is not None),
-        key=lambda each: (not is_folder(each.new), each.path.count("/"), each.path),
+        (change for change in changes if change.new is not None),
+        key=lambda change: (not is_folder(change.new), change.path.count("/"), change.path),
     )
     return [*removals, *created]
 
@@ -259,38 +261,38 @@ def _refuse_links(history: History, name: str) -> None:
 
 def read_interrupted(history: History) -> Interrupted | None:
     """The restoration of this project that has not ended; ``None`` without one."""
-    found = read_json(history.folder.restore)
-    if not isinstance(found, dict):
+    data = read_json(history.folder.restore)
+    if not isinstance(data, dict):
         return None
     try:
         return Interrupted(
             restoration=Restoration(
-                id=found["id"],
-                time_ms=found["time"],
-                to=found["to"],
-                saved=found["saved"],
-                kind=found["kind"],
-                scope=found["scope"],
-                files=decode_changes(found["files"]),
+                id=data["id"],
+                time_ms=data["time"],
+                to=data["to"],
+                saved=data["saved"],
+                kind=data["kind"],
+                scope=data["scope"],
+                files=decode_changes(data["files"]),
             ),
-            session=found["session"],
-            navigate=found["navigate"],
-            files_done=found["filesDone"],
+            session=data["session"],
+            navigate=data["navigate"],
+            files_done=data["filesDone"],
         )
     except (KeyError, TypeError, ValueError):
         return None
 
 
 def _write_intent(history: History, intent: Interrupted) -> None:
-    each = intent.restoration
+    restoration = intent.restoration
     fields: dict[str, Any] = {
-        "id": each.id,
-        "time": each.time_ms,
-        "to": each.to,
-        "saved": each.saved,
-        "kind": each.kind,
-        "scope": each.scope,
-        "files": encode_changes(each.files),
+        "id": restoration.id,
+        "time": restoration.time_ms,
+        "to": restoration.to,
+        "saved": restoration.saved,
+        "kind": restoration.kind,
+        "scope": restoration.scope,
+        "files": encode_changes(restoration.files),
         "session": intent.session,
         "navigate": intent.navigate,
         "filesDone": intent.files_done,
@@ -315,15 +317,15 @@ def conflicts(history: History, intent: Interrupted) -> tuple[str, ...]:
     if intent.files_done:
         return ()
     files = intent.restoration.files
-    return tuple(each.path for each in files if not _is_expected(history.look(each.path), each))
+    return tuple(file.path for file in files if not _is_expected(history.look(file.path), file))
 
 
 def _is_expected(now: FileState | None, change: PathChange) -> bool:
     """Whether the state of a path can result from the restoration, interrupted at any step."""
     if now is None or now in (change.old, change.new):
         return True
-    known = (each.mode | stat.S_IRWXU for each in (change.old, change.new) if each is not None)
-    return now.kind == "folder" and now.mode in known
+    modes = (state.mode | stat.S_IRWXU for state in (change.old, change.new) if state is not None)
+    return now.kind == "folder" and now.mode in modes
 
 
 def finish(history: History, intent: Interrupted) -> Restoration:
@@ -331,7 +333,7 @@ def finish(history: History, intent: Interrupted) -> Restoration:
     with history.folder.lock():
         sweep_leftovers(history, intent)
         conflicting = set(conflicts(history, intent))
-        files = tuple(each for each in intent.restoration.files if each.path not in conflicting)
+        files = tuple(file for file in intent.restoration.files if file.path not in conflicting)
         restoration = replace(intent.restoration, files=files)
         done = _is_journaled(history, intent)
         return _perform(history, replace(intent, restoration=restoration, files_done=done))
@@ -343,9 +345,9 @@ def undo(history: History, intent: Interrupted) -> None:
         sweep_leftovers(history, intent)
         conflicting = set(conflicts(history, intent))
         back = [
-            PathChange(path=each.path, old=each.new, new=each.old)
-            for each in intent.restoration.files
-            if each.path not in conflicting
+            PathChange(path=file.path, old=file.new, new=file.old)
+            for file in intent.restoration.files
+            if file.path not in conflicting
         ]
         put_all(history, back)
         changes = history.restored(back)
@@ -368,13 +370,13 @@ def undo(history: History, intent: Interrupted) -> None:
 def _is_journaled(history: History, intent: Interrupted) -> bool:
     """Whether the journal has the restoration already."""
     events = history.journal.timeline.events
-    ids = {each.id for each in events if isinstance(each, Restoration)}
+    ids = {event.id for event in events if isinstance(event, Restoration)}
     return intent.files_done or intent.restoration.id in ids
 
 
 def sweep_leftovers(history: History, intent: Interrupted) -> None:
     """Remove temporary files that a killed restoration has left in the project."""
-    folders = {history.path_of(each.path).parent for each in intent.restoration.files}
+    folders = {history.path_of(file.path).parent for file in intent.restoration.files}
     for folder in folders:
         if folder.is_dir() and not folder.is_symlink():
             for path in folder.glob(".pi-*.tmp"):

@@ -155,29 +155,29 @@ class Scanner:
 
     def scan(self) -> Scan:
         """Scan all covered paths."""
-        found = Scan(is_complete=not self._folders)
+        scan = Scan(is_complete=not self._folders)
         before, self._folders = self._folders, {}
         self._old_chains, self._chains = self._chains, {}
         waiting: deque[tuple[str, Rules]] = deque([("", ())])
         while waiting:
             prefix, outer = waiting.popleft()
             try:
-                inner = self._look(prefix, outer, before.get(prefix), found)
+                inner = self._look(prefix, outer, before.get(prefix), scan)
             except OSError:
                 # Its files are kept as they were: reported as removed now, they would look new
                 # when the folder can be listed again.
-                found.unreadable.append(prefix or "./")
+                scan.unreadable.append(prefix or "./")
                 for path in [path for path in before if path.startswith(prefix)]:
-                    self._keep(path, before[path], found)
+                    self._keep(path, before[path], scan)
                 continue
             waiting.extend((path, self._chains[prefix]) for path in inner)
         for prefix in before.keys() - self._folders.keys():
-            found.removed += _reported(before[prefix], prefix)
-        if self._rules.keys() - found.rule_files:
-            found.rules_changed = True
-            self._rules = {path: self._rules[path] for path in found.rule_files}
+            scan.removed += _reported(before[prefix], prefix)
+        if self._rules.keys() - scan.rule_files:
+            scan.rules_changed = True
+            self._rules = {path: self._rules[path] for path in scan.rule_files}
         self._has_scanned = True
-        return found
+        return scan
 
     def begin_again(self) -> None:
         """Make the next scan a complete one."""
@@ -186,21 +186,21 @@ class Scanner:
     @property
     def rule_texts(self) -> dict[str, str]:
         """The contents of the ignore files of the last scan, by path."""
-        return {path: each.text for path, each in self._rules.items()}
+        return {path: rule_file.text for path, rule_file in self._rules.items()}
 
-    def _look(self, prefix: str, outer: Rules, old: _Folder | None, found: Scan) -> list[str]:
+    def _look(self, prefix: str, outer: Rules, old: _Folder | None, scan: Scan) -> list[str]:
         """Scan a folder; returns its subfolders. Raises ``OSError`` if it cannot be listed."""
         fd = self._open(prefix)
         try:
             with os.scandir(f"{self._root}/{prefix}" if fd is None else fd) as listed:
-                listing = [(each.name, each.is_dir(follow_symlinks=False)) for each in listed]
+                listing = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listed]
             is_same = old is not None and old.listing == listing
             rule_files = old.rule_files if old and is_same else _rule_files(prefix, listing)
-            chain = self._chain(prefix, rule_files, outer, found)
+            chain = self._chain(prefix, rule_files, outer, scan)
             if old is not None and old.chain == chain:
                 chain = old.chain
             limit = int(self._max_files * SLACK) if self._has_scanned else self._max_files
-            if found.count + len(listing) > limit or (not prefix and "./" in self.left_out):
+            if scan.count + len(listing) > limit or (not prefix and "./" in self.left_out):
                 # A folder is covered with all of its files or not at all. Of the project's root
                 # only the files are left out: its subfolders may still fit.
                 self.left_out.add(prefix or "./")
@@ -210,24 +210,24 @@ class Scanner:
             if old is not None and is_same and old.chain is chain:
                 folder = old
             else:
-                folder = _match(prefix, _Folder(listing, rule_files, chain), old, found)
-            self._keep(prefix, folder, found)
-            self._stamp_files(folder, prefix, fd, found)
-            return list(self._inner(folder, prefix, fd, found))
+                folder = _match(prefix, _Folder(listing, rule_files, chain), old, scan)
+            self._keep(prefix, folder, scan)
+            self._stamp_files(folder, prefix, fd, scan)
+            return list(self._inner(folder, prefix, fd, scan))
         finally:
             if fd is not None:
                 os.close(fd)
 
-    def _keep(self, prefix: str, folder: _Folder, found: Scan) -> None:
+    def _keep(self, prefix: str, folder: _Folder, scan: Scan) -> None:
         """Remember a folder for the next scan."""
         self._folders[prefix] = folder
         self._chains[prefix] = folder.chain
-        found.rule_files |= self._rules.keys() & folder.rule_files
-        found.ignored += folder.ignored
+        scan.rule_files |= self._rules.keys() & folder.rule_files
+        scan.ignored += folder.ignored
         count = len(folder.files) + len(folder.folders)
-        if self._has_pauses and found.count // COMPARED < (found.count + count) // COMPARED:
+        if self._has_pauses and scan.count // COMPARED < (scan.count + count) // COMPARED:
             pause()
-        found.count += count
+        scan.count += count
 
     def _open(self, prefix: str) -> int | None:
         """A descriptor of a folder for ``dir_fd``, which takes two thirds of the time of full
@@ -235,7 +235,7 @@ class Scanner:
         """
         return os.open(f"{self._root}/{prefix}", _FOLDER_FLAGS) if _HAS_FOLDER_FD else None
 
-    def _stamp_files(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> None:
+    def _stamp_files(self, folder: _Folder, prefix: str, fd: int | None, scan: Scan) -> None:
         """Compare the stamps of the files of a folder. Most of the time of a scan is spent here."""
         look, stamps = os.stat, folder.stamps
         names = folder.files
@@ -254,32 +254,32 @@ class Scanner:
                 continue
             path = prefix + folder.files[index]
             if S_ISREG(mode) or S_ISLNK(mode):
-                stamps[index] = found.changed[path] = stamp
+                stamps[index] = scan.changed[path] = stamp
             elif S_ISDIR(mode):
                 folder.listing = None  # replaced meanwhile
             else:
-                found.special += 1
+                scan.special += 1
                 if stamps[index] is not None:
                     stamps[index] = None
-                    found.removed.append(path)
+                    scan.removed.append(path)
 
-    def _inner(self, folder: _Folder, prefix: str, fd: int | None, found: Scan) -> Iterator[str]:
+    def _inner(self, folder: _Folder, prefix: str, fd: int | None, scan: Scan) -> Iterator[str]:
         """Compare the modes of the subfolders; yield those to list."""
         for name, before in folder.folders.items():
             path = prefix + name
             if f"{path}/" in self.left_out:
                 if before != UNREPORTED:
                     folder.folders[name] = UNREPORTED
-                    found.removed.append(path)
+                    scan.removed.append(path)
                 continue
             try:
-                where = name if fd is not None else f"{self._root}/{path}"
-                mode = os.stat(where, dir_fd=fd, follow_symlinks=False).st_mode
+                target = name if fd is not None else f"{self._root}/{path}"
+                mode = os.stat(target, dir_fd=fd, follow_symlinks=False).st_mode
             except OSError:
                 mode = before  # removed meanwhile
             if mode != before and S_ISDIR(mode):
                 folder.folders[name] = mode
-                found.changed[path] = (0, 0, 0, mode, 0)
+                scan.changed[path] = (0, 0, 0, mode, 0)
             yield f"{path}/"
 
     def was_ignored(self, path: str) -> bool:
@@ -310,28 +310,28 @@ class Scanner:
                 return True
         return False
 
-    def _chain(self, prefix: str, rule_files: list[str], outer: Rules, found: Scan) -> Rules:
+    def _chain(self, prefix: str, rule_files: list[str], outer: Rules, scan: Scan) -> Rules:
         """The rules that apply in a folder. Ignore files are read again only if they changed."""
         chain = outer
         for path in rule_files:
-            chain = (*chain, *self._read_rules(path, prefix, found))
+            chain = (*chain, *self._read_rules(path, prefix, scan))
         return chain
 
-    def _read_rules(self, path: str, prefix: str, found: Scan) -> Rules:
-        whole = self._root / path
+    def _read_rules(self, path: str, prefix: str, scan: Scan) -> Rules:
+        file_path = self._root / path
         old = self._rules.get(path)
         text = None
         try:
-            status = whole.stat()
+            status = file_path.stat()
             if old is not None and old.stamp == stamp_of(status):
                 return old.rules
             if S_ISREG(status.st_mode) and status.st_size <= MAX_IGNORE_BYTES:
-                with whole.open(encoding="utf-8", errors="surrogateescape") as file:
+                with file_path.open(encoding="utf-8", errors="surrogateescape") as file:
                     text = file.read(MAX_IGNORE_BYTES)
         except OSError:
             text = None
         if (old.text if old is not None else None) != text:
-            found.rules_changed = self._has_scanned
+            scan.rules_changed = self._has_scanned
         if text is None:
             self._rules.pop(path, None)
             return ()
@@ -360,14 +360,14 @@ def _chains_of(files: Mapping[str, _RuleFile]) -> dict[str, Rules]:
     chains: dict[str, Rules] = {"": ()}
     folders = sorted(set(map(_folder_of_rules, files)), key=lambda folder: folder.count("/"))
     for folder in folders:
-        above = max((each for each in chains if folder.startswith(each)), key=len)
+        above = max((prefix for prefix in chains if folder.startswith(prefix)), key=len)
         paths = (f"{folder}{name}" for name in (".git/info/exclude", *FILES))
         own = (files[path].rules for path in paths if path in files)
         chains[folder] = (*chains[above], *joined.from_iterable(own))
     return chains
 
 
-def _match(prefix: str, folder: _Folder, old: _Folder | None, found: Scan) -> _Folder:
+def _match(prefix: str, folder: _Folder, old: _Folder | None, scan: Scan) -> _Folder:
     """Fill ``folder`` with the covered entries of its listing, and report removed ones."""
     stamps = dict(zip(old.files, old.stamps, strict=True)) if old is not None else {}
     modes = dict(old.folders) if old is not None else {}
@@ -386,8 +386,8 @@ def _match(prefix: str, folder: _Folder, old: _Folder | None, found: Scan) -> _F
         else:
             folder.files.append(name)
             folder.stamps.append(stamps.pop(name, None))
-    found.removed += (prefix + name for name, stamp in stamps.items() if stamp is not None)
-    found.removed += (prefix + name for name, mode in modes.items() if mode != UNREPORTED)
+    scan.removed += (prefix + name for name, stamp in stamps.items() if stamp is not None)
+    scan.removed += (prefix + name for name, mode in modes.items() if mode != UNREPORTED)
     return folder
 
 

@@ -63,19 +63,19 @@ class ProjectScanner:
                 self._root, max_files=self._max_files, before=self._scanner, ask=self._ask
             )
         try:
-            found = self._scanner.scan()
+            scan = self._scanner.scan()
         except ScannerLost:
             return self._scan_here()
-        return self._noted(found)
+        return self._noted(scan)
 
-    def _noted(self, found: Scan) -> Scan:
-        if found.is_complete:
-            self.stamps = found.changed
-            return found
-        for path in found.removed:
+    def _noted(self, scan: Scan) -> Scan:
+        if scan.is_complete:
+            self.stamps = scan.changed
+            return scan
+        for path in scan.removed:
             self.stamps.pop(path, None)
-        self.stamps.update(found.changed)
-        return found
+        self.stamps.update(scan.changed)
+        return scan
 
     def _scan_here(self) -> Scan:
         """Scan in this thread from now on: the process is lost."""
@@ -117,21 +117,21 @@ class ProcessScanner:
         """Scan all covered paths. Raises ``ScannerLost``."""
         reply = self._ask({"after": self._last} if self._last else self._beginning())
         self._last = 0
-        found = Scan(is_complete=reply["isComplete"])
+        scan = Scan(is_complete=reply["isComplete"])
         rows = reply["rows"]
         while rows:
-            found.changed.update((path, tuple(stamp)) for path, stamp in rows)
-            has_more = len(found.changed) < reply["changed"]
-            rows = self._ask({"rows": len(found.changed)}) if has_more else ()
-        found.removed, found.unreadable = reply["removed"], reply["unreadable"]
-        found.special, found.ignored = reply["special"], reply["ignored"]
-        found.rules_changed = reply["rulesChanged"]
+            scan.changed.update((path, tuple(stamp)) for path, stamp in rows)
+            has_more = len(scan.changed) < reply["changed"]
+            rows = self._ask({"rows": len(scan.changed)}) if has_more else ()
+        scan.removed, scan.unreadable = reply["removed"], reply["unreadable"]
+        scan.special, scan.ignored = reply["special"], reply["ignored"]
+        scan.rules_changed = reply["rulesChanged"]
         self.left_out.update(reply["leftOut"])
         self._were_ignored = frozenset(reply["wereIgnored"])
-        if found.rules_changed:
+        if scan.rules_changed:
             self.rule_texts = reply["ruleTexts"]
         self._last = reply["number"]
-        return found
+        return scan
 
     def _beginning(self) -> dict[str, Any]:
         """The request for a complete scan."""
@@ -184,22 +184,22 @@ def serve(request: dict[str, Any]) -> Iterator[Any]:
 
 def _scan() -> dict[str, Any]:
     scanner = _ScannerState.scanner
-    found = scanner.scan()
+    scan = scanner.scan()
     _ScannerState.number += 1
-    _ScannerState.changed = list(found.changed.items())
+    _ScannerState.changed = list(scan.changed.items())
     # Includes paths that are not new: only the history can decide that.
-    new = found.changed if found.rules_changed else ()
+    new = scan.changed if scan.rules_changed else ()
     return {
         "number": _ScannerState.number,
-        "isComplete": found.is_complete,
-        "changed": len(found.changed),
+        "isComplete": scan.is_complete,
+        "changed": len(scan.changed),
         "rows": _ScannerState.changed[:ROWS],
-        "removed": found.removed,
+        "removed": scan.removed,
         "leftOut": sorted(scanner.left_out),
         "wereIgnored": [path for path in new if scanner.was_ignored(path)],
-        "special": found.special,
-        "ignored": found.ignored,
-        "unreadable": found.unreadable,
-        "rulesChanged": found.rules_changed,
-        "ruleTexts": scanner.rule_texts if found.rules_changed else None,
+        "special": scan.special,
+        "ignored": scan.ignored,
+        "unreadable": scan.unreadable,
+        "rulesChanged": scan.rules_changed,
+        "ruleTexts": scanner.rule_texts if scan.rules_changed else None,
     }

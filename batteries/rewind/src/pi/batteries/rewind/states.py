@@ -92,16 +92,16 @@ class Reading:
         """Whether the file may change with the same stamp: it has to be read again next time."""
 
 
-def stamp_of(found: os.stat_result) -> Stamp:
+def stamp_of(status: os.stat_result) -> Stamp:
     """The stamp of a file or link. A folder changes with its content: only its mode counts."""
-    if stat.S_ISDIR(found.st_mode):
-        return (0, 0, 0, found.st_mode, 0)
+    if stat.S_ISDIR(status.st_mode):
+        return (0, 0, 0, status.st_mode, 0)
     return (
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-        found.st_mode,
-        found.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+        status.st_ino,
     )
 
 
@@ -127,33 +127,33 @@ class _ChangedMeanwhile(Exception):
 
 def _read(path: Path, max_bytes: int) -> Reading | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError as error:
         if error.errno in _NOTHING:
             return None
         raise
-    if stat.S_ISDIR(found.st_mode):
-        state = FileState(kind="folder", mode=stat.S_IMODE(found.st_mode))
-        return Reading(state, stamp_of(found))
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
+        state = FileState(kind="folder", mode=stat.S_IMODE(status.st_mode))
+        return Reading(state, stamp_of(status))
+    if stat.S_ISLNK(status.st_mode):
         target = os.readlink(path)  # noqa: PTH115 - a Path would shorten ./a
-        return Reading(FileState(kind="link", target=target), stamp_of(found))
-    return _read_file(path, found, max_bytes) if stat.S_ISREG(found.st_mode) else None
+        return Reading(FileState(kind="link", target=target), stamp_of(status))
+    return _read_file(path, status, max_bytes) if stat.S_ISREG(status.st_mode) else None
 
 
-def unsaved(found: os.stat_result) -> Reading:
+def unsaved(status: os.stat_result) -> Reading:
     """A file whose content is not saved. Its next change is still noticed."""
-    hash = f"{UNSAVED}{found.st_size}-{found.st_mtime_ns}"
-    mode = stat.S_IMODE(found.st_mode)
+    hash = f"{UNSAVED}{status.st_size}-{status.st_mtime_ns}"
+    mode = stat.S_IMODE(status.st_mode)
     return Reading(
-        FileState(kind="file", mode=mode, hash=hash, size=found.st_size), stamp_of(found)
+        FileState(kind="file", mode=mode, hash=hash, size=status.st_size), stamp_of(status)
     )
 
 
-def _read_file(path: Path, found: os.stat_result, max_bytes: int) -> Reading:
+def _read_file(path: Path, status: os.stat_result, max_bytes: int) -> Reading:
     """The content and its stamp. Raises ``_ChangedMeanwhile``."""
-    if found.st_size > max_bytes:
-        return unsaved(found)
+    if status.st_size > max_bytes:
+        return unsaved(status)
     fd = os.open(path, _FLAGS)
     try:
         before = os.fstat(fd)
@@ -181,10 +181,10 @@ def _read_all(fd: int, most: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def is_racy(found: os.stat_result, now_ns: int) -> bool:
+def is_racy(status: os.stat_result, now_ns: int) -> bool:
     """Whether a file that was read just now may change again with the same stamp."""
-    changed = max(found.st_mtime_ns, found.st_ctime_ns)
-    is_coarse = found.st_mtime_ns % 1_000_000_000 == 0
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    is_coarse = status.st_mtime_ns % 1_000_000_000 == 0
     return now_ns - changed < (COARSE_RACY_NS if is_coarse else RACY_NS)
 
 

@@ -60,8 +60,8 @@ class ProjectFolder:
     @property
     def root(self) -> str:
         """The path of the project; empty if unknown."""
-        found = read_json(self.path / "project.json")
-        return str(found.get("root", "")) if isinstance(found, dict) else ""
+        data = read_json(self.path / "project.json")
+        return str(data.get("root", "")) if isinstance(data, dict) else ""
 
     def journal(self, session: str) -> Path:
         """The path of a session's journal."""
@@ -70,10 +70,10 @@ class ProjectFolder:
     def journals(self) -> list[Path]:
         """All journals, the oldest first."""
         try:
-            found = [path for path in self.sessions.iterdir() if path.suffix == ".jsonl"]
+            paths = [path for path in self.sessions.iterdir() if path.suffix == ".jsonl"]
         except FileNotFoundError:
             return []
-        return sorted(found, key=_modified)
+        return sorted(paths, key=_modified)
 
     def lock(self, *, wait: float = LOCK_SECONDS) -> FileLock:
         """The lock that processes hold while they restore or prune."""
@@ -124,7 +124,7 @@ class Store:
 
     def size(self) -> int:
         """Bytes of all projects on the disk."""
-        return sum(each.size() for each in self.projects())
+        return sum(project.size() for project in self.projects())
 
     def prune(self, *, now: float | None = None) -> Pruned:
         """Remove sessions that are too old, and the oldest ones above the limit."""
@@ -134,8 +134,8 @@ class Store:
             oldest = now - self.limits.keep_days * DAY_SECONDS
             old = [path for path in project.journals() if _modified(path) < oldest]
             removed += self._drop(project, old)
-        while self.size() > self.limits.store_bytes and (found := self._oldest()) is not None:
-            removed += self._drop(found[0], [found[1]])
+        while self.size() > self.limits.store_bytes and (location := self._oldest()) is not None:
+            removed += self._drop(location[0], [location[1]])
         return Pruned(sessions=removed, bytes=max(0, before - self.size()))
 
     def make_room(self, size: int, *, besides: ProjectFolder) -> bool:
@@ -145,24 +145,24 @@ class Store:
         """
         limit = self.limits.store_bytes - size
         while self.size() > limit:
-            if (found := self._oldest(besides)) is None:
+            if (oldest := self._oldest(besides)) is None:
                 return False
-            self._drop(found[0], [found[1]])
+            self._drop(oldest[0], [oldest[1]])
         return True
 
     def _oldest(self, besides: ProjectFolder | None = None) -> tuple[ProjectFolder, Path] | None:
         """The oldest journal, or the ``project.json`` of a folder without journals."""
-        found: list[tuple[float, ProjectFolder, Path]] = []
+        candidates: list[tuple[float, ProjectFolder, Path]] = []
         for project in self.projects():
             if besides is not None and project.path == besides.path:
                 continue
             if project.running():
                 continue
             paths = project.journals() or [project.path / "project.json"]
-            found += ((_modified(path), project, path) for path in paths)
-        if not found:
+            candidates += ((_modified(path), project, path) for path in paths)
+        if not candidates:
             return None
-        _, project, path = min(found, key=lambda each: each[0])
+        _, project, path = min(candidates, key=lambda candidate: candidate[0])
         return project, path
 
     def _drop(self, project: ProjectFolder, journals: Collection[Path]) -> int:
@@ -223,10 +223,10 @@ class SessionSpace:
         if self._is_full:  # measuring again for every file would take too long
             return False
         self.packs.flush()  # contents in memory count, too
-        room = self._store.make_room(size, besides=self._folder) or self._trim(size)
-        self._size = self._store.size() + (size if room else 0)
-        self._is_full = not room
-        return room
+        has_room = self._store.make_room(size, besides=self._folder) or self._trim(size)
+        self._size = self._store.size() + (size if has_room else 0)
+        self._is_full = not has_room
+        return has_room
 
     def _trim(self, size: int) -> bool:
         """Drop unused contents of this project, then old sessions, then old points of this one."""

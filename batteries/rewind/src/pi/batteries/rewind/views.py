@@ -60,19 +60,19 @@ class PointsScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """The points around the selected one."""
-        theme, room = self._theme, self._room(2)
-        first = max(0, min(self._selected - room // 2, len(self._rows) - room))
+        theme, row_limit = self._theme, self._room(2)
+        first = max(0, min(self._selected - row_limit // 2, len(self._rows) - row_limit))
         lines: list[str] = []
-        for index, row in enumerate(self._rows[first : first + room], first):
+        for index, row in enumerate(self._rows[first : first + row_limit], first):
             is_selected = index == self._selected
             changed = changed_text(row)
             arrow, time = "→ " if is_selected else "  ", clock_text(row.point.time_ms)
             time = f"{time}  " if width >= NARROW else ""
-            left = f"{arrow}{time}{title(row.point)}"
-            left = truncate_to_width(left, max(width - len(changed) - 4, 20), "…", pad=True)
-            left = theme.fg("accent", left) if is_selected else left
-            lines.append(f"{left}  {theme.fg('dim', changed)}")
-        hidden = len(self._rows) - room
+            label = f"{arrow}{time}{title(row.point)}"
+            label = truncate_to_width(label, max(width - len(changed) - 4, 20), "…", pad=True)
+            label = theme.fg("accent", label) if is_selected else label
+            lines.append(f"{label}  {theme.fg('dim', changed)}")
+        hidden = len(self._rows) - row_limit
         if hidden > 0:
             lines.append(theme.fg("dim", f"  {self._selected + 1} of {len(self._rows)}"))
         lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._coverage, width - 2))]
@@ -118,12 +118,14 @@ class PreviewScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """The visible lines."""
-        theme, room = self._theme, self._room(1)
-        self._top = max(0, min(self._top, len(self._lines) - room))
-        shown = self._lines[self._top : self._top + room]
-        rest = len(self._lines) - self._top - len(shown)
+        theme, row_limit = self._theme, self._room(1)
+        self._top = max(0, min(self._top, len(self._lines) - row_limit))
+        visible_lines = self._lines[self._top : self._top + row_limit]
+        rest = len(self._lines) - self._top - len(visible_lines)
         more = [theme.fg("dim", f"… {rest} more lines")] if rest > 0 else []
-        return self._framed(f"Files: {summary(self._plan)}", [*shown, *more], PREVIEW_HINT, width)
+        return self._framed(
+            f"Files: {summary(self._plan)}", [*visible_lines, *more], PREVIEW_HINT, width
+        )
 
     def handle_input(self, data: str) -> None:
         """Scroll, continue or close."""
@@ -144,12 +146,12 @@ class PreviewScreen(_Screen):
     def _file_rows(self) -> list[str]:
         theme = self._theme
         # Files that need attention come first.
-        files = sorted(self._plan.files, key=lambda each: not (each.is_foreign or each.problem))
+        files = sorted(self._plan.files, key=lambda file: not (file.is_foreign or file.problem))
         rows = [
-            theme.fg("warning", file_row(each))
-            if each.is_foreign or each.problem
-            else file_row(each)
-            for each in files[:MAX_FILES_SHOWN]
+            theme.fg("warning", file_row(file))
+            if file.is_foreign or file.problem
+            else file_row(file)
+            for file in files[:MAX_FILES_SHOWN]
         ]
         hidden = len(files) - len(rows)
         return [*rows, theme.fg("dim", f"… {hidden} more files")] if hidden > 0 else rows
