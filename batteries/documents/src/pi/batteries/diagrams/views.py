@@ -68,9 +68,9 @@ def loses_text(source: str, drawn: str) -> bool:
     source = re.sub(r"<br\s*/?>|<<|>>|~", " ", _HIDDEN.sub("", source))
     if source.count("[") != source.count("]"):
         return True  # an unclosed label, which the library parses as something else
-    labels = (text for found in _LABELS.findall(source) for text in found)
-    words = {word for label in labels for word in re.findall(r"\w+", label)}
-    return not words <= {*re.findall(r"\w+", drawn)}
+    labels = (text for groups in _LABELS.findall(source) for text in groups)
+    label_words = {word for label in labels for word in re.findall(r"\w+", label)}
+    return not label_words <= {*re.findall(r"\w+", drawn)}
 
 
 _BORDER, _LABEL = 1, 2

@@ -146,7 +146,7 @@ class ImageMaker:
             await self._saved(image, params, number)
             for number, image in enumerate(result.images, 1)
         ]
-        names = ", ".join(each["path"] for each in saved)
+        names = ", ".join(picture["path"] for picture in saved)
         text = f"Saved {names} ({model.provider}/{model.id})." + (
             f"\n{result.text}" if result.text else ""
         )
@@ -228,8 +228,8 @@ def _file_name(params: ImageParams, number: int, suffix: str) -> str:
 
 def slug(prompt: str) -> str:
     """The first words of a prompt as a file name."""
-    words = re.findall(r"[a-z0-9]+", prompt.lower())
-    return "-".join(words[:6])[:48] or "picture"
+    tokens = re.findall(r"[a-z0-9]+", prompt.lower())
+    return "-".join(tokens[:6])[:48] or "picture"
 
 
 def _numbered(stem: str, number: int) -> str:

@@ -59,8 +59,8 @@ class DatabaseHandler:
 
     def parse(self, path: str) -> ResourceRef | None:
         """Parse a path into a database; ``None`` for other paths and files that are not SQLite."""
-        found = self._split(path)
-        return None if found is None else ResourceRef(text=path, rest=found.table)
+        database_path = self._split(path)
+        return None if database_path is None else ResourceRef(text=path, rest=database_path.table)
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
         """The database file: writes to its rows run in order."""
@@ -68,16 +68,16 @@ class DatabaseHandler:
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """Return tables, rows or the result of a query."""
-        found = self._database_path(ref)
+        database_path = self._database_path(ref)
         stop = threading.Event()
         try:
             text, details = await asyncio.to_thread(
-                databases.read_database, self._existing(found), found, stop
+                databases.read_database, self._existing(database_path), database_path, stop
             )
         finally:
             stop.set()  # a thread cannot be cancelled; the query checks this flag
-        if not found.table and found.query is None:
-            file = found.file
+        if not database_path.table and database_path.query is None:
+            file = database_path.file
             text += (
                 f"\n\n[Read {file}:TABLE for its columns and first rows, {file}:TABLE:KEY for one"
                 f" row, {file}?q=SELECT … for a query.]"
@@ -86,20 +86,22 @@ class DatabaseHandler:
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
         """Insert, update or delete a row. Raises ``ToolFailed``."""
-        found = self._database_path(ref)
-        if found.query is not None:
+        database_path = self._database_path(ref)
+        if database_path.query is not None:
             raise ToolFailed("SQLite write paths do not support query parameters")
-        if not found.table:
+        if not database_path.table:
             raise ToolFailed("SQLite write path must target a table")
-        if found.key is not None and not found.key.strip():
+        if database_path.key is not None and not database_path.key.strip():
             raise ToolFailed("SQLite row writes require a non-empty row key")
-        file = self._existing(found)
+        file = self._existing(database_path)
         if file.stat().st_size > archives.MAX_ARCHIVE:
             raise ToolFailed(f"Databases above {archives.MAX_ARCHIVE >> 20} MiB are read only.")
         async with self._writing:
-            after, result = await asyncio.to_thread(databases.changed_copy, file, found, text)
+            after, result = await asyncio.to_thread(
+                databases.changed_copy, file, database_path, text
+            )
             if result.changed:
-                self._pending[file] = _DatabaseWrite(ref=found, content=text, after=after)
+                self._pending[file] = _DatabaseWrite(ref=database_path, content=text, after=after)
                 try:
                     await write_file(self._pi, str(file), after)
                 finally:
@@ -127,17 +129,17 @@ class DatabaseHandler:
         await asyncio.to_thread(work)
         return FileWritten()
 
-    def _existing(self, found: databases.DatabasePath) -> Path:
-        file = self._pi.context.files.resolve(found.file)
+    def _existing(self, database_path: databases.DatabasePath) -> Path:
+        file = self._pi.context.files.resolve(database_path.file)
         if not file.is_file():
-            raise ToolFailed(f"SQLite database '{found.file}' not found")
+            raise ToolFailed(f"SQLite database '{database_path.file}' not found")
         return file
 
     def _database_path(self, ref: ResourceRef) -> databases.DatabasePath:
-        found = self._split(ref.text)
-        if found is None:
+        database_path = self._split(ref.text)
+        if database_path is None:
             raise ToolFailed(f"{ref.text} is not a path into a database.")
-        return found
+        return database_path
 
     def _split(self, path: str) -> databases.DatabasePath | None:
         if "://" in path.partition("?")[0]:
@@ -148,10 +150,10 @@ class DatabaseHandler:
         resolve = self._pi.context.files.resolve
         if not candidates[0].is_bare and resolve(path).exists():
             return None
-        for each in candidates:
-            file = resolve(each.file)
+        for candidate in candidates:
+            file = resolve(candidate.file)
             if file.is_file():
-                return each if starts_with(file, databases.MAGIC) else None
+                return candidate if starts_with(file, databases.MAGIC) else None
         first = candidates[0]
         return None if first.is_bare or resolve(first.file).exists() else first
 
@@ -168,8 +170,8 @@ class ArchiveHandler:
 
         A file whose name contains the colon takes precedence.
         """
-        found = self._split(path)
-        return None if found is None else ResourceRef(text=path, rest=found.inner)
+        archive_path = self._split(path)
+        return None if archive_path is None else ResourceRef(text=path, rest=archive_path.inner)
 
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
         """The archive file: writes to its members run in order."""
@@ -177,15 +179,17 @@ class ArchiveHandler:
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """Return a member, or the list of members."""
-        found = self._archive_path(ref)
-        data, kind = await self._bytes(found.archive), archives.kind_of(found.archive)
-        inner = archives.clean_inner(found.inner)
-        if not inner or found.inner.endswith("/"):
+        archive_path = self._archive_path(ref)
+        data, kind = await self._bytes(archive_path.archive), archives.kind_of(archive_path.archive)
+        inner = archives.clean_inner(archive_path.inner)
+        if not inner or archive_path.inner.endswith("/"):
             return await self._list(data, kind, inner)
         listed = await asyncio.to_thread(archives.members, data, kind)
-        if not any(_same(each.name, inner) and each.kind != "directory" for each in listed) and any(
-            archives.clean_name(each.name).startswith(f"{inner}/") or _same(each.name, inner)
-            for each in listed
+        if not any(
+            _same(member.name, inner) and member.kind != "directory" for member in listed
+        ) and any(
+            archives.clean_name(member.name).startswith(f"{inner}/") or _same(member.name, inner)
+            for member in listed
         ):
             return await self._list(data, kind, inner)
         content = await asyncio.to_thread(archives.read_member, data, kind, inner)
@@ -198,54 +202,60 @@ class ArchiveHandler:
 
     async def list(self, ref: ResourceRef) -> list[str]:
         """The names of the members below the path."""
-        found = self._archive_path(ref)
-        data = await self._bytes(found.archive)
-        listed = await asyncio.to_thread(archives.members, data, archives.kind_of(found.archive))
-        below = archives.clean_inner(found.inner)
-        return [each.name for each in listed if archives.clean_name(each.name).startswith(below)]
+        archive_path = self._archive_path(ref)
+        data = await self._bytes(archive_path.archive)
+        listed = await asyncio.to_thread(
+            archives.members, data, archives.kind_of(archive_path.archive)
+        )
+        below = archives.clean_inner(archive_path.inner)
+        return [
+            member.name for member in listed if archives.clean_name(member.name).startswith(below)
+        ]
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
         """Replace or add a member; the archive is rewritten as a whole."""
-        found, files = self._archive_path(ref), self._pi.context.files
-        inner = archives.clean_inner(found.inner, for_write=True)
+        archive_path, files = self._archive_path(ref), self._pi.context.files
+        inner = archives.clean_inner(archive_path.inner, for_write=True)
         async with self._writing:
-            exists = await files.exists(found.archive)
-            data = await self._bytes(found.archive) if exists else None
+            exists = await files.exists(archive_path.archive)
+            data = await self._bytes(archive_path.archive) if exists else None
             now = self._pi.scope.clock.now_ms() // 1000
             changed = await asyncio.to_thread(
                 archives.write_member,
                 data,
-                archives.kind_of(found.archive),
+                archives.kind_of(archive_path.archive),
                 inner,
                 text.encode(),
                 now=now,
             )
-            await write_file(self._pi, found.archive, changed)
-        shown = relative(self._pi, found.archive)
+            await write_file(self._pi, archive_path.archive, changed)
+        display_path = relative(self._pi, archive_path.archive)
         return ToolResult.of(
-            f"Successfully wrote {len(text.encode())} bytes to {shown}:{inner}",
-            details={"resolvedPath": str(files.resolve(found.archive))},
+            f"Successfully wrote {len(text.encode())} bytes to {display_path}:{inner}",
+            details={"resolvedPath": str(files.resolve(archive_path.archive))},
         )
 
     async def _list(self, data: bytes, kind: archives.Kind, below: str) -> Resource:
         listed = await asyncio.to_thread(archives.members, data, kind)
         prefix = f"{below}/" if below else ""
-        shown = [each for each in listed if f"{archives.clean_name(each.name)}/".startswith(prefix)]
-        if below and not shown:
+        matches = [
+            member for member in listed if f"{archives.clean_name(member.name)}/".startswith(prefix)
+        ]
+        if below and not matches:
             raise ToolFailed(f"There is no {below} in the archive.")
-        lines = [_member_line(each) for each in shown]
-        members = [{"name": each.name, "size": each.size} for each in shown[:1000]]
-        details = {"members": members, "total": len(shown)}
+        lines = [_member_line(member) for member in matches]
+        members = [{"name": member.name, "size": member.size} for member in matches[:1000]]
+        details = {"members": members, "total": len(matches)}
         return Resource(text="\n".join(lines) or "(the archive is empty)", details=details)
 
     async def _bytes(self, archive: str) -> bytes:
         return await read_file(self._pi, archive, archives.MAX_ARCHIVE)
 
     def _archive_path(self, ref: ResourceRef) -> archives.ArchivePath:
-        found = self._split(ref.text)
-        if found is None:
+        archive_path = self._split(ref.text)
+        if archive_path is None:
             raise ToolFailed(f"{ref.text} is not a path into an archive.")
-        return found
+        return archive_path
 
     def _split(self, path: str) -> archives.ArchivePath | None:
         if "://" in path:
@@ -256,10 +266,10 @@ class ArchiveHandler:
         resolve = self._pi.context.files.resolve
         if candidates[0].has_colon and resolve(path).exists():
             return None
-        for each in candidates:
-            file = resolve(each.archive)
-            if file.is_file() and (each.has_colon or _is_archive(file)):
-                return each
+        for candidate in candidates:
+            file = resolve(candidate.archive)
+            if file.is_file() and (candidate.has_colon or _is_archive(file)):
+                return candidate
         first = candidates[0]
         # A new name is one of an archive, too: a text of that name would be no archive.
         return None if resolve(first.archive).exists() else first

@@ -60,9 +60,9 @@ def archive_paths(path: str) -> Iterator[ArchivePath]:
 
     ``a.zip:b.zip:c`` may be the member ``c`` of the file ``a.zip:b.zip``.
     """
-    for found in reversed([*_NAMES.finditer(path)]):
-        rest = path[found.end() :]
-        yield ArchivePath(archive=path[: found.end()], inner=rest[1:], has_colon=bool(rest))
+    for match in reversed([*_NAMES.finditer(path)]):
+        rest = path[match.end() :]
+        yield ArchivePath(archive=path[: match.end()], inner=rest[1:], has_colon=bool(rest))
 
 
 def kind_of(path: str) -> Kind:
@@ -104,20 +104,20 @@ def read_member(data: bytes, kind: Kind, name: str) -> bytes:
             return _read_zip(data, name)
         with _open_tar(data, kind) as tar:
             # Of several members with one name the last one counts, as when unpacking.
-            found = [info for info in _tar_infos(tar) if clean_name(info.name) == name]
-            if not found:
+            matches = [info for info in _tar_infos(tar) if clean_name(info.name) == name]
+            if not matches:
                 raise ToolFailed(_missing(name, [info.name for info in tar.getmembers()]))
-            info = found[-1]
+            info = matches[-1]
             if info.issym() or info.islnk():
                 raise ToolFailed(_is_link(name, info.linkname))
             if not info.isfile():
-                raise ToolFailed(f"{_shown(name)} is not a file.")
+                raise ToolFailed(f"{_display_name(name)} is not a file.")
             _check_size(info.size, name)
             source = tar.extractfile(info)
             assert source is not None
             content = source.read(MAX_MEMBER + 1)
             if len(content) != info.size:
-                raise ToolFailed(f"The archive is truncated: {_shown(name)} is incomplete.")
+                raise ToolFailed(f"The archive is truncated: {_display_name(name)} is incomplete.")
             return content
 
 
@@ -166,12 +166,12 @@ def _zip_member(info: zipfile.ZipInfo) -> ArchiveMember:
 def _read_zip(data: bytes, name: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         infos = _zip_infos(archive)
-        found = [info for info in infos if clean_name(info.filename) == name]
-        if not found:
+        matches = [info for info in infos if clean_name(info.filename) == name]
+        if not matches:
             raise ToolFailed(_missing(name, [info.filename for info in infos]))
-        info = found[-1]
+        info = matches[-1]
         if info.is_dir():
-            raise ToolFailed(f"{_shown(name)} is not a file.")
+            raise ToolFailed(f"{_display_name(name)} is not a file.")
         content = _unpacked(archive, info)
         if stat.S_ISLNK(info.external_attr >> 16):
             raise ToolFailed(_is_link(name, content.decode("utf-8", "replace")))
@@ -232,7 +232,7 @@ class _BoundedGzip:
     def __init__(self, data: bytes) -> None:
         self._packed = len(data)
         self._source = gzip.GzipFile(fileobj=io.BytesIO(data))
-        self._place = 0
+        self._position = 0
         self.mode = "rb"
         self.close = self._source.close
         """Releases the memory."""
@@ -240,23 +240,23 @@ class _BoundedGzip:
     def read(self, size: int) -> bytes:
         """The next bytes."""
         piece = self._source.read(size)
-        self._place += len(piece)
-        _check_ratio(self._place, self._packed)
-        _check_total(self._place)
+        self._position += len(piece)
+        _check_ratio(self._position, self._packed)
+        _check_total(self._position)
         return piece
 
-    def seek(self, place: int) -> int:
+    def seek(self, position: int) -> int:
         """Unpack up to a place; for a place before the current one, from the beginning."""
-        if place < self._place:
+        if position < self._position:
             self._source.rewind()
-            self._place = 0
-        while self._place < place and self.read(min(place - self._place, _CHUNK)):
+            self._position = 0
+        while self._position < position and self.read(min(position - self._position, _CHUNK)):
             pass
-        return self._place
+        return self._position
 
     def tell(self) -> int:
         """The current place."""
-        return self._place
+        return self._position
 
 
 def _open_tar(data: bytes, kind: Kind) -> tarfile.TarFile:
@@ -339,24 +339,26 @@ def clean_name(name: str) -> str:
 
 def _is_link(name: str, target: str) -> str:
     # Names come from the archive: they may contain any characters, at any length.
-    return f"{_shown(name)} is a link to {_shown(target)}; read its target instead."
+    return f"{_display_name(name)} is a link to {_display_name(target)}; read its target instead."
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return one_line(name)[:MAX_SHOWN]
 
 
 def _missing(name: str, names: list[str]) -> str:
-    shown = ", ".join(map(_shown, names[:20])) + (
+    names_text = ", ".join(map(_display_name, names[:20])) + (
         f" and {len(names) - 20} more" if len(names) > 20 else ""
     )
-    return f"There is no {_shown(name)} in the archive. It has: {shown or 'no members'}."
+    return (
+        f"There is no {_display_name(name)} in the archive. It has: {names_text or 'no members'}."
+    )
 
 
 def _check_size(size: int, name: str) -> None:
     if size > MAX_MEMBER:
         raise ToolFailed(
-            f"{_shown(name)} is too large: {size >> 20} MiB;"
+            f"{_display_name(name)} is too large: {size >> 20} MiB;"
             f" the limit is {MAX_MEMBER >> 20} MiB per member."
         )
 
@@ -395,7 +397,9 @@ class _readable:
             case ToolFailed() | None:
                 return
             case NotImplementedError():
-                raise ToolFailed(f"The archive cannot be read: {_shown(str(error))}.") from error
+                raise ToolFailed(
+                    f"The archive cannot be read: {_display_name(str(error))}."
+                ) from error
             case RuntimeError() if "password" in str(error) or "encrypted" in str(error):
                 raise ToolFailed(
                     "The archive is encrypted; encrypted archives are not supported."
@@ -414,5 +418,5 @@ class _readable:
             ):
                 name = {"zip": "zip", "tar": "tar", "tgz": "tar.gz"}[self._kind]
                 raise ToolFailed(
-                    f"The archive is damaged or not a {name} archive: {_shown(str(error))}."
+                    f"The archive is damaged or not a {name} archive: {_display_name(str(error))}."
                 ) from error

@@ -64,37 +64,37 @@ class Conflict(Record):
 def find_conflicts(path: Path, text: str) -> Iterator[Conflict]:
     """Yield all complete conflicts of a text; a block without its end is skipped."""
     lines = text.splitlines(keepends=True)
-    place = 0
-    while place < len(lines):
-        found = _block(lines, place) if _START.match(lines[place].rstrip("\n")) else None
-        if found is None:
-            place += 1
+    index = 0
+    while index < len(lines):
+        block = _block(lines, index) if _START.match(lines[index].rstrip("\n")) else None
+        if block is None:
+            index += 1
             continue
-        base, middle, end = found
+        base, middle, end = block
         yield Conflict(
             path=path,
-            line=place + 1,
-            text="".join(lines[place : end + 1]),
-            ours="".join(lines[place + 1 : middle if base is None else base]),
+            line=index + 1,
+            text="".join(lines[index : end + 1]),
+            ours="".join(lines[index + 1 : middle if base is None else base]),
             base=None if base is None else "".join(lines[base + 1 : middle]),
             theirs="".join(lines[middle + 1 : end]),
         )
-        place = end + 1
+        index = end + 1
 
 
 def _block(lines: list[str], start: int) -> tuple[int | None, int, int] | None:
     """The indices of the base, middle and end markers; ``None`` if the block is incomplete."""
     base = middle = None
-    for place in range(start + 1, len(lines)):
-        line = lines[place].rstrip("\n")
+    for index in range(start + 1, len(lines)):
+        line = lines[index].rstrip("\n")
         if _START.match(line):
             return None
         if middle is None and base is None and _BASE.match(line):
-            base = place
+            base = index
         elif middle is None and _MIDDLE.match(line):
-            middle = place
+            middle = index
         elif middle is not None and _END.match(line):
-            return base, middle, place
+            return base, middle, index
     return None
 
 
@@ -107,10 +107,10 @@ class ConflictRegistry:
 
     def record(self, path: Path, text: str) -> dict[int, Conflict]:
         """Number the conflicts of a file; unchanged ones keep their number."""
-        known = {c.text: n for n, c in self._conflicts.items() if c.path == path}
+        numbers = {c.text: n for n, c in self._conflicts.items() if c.path == path}
         numbered: dict[int, Conflict] = {}
         for conflict in find_conflicts(path, text):
-            number = known.pop(conflict.text, None)
+            number = numbers.pop(conflict.text, None)
             if number is None:
                 self._last += 1
                 number = self._last
@@ -120,11 +120,13 @@ class ConflictRegistry:
 
     def get(self, number: str) -> Conflict:
         """The conflict of a number. Raises ``ToolFailed`` if there is none."""
-        found = self._conflicts.get(int(number)) if number.isascii() and number.isdigit() else None
-        if found is None:
+        conflict = (
+            self._conflicts.get(int(number)) if number.isascii() and number.isdigit() else None
+        )
+        if conflict is None:
             numbers = ", ".join(map(str, self._conflicts)) or "none; read the conflicted file first"
             raise ToolFailed(f"There is no conflict {number[:40]!r}. Known: {numbers}.")
-        return found
+        return conflict
 
     def all(self) -> dict[int, Conflict]:
         """All known conflicts by number. Raises ``ToolFailed`` if there are none."""
@@ -142,14 +144,14 @@ def resolved(text: str, conflict: Conflict, content: str) -> str:
 
     Raises ``ToolFailed`` if the file has changed at that place.
     """
-    places = [found.start() for found in re.finditer(re.escape(conflict.text), text)]
-    if not places:
+    starts = [match.start() for match in re.finditer(re.escape(conflict.text), text)]
+    if not starts:
         raise ToolFailed(
             f"The conflict at line {conflict.line} of {conflict.path.name} has changed;"
             " read the file again."
         )
     # Of several equal conflicts, choose the one nearest to the line where it was shown.
-    start = min(places, key=lambda at: abs(text.count("\n", 0, at) + 1 - conflict.line))
+    start = min(starts, key=lambda start: abs(text.count("\n", 0, start) + 1 - conflict.line))
     word = content.strip()
     if word.startswith("@") and word[1:] in SIDES:
         content = conflict.side(word[1:])
@@ -178,9 +180,9 @@ class ConflictHandler:
         numbered = self._known.record(path, data.decode("utf-8", "replace"))
         if not numbered:
             return result
-        places = ", ".join(f"conflict://{n} (line {c.line})" for n, c in numbered.items())
+        listing = ", ".join(f"conflict://{n} (line {c.line})" for n, c in numbered.items())
         note = (
-            f"[Merge conflicts: {places}. Read conflict://N/ours, /theirs or /base; write the"
+            f"[Merge conflicts: {listing}. Read conflict://N/ours, /theirs or /base; write the"
             " resolution, or @ours, @theirs, @base or @both, to conflict://N or conflict://*.]"
         )
         return replace(result, content=(*result.content, Text(text=note)))
@@ -188,22 +190,22 @@ class ConflictHandler:
     def touches(self, ref: ResourceRef) -> tuple[str, ...]:
         """The files of the conflicts: writes to them run in order. Empty for an unknown number."""
         try:
-            found = self._targets(ref.rest)
+            conflicts = self._targets(ref.rest)
         except ToolFailed:
             return ()
-        return tuple(dict.fromkeys(str(each.path) for each in found.values()))
+        return tuple(dict.fromkeys(str(conflict.path) for conflict in conflicts.values()))
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """Return a conflict, one of its sides, or the list of all."""
         if ref.rest in ("", "*"):
             lines = [
-                f"conflict://{number}: {relative(self._pi, str(each.path))}:{each.line}"
-                for number, each in self._known.all().items()
+                f"conflict://{number}: {relative(self._pi, str(conflict.path))}:{conflict.line}"
+                for number, conflict in self._known.all().items()
             ]
             return Resource(text="\n".join(lines))
         number, slash, side = ref.rest.partition("/")
-        found = self._known.get(number)
-        return Resource(text=found.side(side) if slash else found.text)
+        conflict = self._known.get(number)
+        return Resource(text=conflict.side(side) if slash else conflict.text)
 
     async def write(self, ref: ResourceRef, text: str) -> ToolResult:
         """Resolve one conflict, or all."""
@@ -213,21 +215,21 @@ class ConflictHandler:
         written: dict[str, None] = {}
         targets = self._targets(ref.rest)
         for number, conflict in targets.items():
-            shown = relative(self._pi, str(conflict.path))
+            display_path = relative(self._pi, str(conflict.path))
             try:
                 data = await read_file(self._pi, str(conflict.path), MAX_FILE)
                 before = data.decode("utf-8")
                 changed = resolved(before, conflict, text)
                 await write_file(self._pi, str(conflict.path), changed.encode())
             except UnicodeDecodeError:
-                failures.append(f"conflict://{number}: {shown} is not UTF-8")
+                failures.append(f"conflict://{number}: {display_path} is not UTF-8")
             except PiError as error:
                 failures.append(f"conflict://{number}: {error.message}")
             else:
                 self._known.forget(number)
                 self._known.record(conflict.path, changed)
                 written[str(conflict.path)] = None
-                lines.append(f"Resolved conflict://{number} in {shown}:{conflict.line}")
+                lines.append(f"Resolved conflict://{number} in {display_path}:{conflict.line}")
         if failures and not lines:
             raise ToolFailed("\n".join(failures))
         text = "\n".join((*lines, *failures))

@@ -61,13 +61,13 @@ class RowResult(Record):
 
 def database_paths(path: str) -> Iterator[DatabasePath]:
     """Yield every split of ``path`` into a database and the rest; longest file name first."""
-    for found in reversed([*_NAMES.finditer(path)]):
-        rest, query = path[found.end() :], None
+    for match in reversed([*_NAMES.finditer(path)]):
+        rest, query = path[match.end() :], None
         if "?" in rest:
             rest, _, query = rest.partition("?")
         table, colon, key = rest[1:].partition(":")
         yield DatabasePath(
-            file=path[: found.end()],
+            file=path[: match.end()],
             table=table,
             key=key if colon else None,
             query=query,
@@ -101,15 +101,15 @@ def read_database(file: Path, ref: DatabasePath, stop: threading.Event) -> tuple
 
 
 def _tables(db: sqlite3.Connection) -> tuple[str, Any]:
-    found = db.execute(
+    tables = db.execute(
         "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT ?",
         (MAX_TABLES + 1,),
     ).fetchall()
-    lines = [f"{name} ({kind}, {_count(db, name)} rows)" for name, kind in found[:MAX_TABLES]]
-    if len(found) > MAX_TABLES:
+    lines = [f"{name} ({kind}, {_count(db, name)} rows)" for name, kind in tables[:MAX_TABLES]]
+    if len(tables) > MAX_TABLES:
         lines.append(f"[Only the first {MAX_TABLES} tables are shown. Use ?q=SELECT … for others.]")
-    return "\n".join(lines) or "The database has no tables.", {"tables": [n for n, _ in found]}
+    return "\n".join(lines) or "The database has no tables.", {"tables": [n for n, _ in tables]}
 
 
 def _count(db: sqlite3.Connection, table: str) -> str:
@@ -138,8 +138,8 @@ def _page(db: sqlite3.Connection, table: str, options: Mapping[str, str]) -> tup
         raise ToolFailed(f"limit must be between 1 and {MAX_LIMIT}.")
     offset = _number(options, "offset", 0)
     sql = f"SELECT * FROM {_quoted(table)}"
-    if where := options.get("where", "").strip():
-        sql += f" WHERE ({where})"
+    if condition := options.get("where", "").strip():
+        sql += f" WHERE ({condition})"
     if order := options.get("order", "").strip():
         sql += f" ORDER BY {_order(db, table, order)}"
     cursor = _execute(db, f"{sql} LIMIT {limit + 1} OFFSET {offset}")
@@ -159,12 +159,14 @@ def _number(options: Mapping[str, str], name: str, default: int) -> int:
 
 def _order(db: sqlite3.Connection, table: str, order: str) -> str:
     """``ORDER BY`` terms from ``name``, ``-name`` or ``name desc``, separated by commas."""
-    known, terms = _columns(db, table), []
+    columns, terms = _columns(db, table), []
     for part in order.split(","):
         match = re.fullmatch(r"\s*(-?)(.+?)(?:[\s:]+(asc|desc))?\s*", part, re.IGNORECASE)
         name = match[2] if match else part
-        if match is None or name not in known:
-            raise ToolFailed(f"There is no column {name} to order by; {table} has {_list(known)}.")
+        if match is None or name not in columns:
+            raise ToolFailed(
+                f"There is no column {name} to order by; {table} has {_list(columns)}."
+            )
         down = bool(match[1]) != ((match[3] or "").lower() == "desc")
         terms.append(f"{_quoted(name)} {'DESC' if down else 'ASC'}")
     return ", ".join(terms)
@@ -176,7 +178,7 @@ def _row(db: sqlite3.Connection, table: str, key: str) -> tuple[str, Any]:
     row = cursor.fetchone()
     if row is None:
         raise ToolFailed(f"There is no row {key!r} in {table}.")
-    names = [each[0] for each in cursor.description]
+    names = [column[0] for column in cursor.description]
     lines = [f"{name}: {_cell(v, MAX_WIDTH * 100)}" for name, v in zip(names, row, strict=True)]
     return "\n".join(lines), {"columns": names, "rows": [[_json(value) for value in row]]}
 
@@ -195,7 +197,7 @@ def _select(db: sqlite3.Connection, sql: str) -> tuple[str, Any]:
 
 
 def _table(cursor: sqlite3.Cursor, rows: Sequence[Row]) -> tuple[str, Any]:
-    names = [each[0] for each in cursor.description]
+    names = [column[0] for column in cursor.description]
     width = MAX_WIDTH if len(names) == 1 else NARROW_WIDTH
     lines = [" | ".join(_cell(name, width) for name in names)]
     lines.append(" | ".join("---" for _ in names))
@@ -228,10 +230,10 @@ def parse_row(content: str) -> dict[str, Any]:
         raise ToolFailed(f"The row {error.explain()}") from error
     if not isinstance(value, dict):
         raise ToolFailed("The row must be an object: {column: value}.")
-    for name, each in value.items():
-        if isinstance(each, dict | list):
+    for name, cell in value.items():
+        if isinstance(cell, dict | list):
             raise ToolFailed(f"The value of {name} must be a scalar, not an object or a list.")
-        if isinstance(each, int) and not -(2**63) <= each < 2**63:
+        if isinstance(cell, int) and not -(2**63) <= cell < 2**63:
             raise ToolFailed(f"The value of {name} does not fit into 64 bits.")
     return value
 
@@ -352,15 +354,15 @@ def _columns(db: sqlite3.Connection, table: str) -> list[str]:
 
 
 def _known_columns(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
-    known = _columns(db, table)
+    columns = _columns(db, table)
     for name in row:
-        if name not in known:
-            raise ToolFailed(f"There is no column {name}; {table} has {_list(known)}.")
+        if name not in columns:
+            raise ToolFailed(f"There is no column {name}; {table} has {_list(columns)}.")
 
 
 def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:20])
-    return (shown + (f" and {len(names) - 20} more" if len(names) > 20 else "")) or "none"
+    visible_names = ", ".join(names[:20])
+    return (visible_names + (f" and {len(names) - 20} more" if len(names) > 20 else "")) or "none"
 
 
 def _quoted(name: str) -> str:

@@ -76,12 +76,12 @@ class DocumentReader:
             return await inner(params)
         data = await read_file(self._pi, plain, archives.MAX_MEMBER)
         options = dict(parse_qsl(query, keep_blank_values=True))
-        found = await converted(data, kind, options)
-        if any(isinstance(part, Image) for part in found.content):
-            return found
-        (text,) = found.content
+        result = await converted(data, kind, options)
+        if any(isinstance(part, Image) for part in result.content):
+            return result
+        (text,) = result.content
         assert isinstance(text, Text)
-        return replace(found, content=(Text(text=_window(text.text, params)),))
+        return replace(result, content=(Text(text=_window(text.text, params)),))
 
 
 async def converted(data: bytes, kind: str, options: dict[str, str]) -> ToolResult:
@@ -99,24 +99,24 @@ async def converted(data: bytes, kind: str, options: dict[str, str]) -> ToolResu
         as_images="images" in options,
     )
     try:
-        found = await convert_document(data, chosen, environ=_ENVIRONMENT)
+        document = await convert_document(data, chosen, environ=_ENVIRONMENT)
     except ConversionFailed as error:
         raise ToolFailed(error.explain()) from error
-    details = {"pages": found.pages, "truncated": found.truncated}
-    if found.images:
+    details = {"pages": document.pages, "truncated": document.truncated}
+    if document.images:
         pictures = (
-            Image(data=base64.b64encode(each).decode(), mime_type="image/png")
-            for each in found.images
+            Image(data=base64.b64encode(image).decode(), mime_type="image/png")
+            for image in document.images
         )
         return ToolResult(
-            content=(Text(text=f"{len(found.images)} of {found.pages} pages"), *pictures),
+            content=(Text(text=f"{len(document.images)} of {document.pages} pages"), *pictures),
             details=details,
         )
-    plural = "" if found.pages == 1 else "s"
-    notes = [f"[{found.pages} page{plural}]"] if found.pages is not None else []
-    if found.truncated:
+    plural = "" if document.pages == 1 else "s"
+    notes = [f"[{document.pages} page{plural}]"] if document.pages is not None else []
+    if document.truncated:
         notes.append("[The text was cut; use ?pages=A-B for a part of the document.]")
-    return ToolResult.of("\n\n".join((found.text or "(no text)", *notes)), details=details)
+    return ToolResult.of("\n\n".join((document.text or "(no text)", *notes)), details=details)
 
 
 def _window(text: str, params: Any) -> str:
@@ -124,8 +124,8 @@ def _window(text: str, params: Any) -> str:
     lines = text.split("\n")
     first = max(int(params.offset) - 1, 0) if params.offset else 0
     count = int(params.limit) if params.limit else 2000
-    shown = "\n".join(lines[first : first + count])[:50_000]
-    last = first + shown.count("\n") + 1
+    window = "\n".join(lines[first : first + count])[:50_000]
+    last = first + window.count("\n") + 1
     if last >= len(lines):
-        return shown
-    return f"{shown}\n\n[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1}.]"
+        return window
+    return f"{window}\n\n[Showing lines {first + 1}-{last} of {len(lines)}. Use offset={last + 1}.]"

@@ -22,13 +22,13 @@ def read(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None
     path = one_line(str(view.arguments.get("path", "")))
     match details:
         case {"members": [*members]}:
-            names = [_member(each, theme) for each in members]
+            names = [_member(member, theme) for member in members]
             title, rows = _counted(details.get("total", len(members)), "member"), names
-        case {"columns": [*columns], "rows": [*found]}:
-            title = f"{_counted(len(found), 'row')}, {_counted(len(columns), 'column')}"
-            head, *body = _table([*map(str, columns)], found)
-            shown = _limited(body, options, theme)
-            return [f"{path} {theme.fg('muted', title)}", theme.bold(head), *shown]
+        case {"columns": [*columns], "rows": [*data_rows]}:
+            title = f"{_counted(len(data_rows), 'row')}, {_counted(len(columns), 'column')}"
+            head, *body = _table([*map(str, columns)], data_rows)
+            visible_rows = _limited(body, options, theme)
+            return [f"{path} {theme.fg('muted', title)}", theme.bold(head), *visible_rows]
         case {"tables": [*tables]}:
             title, rows = _counted(len(tables), "table"), [one_line(str(name)) for name in tables]
         case _:

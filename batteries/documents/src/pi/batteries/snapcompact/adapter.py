@@ -93,13 +93,13 @@ class InlinePictures:
         return len(frames)
 
     async def _print_results(self, messages: list[Message], shape: FrameShape, budget: int) -> None:
-        for at, message in enumerate(messages):
+        for index, message in enumerate(messages):
             if not isinstance(message, ToolResultMessage) or _pictures((message,)):
                 continue
             frames = await self._frames(message.text, shape, budget)
             if frames:
                 budget -= len(frames)
-                messages[at] = replace(message, content=(Text(text=IN_PICTURES), *frames))
+                messages[index] = replace(message, content=(Text(text=IN_PICTURES), *frames))
 
     async def _frames(self, text: str, shape: FrameShape, budget: int) -> tuple[Image, ...]:
         """Return the pictures of a text; none if they save no tokens or exceed ``budget``."""
@@ -174,14 +174,14 @@ class SnapStrategy:
         # Pixels cannot be masked later: secrets must not be printed.
         facts_text = self._pi.redact(facts.text, "export")
         earlier = earlier_archive(work.previous)
-        room = limits(
+        archive_limits = limits(
             shape,
             budget=frame_budget(model.provider),
             threshold=work.threshold,
             facts_tokens=len(facts_text) // 4,
             earlier=earlier,
         )
-        if room is None:
+        if archive_limits is None:
             return Declined(why=f"The window of {model.id} is too small for pictures.")
         printed = await asyncio.to_thread(paginate, self._pieces(work, earlier), shape)
         if not printed.is_readable:
@@ -189,13 +189,13 @@ class SnapStrategy:
         planned = plan(
             earlier.frames,
             printed.pages,
-            budget=room.frames,
-            tail_characters=room.tail_characters,
+            budget=archive_limits.frames,
+            tail_characters=archive_limits.tail_characters,
         )
         frames = [*planned.kept, *(await self._drawn(planned.printed, shape))]
         lead = guide(shape, len(frames), planned.faded)
-        shown = content(lead, frames, planned.text_tail, facts_text)
-        before, after = _tokens_before(work), message_tokens(UserMessage(content=shown))
+        archive_content = content(lead, frames, planned.text_tail, facts_text)
+        before, after = _tokens_before(work), message_tokens(UserMessage(content=archive_content))
         if after >= before:
             return Declined(why=f"The pictures would take {after} tokens instead of {before}.")
         texts = (lead, planned.text_tail, facts_text)
@@ -204,7 +204,7 @@ class SnapStrategy:
             first_kept_id=preparation.first_kept_id,
             tokens_before=preparation.tokens_before,
             details=facts.details,
-            content=shown,
+            content=archive_content,
             preserve_data=preserved(shape, len(frames), planned.text_tail),
         )
 
@@ -247,5 +247,5 @@ def _tokens_before(work: Work) -> int:
     replaced = sum(item.tokens for item in items)
     if previous is None:
         return replaced
-    shown = previous.summary if previous.content is UNSET else previous.content
-    return replaced + message_tokens(UserMessage(content=shown))
+    summary = previous.summary if previous.content is UNSET else previous.content
+    return replaced + message_tokens(UserMessage(content=summary))

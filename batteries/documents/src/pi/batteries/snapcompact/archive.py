@@ -71,10 +71,10 @@ def plan(
     elif len(rest) > slots - len(pages):
         rest = rest[len(rest) - (slots - len(pages)) :]
     tail = "  ".join(page.text for page in pages[slots:])
-    kept = (*pinned, *rest)
+    kept_frames = (*pinned, *rest)
     return ArchivePlan(
-        kept=kept,
-        faded=len(frames) - len(kept),
+        kept=kept_frames,
+        faded=len(frames) - len(kept_frames),
         printed=tuple(pages[:slots]),
         text_tail=shortened(tail, tail_characters),
     )
@@ -99,11 +99,11 @@ def limits(
     Once the archive is full and has a text tail, the tail may not grow, so that archives do not
     grow from compaction to compaction.
     """
-    room = int(threshold * SHARE) - facts_tokens
-    frames = min(budget, room // shape.largest_tokens)
+    available = int(threshold * SHARE) - facts_tokens
+    frames = min(budget, available // shape.largest_tokens)
     if frames < 1:
         return None
-    remaining = max(0, room - frames * shape.largest_tokens)
+    remaining = max(0, available - frames * shape.largest_tokens)
     most = min(TAIL_FRAMES * shape.capacity, remaining * CHARACTERS_PER_TOKEN)
     if earlier.text_tail and len(earlier.frames) >= frames:
         most = min(most, max(0, len(earlier.text_tail) - NOTES))

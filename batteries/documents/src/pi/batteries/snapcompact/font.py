@@ -62,8 +62,8 @@ def _tables() -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
             accents[chr(int(rest[0], 16))] = rows if first == "above" else gap + rows
         elif first:
             rows = tuple(bytes.fromhex(rest[0] if rest else ""))
-            whole = (0,) * ABOVE + rows
-            glyphs[chr(int(first, 16))] = whole + (0,) * (HEIGHT - len(whole))
+            glyph_rows = (0,) * ABOVE + rows
+            glyphs[chr(int(first, 16))] = glyph_rows + (0,) * (HEIGHT - len(glyph_rows))
     return glyphs, accents
 
 
@@ -78,8 +78,8 @@ def glyph(char: str) -> tuple[int, ...] | None:
         return None
     rows = list(glyphs[base])
     for mark in marks:
-        for at, bits in enumerate(accents[mark]):
-            rows[at] |= bits
+        for row, bits in enumerate(accents[mark]):
+            rows[row] |= bits
     return tuple(rows)
 
 

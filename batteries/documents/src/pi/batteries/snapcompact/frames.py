@@ -85,16 +85,16 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
         texts.append(text)
         for length, ink in _inked(text, shape, is_output=piece.is_output):
             inks += bytes((ink,)) * length
-    whole = Line("".join(texts), bytes(inks))
-    lines = list(_wrapped(whole, shape) if shape.columns > 1 else _cut(whole, shape.characters))
-    parts = (lines[at : at + shape.lines] for at in range(0, len(lines), shape.lines))
+    line = Line("".join(texts), bytes(inks))
+    lines = list(_wrapped(line, shape) if shape.columns > 1 else _cut(line, shape.characters))
+    parts = (lines[start : start + shape.lines] for start in range(0, len(lines), shape.lines))
     pages = [
         FramePage(lines=tuple(part), text="".join(line.text for line in part).rstrip())
         for part in parts
     ]
     return Printed(
         pages=tuple(pages),
-        characters=len(whole.text),
+        characters=len(line.text),
         missing=missing,
         has_lost_message=has_lost,
     )
@@ -114,21 +114,23 @@ def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[i
             yield len(word), _GREY if is_dim else ink
 
 
-def _cut(whole: Line, length: int) -> Iterator[Line]:
-    ends = range(0, len(whole.text), length)
-    return (Line(whole.text[at : at + length], whole.inks[at : at + length]) for at in ends)
+def _cut(line: Line, length: int) -> Iterator[Line]:
+    ends = range(0, len(line.text), length)
+    return (
+        Line(line.text[start : start + length], line.inks[start : start + length]) for start in ends
+    )
 
 
-def _wrapped(whole: Line, shape: FrameShape) -> Iterator[Line]:
+def _wrapped(line: Line, shape: FrameShape) -> Iterator[Line]:
     """Break lines at the last blank that fits."""
-    at, most = 0, shape.characters
-    while at < len(whole.text):
-        end = min(at + most, len(whole.text))
-        if end < len(whole.text):
-            blank = whole.text.rfind(" ", at + most // 2, end)
+    start, most = 0, shape.characters
+    while start < len(line.text):
+        end = min(start + most, len(line.text))
+        if end < len(line.text):
+            blank = line.text.rfind(" ", start + most // 2, end)
             end = blank + 1 if blank >= 0 else end
-        yield Line(whole.text[at:end], whole.inks[at:end])
-        at = end
+        yield Line(line.text[start:end], line.inks[start:end])
+        start = end
 
 
 def draw(page: FramePage, shape: FrameShape) -> Image:
@@ -144,8 +146,10 @@ def draw(page: FramePage, shape: FrameShape) -> Image:
     cells = _Cells(shape)
     strips: list[bytes] = []
     for row in range(rows_per_column):
-        places = (row + column * rows_per_column for column in range(shape.columns))
-        parts = [page.lines[at] if at < len(page.lines) else _NOTHING for at in places]
+        row_numbers = (row + column * rows_per_column for column in range(shape.columns))
+        parts = [
+            page.lines[number] if number < len(page.lines) else _NOTHING for number in row_numbers
+        ]
         drawn = [[cells[pair] for pair in zip(part.text, part.inks, strict=True)] for part in parts]
         padding = [blank * (shape.characters - len(part.text)) for part in parts]
         for line in range(height):

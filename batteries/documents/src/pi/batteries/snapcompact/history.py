@@ -44,26 +44,26 @@ def pieces(items: Sequence[CompactionItem], redact: Callable[[str], str]) -> lis
         if exchange.answered_at is not None and items[exchange.answered_at].useless:
             useless_calls.add((exchange.called_at, exchange.call.id))
             useless_results.add(exchange.answered_at)
-    found: list[Piece] = []
-    for at, item in enumerate(items):
+    pieces: list[Piece] = []
+    for index, item in enumerate(items):
         match item.message:
             case UserMessage(content=content):
                 tag = "user" if item.role == "user" else "note"
-                found.append(Piece(text=f"[{tag}] {_dense(redact(_plain(content)))}"))
+                pieces.append(Piece(text=f"[{tag}] {_dense(redact(_plain(content)))}"))
             case AssistantMessage(content=blocks):
                 for block in blocks:
                     if isinstance(block, Text) and block.text.strip():
-                        found.append(Piece(text=f"[assistant] {_dense(redact(block.text))}"))
-                    elif isinstance(block, ToolCall) and (at, block.id) not in useless_calls:
-                        words = _arguments(block.arguments, redact)
-                        found.append(Piece(text=f"[call {block.name}] {words}"))
-            case ToolResultMessage() as result if at not in useless_results:
+                        pieces.append(Piece(text=f"[assistant] {_dense(redact(block.text))}"))
+                    elif isinstance(block, ToolCall) and (index, block.id) not in useless_calls:
+                        piece_text = _arguments(block.arguments, redact)
+                        pieces.append(Piece(text=f"[call {block.name}] {piece_text}"))
+            case ToolResultMessage() as result if index not in useless_results:
                 tag = "error" if result.is_error else "result"
-                words = _dense(shortened(redact(_plain(result.content)), MAX_RESULT))
-                found.append(Piece(text=f"[{tag}] {words}", is_output=True))
+                piece_text = _dense(shortened(redact(_plain(result.content)), MAX_RESULT))
+                pieces.append(Piece(text=f"[{tag}] {piece_text}", is_output=True))
             case _:
                 pass
-    return found
+    return pieces
 
 
 def shortened(text: str, most: int) -> str:
@@ -91,8 +91,8 @@ def _plain(content: str | tuple[Text | Image, ...]) -> str:
 
 
 def _arguments(arguments: Json, redact: Callable[[str], str]) -> str:
-    words = []
+    pairs = []
     for name, value in arguments.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        words.append(f"{name}={shortened(redact(shown), MAX_ARGUMENT)}")
-    return _dense(shortened("; ".join(words), MAX_CALL))
+        value_text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        pairs.append(f"{name}={shortened(redact(value_text), MAX_ARGUMENT)}")
+    return _dense(shortened("; ".join(pairs), MAX_CALL))

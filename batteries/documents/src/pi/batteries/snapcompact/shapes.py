@@ -91,12 +91,12 @@ def shape_for(model: Model, setting: str = AUTO) -> FrameShape:
     name = model.id.lower()
     if setting in SHAPES:
         return _sized(SHAPES[setting], name)
-    for pattern, known in _BY_MODEL:
+    for pattern, shape_name in _BY_MODEL:
         if pattern.search(name):
-            return _sized(SHAPES[known], name)
-    for api, known in _BY_API:
+            return _sized(SHAPES[shape_name], name)
+    for api, shape_name in _BY_API:
         if model.api.startswith(api):
-            return SHAPES[known]
+            return SHAPES[shape_name]
     return SHAPES["6x12-dim"]
 
 

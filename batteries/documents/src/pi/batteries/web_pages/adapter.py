@@ -90,21 +90,21 @@ def parse_github(url: str) -> GitHubPage | None:
     parts = urlsplit(url)
     if (parts.hostname or "") not in ("github.com", "www.github.com"):
         return None
-    if found := _FILE.fullmatch(parts.path):
-        return _page("file", found[1], found[2], ref=found[3], path=found[4])
-    if found := _FOLDER.fullmatch(parts.path):
-        return _page("folder", found[1], found[2], ref=found[3], path=(found[4] or "").strip("/"))
-    if found := _ISSUE.fullmatch(parts.path):
-        return _page("issue", found[1], found[2], number=int(found[3][:18]))
-    found = _REPOSITORY.fullmatch(parts.path)
-    if found and found[2] and found[1].lower() not in _RESERVED and not parts.query:
-        return _page("repository", found[1], found[2])
+    if match := _FILE.fullmatch(parts.path):
+        return _page("file", match[1], match[2], ref=match[3], path=match[4])
+    if match := _FOLDER.fullmatch(parts.path):
+        return _page("folder", match[1], match[2], ref=match[3], path=(match[4] or "").strip("/"))
+    if match := _ISSUE.fullmatch(parts.path):
+        return _page("issue", match[1], match[2], number=int(match[3][:18]))
+    match = _REPOSITORY.fullmatch(parts.path)
+    if match and match[2] and match[1].lower() not in _RESERVED and not parts.query:
+        return _page("repository", match[1], match[2])
     return None
 
 
 def _page(kind: Kind, owner: str, name: str, **more: Any) -> GitHubPage:
     plain: dict[str, Any] = {
-        key: unquote(each) if isinstance(each, str) else each for key, each in more.items()
+        key: unquote(value) if isinstance(value, str) else value for key, value in more.items()
     }
     return GitHubPage(kind=kind, owner=owner, name=name, **plain)
 
@@ -153,7 +153,7 @@ def _issue(issue: Any, comments: Any) -> str:
     state = str(issue["state"])
     reason = issue.get("state_reason")
     kind = "Pull request" if issue.get("pull_request") else "Issue"
-    labels = ", ".join(str(each.get("name")) for each in issue.get("labels") or ())
+    labels = ", ".join(str(label.get("name")) for label in issue.get("labels") or ())
     head = [
         f"# {issue['title']} (#{issue['number']})",
         "",
@@ -253,21 +253,21 @@ class WebPages:
     # Cache ----------------------------------------------------------------------------------------
 
     def _cached(self, key: str, window: ResourceWindow) -> Page | None:
-        found = self._cache.get(key)
-        if found is None:
+        entry = self._cache.get(key)
+        if entry is None:
             return None
         self._cache.move_to_end(key)
-        age = self._pi.scope.clock.monotonic() - found.seconds
+        age = self._pi.scope.clock.monotonic() - entry.seconds
         # Not for allowed hosts: they are often servers under development, whose pages change.
         fresh = age < FRESH_SECONDS and not self._is_named(key)
-        return found.page if fresh or window.offset > 1 else None
+        return entry.page if fresh or window.offset > 1 else None
 
     def _keep(self, key: str, page: Page) -> None:
         self._cache[key] = CachedPage(page=page, seconds=self._pi.scope.clock.monotonic())
         self._cache.move_to_end(key)
         while len(self._cache) > CACHED_PAGES or (
             len(self._cache) > 1
-            and sum(len(each.page.text) for each in self._cache.values()) > CACHED_CHARACTERS
+            and sum(len(entry.page.text) for entry in self._cache.values()) > CACHED_CHARACTERS
         ):
             self._cache.popitem(last=False)
 
@@ -318,8 +318,8 @@ class WebPages:
         }.get(fetched.status, "")
         if fetched.status in (403, 404) and parse_github(fetched.url):
             advice = "It does not exist, or is private: set GITHUB_TOKEN."
-        shown = one_line(fetched.url)[:300]
-        raise ToolFailed(f"{shown} answered with status {fetched.status}. {advice}".strip())
+        address = one_line(fetched.url)[:300]
+        raise ToolFailed(f"{address} answered with status {fetched.status}. {advice}".strip())
 
     async def _fetch(self, url: str, *, accept: str = ACCEPT, for_github: bool = False) -> Fetched:
         headers = {

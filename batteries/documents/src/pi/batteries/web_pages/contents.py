@@ -143,7 +143,9 @@ def indented(text: str) -> str:
 def _text(page: Page, text: str) -> Page:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     short = (
-        line[at : at + MAX_LINE] for line in lines for at in range(0, max(len(line), 1), MAX_LINE)
+        line[start : start + MAX_LINE]
+        for line in lines
+        for start in range(0, max(len(line), 1), MAX_LINE)
     )
     return Page(
         url=page.url, media_type=page.media_type, text="\n".join(short), notices=page.notices
@@ -161,14 +163,14 @@ def _picture(page: Page, fetched: Fetched) -> Page:
 async def _html(page: Page, fetched: Fetched) -> Page:
     named = _CHARSET.search(fetched.content_type)
     options = ConversionOptions(kind="html", url=fetched.url, charset=named[1] if named else "")
-    found = await _converted(fetched, options)
-    text, notices = found.text.strip("\n"), list(page.notices)
+    document = await _converted(fetched, options)
+    text, notices = document.text.strip("\n"), list(page.notices)
     if len(text) < LEAST_TEXT and b"<script" in fetched.body.lower():
         notices.append("[The page builds its text with JavaScript, which was not run.]")
-    if found.truncated:
+    if document.truncated:
         notices.append(f"[The text was cut after {LIMITS.characters:,} characters.]")
-    if found.title and found.title not in text[:500]:
-        text = f"Title: {found.title}\n\n{text}"
+    if document.title and document.title not in text[:500]:
+        text = f"Title: {document.title}\n\n{text}"
     page = Page(url=page.url, media_type=page.media_type, notices=tuple(notices))
     return _text(page, text)
 
@@ -177,14 +179,14 @@ async def _document(page: Page, fetched: Fetched, kind: str) -> Page:
     if fetched.cut:
         raise ToolFailed(f"{page.url} is larger than {MAX_BYTES >> 20} MB; download it with bash.")
     options = ConversionOptions(kind="pdf" if kind == "pdf" else "notebook", url=fetched.url)
-    found = await _converted(fetched, options)
+    document = await _converted(fetched, options)
     notices = list(page.notices)
-    if found.pages is not None:
-        notices.append(f"[{found.pages} pages]")
-    if found.truncated:
+    if document.pages is not None:
+        notices.append(f"[{document.pages} pages]")
+    if document.truncated:
         notices.append(f"[The text was cut after {LIMITS.characters:,} characters.]")
     page = Page(url=page.url, media_type=page.media_type, notices=tuple(notices))
-    return _text(page, found.text or "(no text)")
+    return _text(page, document.text or "(no text)")
 
 
 async def _converted(fetched: Fetched, options: ConversionOptions) -> ConvertedDocument:
