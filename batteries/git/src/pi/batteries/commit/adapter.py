@@ -104,9 +104,9 @@ def message_of(answer: str) -> str:
 
 def groups_of(answer: str, changes: StagedChanges) -> tuple[CommitGroup, ...]:
     """Return the commits in an answer; empty if they do not cover each file exactly once."""
-    found = _ARRAY.search(answer)
+    match = _ARRAY.search(answer)
     try:
-        rows: Any = json.loads(found[0]) if found else None
+        rows: Any = json.loads(match[0]) if match else None
     except ValueError:
         return ()
     if not isinstance(rows, list):
@@ -128,14 +128,16 @@ def fallback(changes: StagedChanges) -> str:
     letters = {status[:1] for _, status in changes.files}
     verb = verbs.get(next(iter(letters)), "Change") if len(letters) == 1 else "Change"
     names = [PurePosixPath(path).name for path, _ in changes.files]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more files" if len(names) > 3 else "")
-    return message_of(f"{verb} {shown}")
+    visible_names = ", ".join(names[:3]) + (
+        f" and {len(names) - 3} more files" if len(names) > 3 else ""
+    )
+    return message_of(f"{verb} {visible_names}")
 
 
 def parse_status(text: str) -> tuple[tuple[str, str], ...]:
     """Parse ``git diff --cached --name-status -z --no-renames`` into paths and letters."""
-    words = [word for word in text.split("\0") if word]
-    return tuple((path, status) for status, path in zip(words[::2], words[1::2], strict=False))
+    fields = [word for word in text.split("\0") if word]
+    return tuple((path, status) for status, path in zip(fields[::2], fields[1::2], strict=False))
 
 
 FLAGS = ("push", "split", "dry-run", "no-verify")
@@ -200,11 +202,11 @@ class Commits:
         changes = await self._staged()
         groups = await self._proposals(changes, options)
         if options.dry_run:
-            ctx.write("\n\n".join(_shown(group, len(groups)) for group in groups) + "\n")
+            ctx.write("\n\n".join(_group_text(group, len(groups)) for group in groups) + "\n")
             return
         for group in groups:
-            await self._commit(group, options, whole=len(groups) == 1)
-            ctx.write(_shown(group, len(groups)) + "\n")
+            await self._commit(group, options, with_all=len(groups) == 1)
+            ctx.write(_group_text(group, len(groups)) + "\n")
         if options.push:
             ctx.write((await self._git("push", hooks=self._runs_hooks)).strip() + "\n")
         if not self._runs_hooks and not options.no_verify and await self._has_hooks():
@@ -221,11 +223,11 @@ class Commits:
 
     # Git ------------------------------------------------------------------------------------------
 
-    async def _git(self, *words: str, stdin: str | None = None, hooks: bool = False) -> str:
+    async def _git(self, *arguments: str, stdin: str | None = None, hooks: bool = False) -> str:
         """Run git and return its output. Raises ``PiError`` with its message."""
         # environment="command": hooks and signing need the variables of the user's commands.
         done = await self._pi.exec(
-            git_command(words, programs=self._programs, hooks=hooks),
+            git_command(arguments, programs=self._programs, hooks=hooks),
             stdin=stdin,
             cwd=self._root,
             timeout=GIT_SECONDS,
@@ -234,7 +236,7 @@ class Commits:
         )
         if done.code != 0:
             text = (done.stderr or done.stdout).strip() or f"exit code {done.code}"
-            raise PiError(f"git {words[0]} failed: {text}")
+            raise PiError(f"git {arguments[0]} failed: {text}")
         return done.stdout or done.stderr
 
     async def _staged(self) -> StagedChanges:
@@ -253,12 +255,12 @@ class Commits:
             recent = ""
         return StagedChanges(files=files, diffs=diffs, recent=recent.strip())
 
-    async def _commit(self, group: CommitGroup, options: CommitOptions, *, whole: bool) -> None:
-        words = ["commit", "-q", "-F", "-"]
+    async def _commit(self, group: CommitGroup, options: CommitOptions, *, with_all: bool) -> None:
+        arguments = ["commit", "-q", "-F", "-"]
         if options.no_verify:
-            words.append("--no-verify")
-        if whole:
-            await self._git(*words, stdin=group.message, hooks=self._runs_hooks)
+            arguments.append("--no-verify")
+        if with_all:
+            await self._git(*arguments, stdin=group.message, hooks=self._runs_hooks)
             return
         # The index is set to HEAD plus these files as they are staged, so that unstaged changes are
         # not committed.
@@ -267,7 +269,7 @@ class Commits:
         try:
             for path in group.files:
                 await self._stage(path, tree)
-            await self._git(*words, stdin=group.message, hooks=self._runs_hooks)
+            await self._git(*arguments, stdin=group.message, hooks=self._runs_hooks)
         finally:
             await self._git("read-tree", tree)
 
@@ -329,25 +331,25 @@ class Commits:
 
     async def _ask(self, prompt: str, system: str) -> str:
         """Return the answer of the first model of the role that answers; empty if none does."""
-        problem = ""
-        for each in (await self._pi.models.for_role("commit")).models:
+        failure = ""
+        for candidate in (await self._pi.models.for_role("commit")).models:
             answer = await self._pi.models.complete(
                 prompt,
-                model=each.model,
+                model=candidate.model,
                 system=system,
-                options=StreamOptions(max_tokens=MAX_TOKENS, reasoning=each.thinking or "off"),
+                options=StreamOptions(max_tokens=MAX_TOKENS, reasoning=candidate.thinking or "off"),
             )
             if answer.stop_reason not in ("error", "aborted") and answer.text.strip():
                 return answer.text
-            problem = answer.error_message or "an empty answer"
-        self._pi.warn(f"No model has answered: {problem or 'no model is available (/login)'}.")
+            failure = answer.error_message or "an empty answer"
+        self._pi.warn(f"No model has answered: {failure or 'no model is available (/login)'}.")
         return ""
 
 
 def _options(arguments: str, ctx: CommandContext) -> CommitOptions:
-    words = arguments.split()
-    enabled = {name for name in FLAGS if ctx.flags.get(name) or f"--{name}" in words}
-    context = " ".join(word for word in words if word.removeprefix("--") not in FLAGS)
+    tokens = arguments.split()
+    enabled = {name for name in FLAGS if ctx.flags.get(name) or f"--{name}" in tokens}
+    context = " ".join(word for word in tokens if word.removeprefix("--") not in FLAGS)
     return CommitOptions(
         context=context,
         push="push" in enabled,
@@ -357,7 +359,7 @@ def _options(arguments: str, ctx: CommandContext) -> CommitOptions:
     )
 
 
-def _shown(group: CommitGroup, count: int) -> str:
+def _group_text(group: CommitGroup, count: int) -> str:
     if count == 1:
         return group.message
     return f"{group.message}\n  {', '.join(group.files)}"

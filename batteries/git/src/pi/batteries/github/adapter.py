@@ -126,11 +126,11 @@ class GitHubCalls:
 
     def _shown(self, outcome: GitHubResult, repository: Repository) -> str:
         text = self._hidden(sanitise(outcome.text))
-        whole = self._hidden(sanitise(outcome.whole)) or text
+        full_text = self._hidden(sanitise(outcome.whole)) or text
         note = texts.source_note(repository.label)
-        if len(text) <= MAX_SHOWN and len(whole) <= len(text):
+        if len(text) <= MAX_SHOWN and len(full_text) <= len(text):
             return f"{note}\n\n{text}"
-        number = self._pi.context.artifacts.save(NAME, f"{note}\n\n{whole}")
+        number = self._pi.context.artifacts.save(NAME, f"{note}\n\n{full_text}")
         remaining = f"{len(text) - MAX_SHOWN:,} more characters. " if len(text) > MAX_SHOWN else ""
         return f"{note}\n\n{text[:MAX_SHOWN]}\n\n[{remaining}The whole text: artifact://{number}]"
 
@@ -153,9 +153,9 @@ class GitHubCalls:
             raise ToolFailed("No branch is checked out. Give head.")
         return branch
 
-    async def _git(self, *words: str) -> str:
+    async def _git(self, *arguments: str) -> str:
         try:
-            done = await self._pi.exec(git_command(words), timeout=GIT_SECONDS)
+            done = await self._pi.exec(git_command(arguments), timeout=GIT_SECONDS)
         except PiError as error:
             raise ToolFailed(f"Give repo as owner/name: {error.message}") from error
         if done.code != 0:
@@ -199,8 +199,8 @@ class GitHubCalls:
 
     def _tokens(self) -> list[str]:
         environ = self._pi.context.environ
-        found = {environ.get(name, "").strip() for name in TOKENS}
-        return sorted((each for each in found if len(each) >= 8), key=len, reverse=True)
+        tokens = {environ.get(name, "").strip() for name in TOKENS}
+        return sorted((token for token in tokens if len(token) >= 8), key=len, reverse=True)
 
     def _hidden(self, text: str) -> str:
         for token in self._tokens():
@@ -215,7 +215,9 @@ class GitHubCalls:
         """Start programs without the token, unless ``shell.env.allow`` names its variable."""
         allowed = self._pi.settings.get("shell.env.allow", with_project=False) or ()
         hidden = {
-            name for name in TOKENS if not any(fnmatchcase(name, str(each)) for each in allowed)
+            name
+            for name in TOKENS
+            if not any(fnmatchcase(name, str(pattern)) for pattern in allowed)
         }
         if hidden.isdisjoint(request.env):
             return request

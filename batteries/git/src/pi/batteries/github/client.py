@@ -108,18 +108,18 @@ class GitHubClient:
         ``within`` names the member that has the list. Pages are requested by number: a link in an
         answer could lead to another host. Raises ``ToolFailed``.
         """
-        found: list[Json] = []
+        objects: list[Json] = []
         size = min(limit, PER_PAGE)
         for number in range(page, page + MAX_PAGES):
             parameters = {**query.parameters, "per_page": size, "page": number}
             reply = await self._ok(
                 ApiRequest(path=query.path, parameters=parameters, accept=query.accept)
             )
-            found += self._objects(reply, within)
+            objects += self._objects(reply, within)
             more = bool(_NEXT.search(reply.headers.get("link", "")))
-            if len(found) >= limit or not more:
-                return found[:limit], more or len(found) > limit
-        return found, True
+            if len(objects) >= limit or not more:
+                return objects[:limit], more or len(objects) > limit
+        return objects, True
 
     def _objects(self, reply: ApiReply, within: str) -> list[Json]:
         try:
@@ -130,7 +130,7 @@ class GitHubClient:
             value = value.get(within) if isinstance(value, dict) else None
         if not isinstance(value, list):
             raise ToolFailed(f"The answer of {self._host} is not a list.")
-        return [each for each in value if isinstance(each, dict)]
+        return [entry for entry in value if isinstance(entry, dict)]
 
     async def _ok(self, query: ApiRequest) -> ApiReply:
         reply = await self._transport.send(query)
@@ -196,12 +196,12 @@ def _message(body: bytes) -> str:
         return ""
     parts = [str(value.get("message") or "")]
     errors = value.get("errors")
-    for each in errors[:5] if isinstance(errors, list) else ():
-        if isinstance(each, Mapping):
-            names = (each.get(key) for key in ("resource", "field", "code", "message"))
+    for error in errors[:5] if isinstance(errors, list) else ():
+        if isinstance(error, Mapping):
+            names = (error.get(key) for key in ("resource", "field", "code", "message"))
             parts.append(" ".join(str(name) for name in names if name))
         else:
-            parts.append(str(each))
+            parts.append(str(error))
     return one_line("; ".join(filter(None, parts)))[:500].rstrip(".")
 
 
@@ -263,13 +263,13 @@ class ProgramTransport:
 
     async def send(self, query: ApiRequest) -> ApiReply:
         """Run ``gh api``, and return the answer that it prints."""
-        words = ["gh", "api", "--hostname", self._host, "--method", query.method, "--include"]
-        words += ["--header", f"Accept: {query.accept}"]
-        words += ["--header", f"X-GitHub-Api-Version: {API_VERSION}"]
-        words += ["--input", "-"] if query.body is not None else []
+        argv = ["gh", "api", "--hostname", self._host, "--method", query.method, "--include"]
+        argv += ["--header", f"Accept: {query.accept}"]
+        argv += ["--header", f"X-GitHub-Api-Version: {API_VERSION}"]
+        argv += ["--input", "-"] if query.body is not None else []
         try:
             done = await self._pi.exec(
-                [*words, query.target],
+                [*argv, query.target],
                 stdin=None if query.body is None else json.dumps(query.body),
                 env=gh_environment(self._environ),
                 cwd=self._pi.context.agent_dir,

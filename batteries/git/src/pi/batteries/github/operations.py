@@ -274,23 +274,25 @@ class Operations:
             return GitHubResult(
                 text=f"No job of this run failed.\n{texts.jobs(rows)}", subject=params.run
             )
-        shown, whole = [texts.jobs(failed)], []
+        sections, full_logs = [texts.jobs(failed)], []
         for row in failed[:MAX_LOGS]:
             path = f"{self._base}/actions/jobs/{row.get('id')}/logs"
             name = f"## Log of {texts.line(row.get('name'))}"
             try:
                 text, cut = await self._client.text(ApiRequest(path=path, accept="text/plain"))
             except ToolFailed as error:  # logs expire; those of other jobs may still exist
-                shown.append(f"{name}\n\n{error.message}")
+                sections.append(f"{name}\n\n{error.message}")
                 continue
             text = texts.log(text)
             note = "\n[The log is longer than what was read.]" if cut else ""
-            whole.append(f"{name}\n\n{text}{note}")
+            full_logs.append(f"{name}\n\n{text}{note}")
             start = f"[{len(text) - MAX_LOG:,} characters before]\n" if len(text) > MAX_LOG else ""
-            shown.append(f"{name}\n\n{start}{text[-MAX_LOG:]}{note}")
+            sections.append(f"{name}\n\n{start}{text[-MAX_LOG:]}{note}")
         if len(failed) > MAX_LOGS:
-            shown.append(f"[{len(failed) - MAX_LOGS} more failed jobs]")
-        return GitHubResult(text="\n\n".join(shown), whole="\n\n".join(whole), subject=params.run)
+            sections.append(f"[{len(failed) - MAX_LOGS} more failed jobs]")
+        return GitHubResult(
+            text="\n\n".join(sections), whole="\n\n".join(full_logs), subject=params.run
+        )
 
     # Requests -------------------------------------------------------------------------------------
 

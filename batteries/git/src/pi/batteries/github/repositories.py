@@ -70,13 +70,13 @@ def token_for(host: str, environ: Mapping[str, str]) -> tuple[str, str]:
 
 def parse_repository(text: str, host: str) -> Repository:
     """Parse ``owner/name`` or ``host/owner/name``. Raises ``ToolFailed``, also for other hosts."""
-    found = _REPOSITORY.fullmatch(text.strip().removesuffix(".git"))
-    if found is None:
+    match = _REPOSITORY.fullmatch(text.strip().removesuffix(".git"))
+    if match is None:
         raise ToolFailed(f"{one_line(text)[:100]!r} is not a repository. Write owner/name.")
-    named = (found["host"] or host).casefold()
+    named = (match["host"] or host).casefold()
     if named not in (PUBLIC, host):
         raise ToolFailed(other_host(named))
-    return Repository(host=named, owner=found["owner"], name=found["name"])
+    return Repository(host=named, owner=match["owner"], name=match["name"])
 
 
 def other_host(named: str) -> str:
@@ -95,8 +95,8 @@ def repository_of_url(url: str) -> tuple[str, str] | None:
         except ValueError:  # "https://[x": a project may name any address
             return None
         host, path = parts.hostname or "", parts.path
-    elif found := _SCP.fullmatch(url):
-        host, path = found["host"], found["path"]
+    elif match := _SCP.fullmatch(url):
+        host, path = match["host"], match["path"]
     else:
         return None
     host = host.casefold()
@@ -118,10 +118,10 @@ def repository_of_remotes(listed: str, host: str) -> Repository:
             urls[name] = url.strip()
     others = list[str]()
     for name in sorted(urls, key=lambda name: (_rank(name), name)):
-        place = repository_of_url(urls[name])
-        if place is None:
+        location = repository_of_url(urls[name])
+        if location is None:
             continue
-        named, path = place
+        named, path = location
         if named in (PUBLIC, host) and path.count("/") == 1:
             return parse_repository(f"{named}/{path}", host)
         others.append(named)

@@ -69,20 +69,20 @@ def listed(rows: Sequence[Json], noun: str, page: int, *, more: bool) -> str:
     """A list of issues or pull requests, one per line."""
     if not rows:
         return f"No {noun} found."
-    found = [_item(row) for row in rows]
+    lines = [_item(row) for row in rows]
     if more:
-        found.append(f"[There are more: use page={page + 1} with the same limit.]")
-    return "\n".join(found)
+        lines.append(f"[There are more: use page={page + 1} with the same limit.]")
+    return "\n".join(lines)
 
 
 def _item(row: Json) -> str:
-    labels = ", ".join(line(each.get("name"), 50) for each in _objects(row.get("labels")))
+    labels = ", ".join(line(label.get("name"), 50) for label in _objects(row.get("labels")))
     facts = [_state(row), line(at(row, "user", "login"), 50), line(row.get("updated_at"))[:10]]
     facts += [f"labels: {labels}"] if labels else []
     if branch := at(row, "head", "ref"):
         facts.append(f"{line(branch, 80)} → {line(at(row, 'base', 'ref'), 80)}")
-    where = line(row.get("repository_url")).rpartition("/repos/")[2]
-    name = f"{where}#{row.get('number')}" if where else f"#{row.get('number')}"
+    repository = line(row.get("repository_url")).rpartition("/repos/")[2]
+    name = f"{repository}#{row.get('number')}" if repository else f"#{row.get('number')}"
     return f"{name} {line(row.get('title'))} ({', '.join(filter(None, facts))})"
 
 
@@ -98,8 +98,8 @@ def _state(row: Json) -> str:
 
 def issue(row: Json, comments: Sequence[Json], *, more: bool) -> str:
     """An issue with its comments."""
-    labels = ", ".join(line(each.get("name"), 50) for each in _objects(row.get("labels")))
-    people = ", ".join(line(each.get("login"), 50) for each in _objects(row.get("assignees")))
+    labels = ", ".join(line(label.get("name"), 50) for label in _objects(row.get("labels")))
+    people = ", ".join(line(user.get("login"), 50) for user in _objects(row.get("assignees")))
     head = [
         f"# {line(row.get('title'))} (#{row.get('number')})",
         f"{_kind(row)}, {_state(row)}, opened by {author(row)}",
@@ -148,36 +148,38 @@ def _branch(value: Any) -> str:
 
 def files(rows: Sequence[Json], *, more: bool) -> str:
     """The files of a pull request, with their changes."""
-    found = []
+    sections = []
     for row in rows:
         name = line(row.get("filename"), 500)
         before = row.get("previous_filename")
         renamed = f" (was {line(before, 500)})" if before else ""
         count = f"+{row.get('additions', 0)} -{row.get('deletions', 0)}"
-        found.append(f"{line(row.get('status'), 20)} {name}{renamed} {count}")
+        sections.append(f"{line(row.get('status'), 20)} {name}{renamed} {count}")
         if row.get("patch"):
-            found.append(body(row.get("patch"), MAX_PATCH))
+            sections.append(body(row.get("patch"), MAX_PATCH))
     if more:
-        found.append("[There are more files: use a larger limit, or page.]")
-    return "\n".join(found) or "No files changed."
+        sections.append("[There are more files: use a larger limit, or page.]")
+    return "\n".join(sections) or "No files changed."
 
 
 def reviews(rows: Sequence[Json], comments: Sequence[Json], *, more: bool) -> str:
     """Reviews of a pull request, and the comments at lines of its diff."""
-    found = []
+    sections = []
     for row in rows:
         when = line(row.get("submitted_at"))[:10]
         verdict = line(row.get("state"), 30).lower().replace("_", " ")
-        found.append(
+        sections.append(
             f"## {verdict} by {line(at(row, 'user', 'login'))}, {when}\n\n{body(row.get('body'))}"
         )
     for row in comments:
-        place = f"{line(row.get('path'), 500)}:{row.get('line') or row.get('original_line') or '?'}"
+        location = (
+            f"{line(row.get('path'), 500)}:{row.get('line') or row.get('original_line') or '?'}"
+        )
         outdated = ", outdated" if row.get("line") is None else ""
-        found.append(f"## {place} by {author(row)}{outdated}\n\n{body(row.get('body'))}")
+        sections.append(f"## {location} by {author(row)}{outdated}\n\n{body(row.get('body'))}")
     if more:
-        found.append("[There are more: use a larger limit, or page.]")
-    return "\n\n".join(found) or "No reviews."
+        sections.append("[There are more: use a larger limit, or page.]")
+    return "\n\n".join(sections) or "No reviews."
 
 
 def checks(sha: str, runs: Sequence[Json], status: Json, *, more: bool) -> str:
@@ -191,14 +193,14 @@ def checks(sha: str, runs: Sequence[Json], status: Json, *, more: bool) -> str:
         app = line(at(run, "app", "name"), 50)
         title = line(at(run, "output", "title"), 200)
         job = line(run.get("details_url"), 300)
-        shown = f": {title}" if title else ""
-        rows.append(f"{conclusion} {line(run.get('name'))} ({app}){shown} {job}".rstrip())
-    for each in _objects(status.get("statuses")):
-        state = line(each.get("state"), 30)
+        title_part = f": {title}" if title else ""
+        rows.append(f"{conclusion} {line(run.get('name'))} ({app}){title_part} {job}".rstrip())
+    for check in _objects(status.get("statuses")):
+        state = line(check.get("state"), 30)
         failed += state in FAILED
         pending += state == "pending"
         rows.append(
-            f"{state} {line(each.get('context'))}: {line(each.get('description'))}".rstrip(": ")
+            f"{state} {line(check.get('context'))}: {line(check.get('description'))}".rstrip(": ")
         )
     head = f"Checks of {line(sha, 60)}: {len(rows)}, {failed} failed, {pending} not finished"
     if more:
@@ -209,34 +211,32 @@ def checks(sha: str, runs: Sequence[Json], status: Json, *, more: bool) -> str:
 def run(row: Json) -> str:
     """A run of a workflow in one line."""
     state = line(row.get("conclusion") or row.get("status"), 30)
-    where = f"{line(row.get('head_branch'), 80)} {line(row.get('head_sha'))[:10]}"
+    head = f"{line(row.get('head_branch'), 80)} {line(row.get('head_sha'))[:10]}"
     title = line(row.get("display_title") or row.get("name"))
     name, when = line(row.get("name")), line(row.get("created_at"))[:16]
-    return (
-        f"{row.get('id')} {state} {name}: {title} ({where}, {line(row.get('event'), 30)}, {when})"
-    )
+    return f"{row.get('id')} {state} {name}: {title} ({head}, {line(row.get('event'), 30)}, {when})"
 
 
 def runs(rows: Sequence[Json], page: int, *, more: bool) -> str:
     """Run of workflows."""
-    found = [run(row) for row in rows]
+    lines = [run(row) for row in rows]
     if more:
-        found.append(f"[There are more: use page={page + 1} with the same limit.]")
-    return "\n".join(found) or "No workflow runs found."
+        lines.append(f"[There are more: use page={page + 1} with the same limit.]")
+    return "\n".join(lines) or "No workflow runs found."
 
 
 def jobs(rows: Sequence[Json]) -> str:
     """The jobs of a run, with the steps that failed."""
-    found = []
+    lines = []
     for row in rows:
         state = line(row.get("conclusion") or row.get("status"), 30)
-        found.append(f"job {row.get('id')} {state} {line(row.get('name'))}")
+        lines.append(f"job {row.get('id')} {state} {line(row.get('name'))}")
         for step in _objects(row.get("steps")):
             if step.get("conclusion") in FAILED:
-                found.append(
+                lines.append(
                     f"  step {step.get('number')} {step['conclusion']}: {line(step.get('name'))}"
                 )
-    return "\n".join(found) or "No jobs."
+    return "\n".join(lines) or "No jobs."
 
 
 def log(text: str) -> str:
@@ -252,4 +252,4 @@ def written(row: Json, outcome: str) -> str:
 
 
 def _objects(value: Any) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

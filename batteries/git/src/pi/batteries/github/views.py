@@ -20,8 +20,8 @@ def draw_gh(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
         or arguments.get("run")
     )
     title = theme.fg("accent", one_line(str(arguments.get("action", "…"))) + number)
-    if shown := one_line(str(subject or ""))[:120]:
-        title += f" {shown.removeprefix(number.strip()).strip()}"
+    if subject_line := one_line(str(subject or ""))[:120]:
+        title += f" {subject_line.removeprefix(number.strip()).strip()}"
     if repo := details.get("repo") or arguments.get("repo"):
         title += theme.fg("muted", f" · {one_line(str(repo))}")
     if call.state == "running":
