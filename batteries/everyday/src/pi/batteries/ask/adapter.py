@@ -81,33 +81,35 @@ class AskAnswer(Record):
 
     def as_json(self) -> Json:
         """Return the answer for the details of the result."""
-        shown: Json = {"id": self.id, "question": self.question, "selected": list(self.chosen)}
+        fields: Json = {"id": self.id, "question": self.question, "selected": list(self.chosen)}
         if self.other:
-            shown["other"] = self.other
+            fields["other"] = self.other
         if self.timed_out:
-            shown["timedOut"] = True
-        return shown
+            fields["timedOut"] = True
+        return fields
 
 
 def problem(questions: Sequence[AskQuestion]) -> str:
     """Return why the questions cannot be asked; empty if they can."""
-    ids = [each.id for each in questions]
+    ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
         return "Each question needs an id of its own."
-    for each in questions:
-        labels = [option.label for option in each.options]
+    for question in questions:
+        labels = [option.label for option in question.options]
         if len(set(labels)) < len(labels):
-            return f"The options of {each.id} must differ."
-        if each.recommended is not None and each.recommended_label is None:
-            return f"The recommended option of {each.id} does not exist: count from 0."
+            return f"The options of {question.id} must differ."
+        if question.recommended is not None and question.recommended_label is None:
+            return f"The recommended option of {question.id} does not exist: count from 0."
     return ""
 
 
-def title_of(question: AskQuestion, place: int, count: int) -> str:
+def title_of(question: AskQuestion, position: int, count: int) -> str:
     """Return the title of the dialog."""
     header = one_line(question.header)
     if count > 1:
-        header = f"{header} ({place} of {count})" if header else f"Question {place} of {count}"
+        header = (
+            f"{header} ({position} of {count})" if header else f"Question {position} of {count}"
+        )
     text = question.question.strip()
     return f"{header}: {text}" if header else text
 
@@ -115,9 +117,9 @@ def title_of(question: AskQuestion, place: int, count: int) -> str:
 def options_of(question: AskQuestion) -> list[Option]:
     """Return the rows of the dialog; the last one lets the user write."""
     rows = []
-    for place, option in enumerate(question.options):
+    for index, option in enumerate(question.options):
         description = one_line(option.description)
-        if place == question.recommended:
+        if index == question.recommended:
             description = f"{RECOMMENDED}: {description}" if description else RECOMMENDED
         rows.append(Option(label=option.label, description=description, preview=option.preview))
     return [*rows, Option(label=other_label(question), description="write an answer")]
@@ -125,12 +127,14 @@ def options_of(question: AskQuestion) -> list[Option]:
 
 def other_label(question: AskQuestion) -> str:
     """Return the label of the last row, which differs from the labels of the model's options."""
-    return OTHER if all(each.label != OTHER for each in question.options) else f"{OTHER} (write)"
+    return (
+        OTHER if all(option.label != OTHER for option in question.options) else f"{OTHER} (write)"
+    )
 
 
 def summary(answers: Sequence[AskAnswer]) -> str:
     """Return the answers for the model."""
-    return "\n".join(f"{each.id}: {_answer_text(each)}" for each in answers)
+    return "\n".join(f"{answer.id}: {_answer_text(answer)}" for answer in answers)
 
 
 def _answer_text(answer: AskAnswer) -> str:
@@ -206,9 +210,9 @@ class Asking:
             raise ToolFailed(error)
         answers: list[AskAnswer] = []
         count = len(params.questions)
-        for place, question in enumerate(params.questions, 1):
+        for position, question in enumerate(params.questions, 1):
             self._alert(question)
-            answer = await self._ask(question, title_of(question, place, count))
+            answer = await self._ask(question, title_of(question, position, count))
             if answer is None:
                 text = f"{summary(answers)}\n{DISMISSED}" if answers else DISMISSED
                 return self._result(text, answers, terminate=True, dismissed=question.id)
@@ -224,7 +228,7 @@ class Asking:
     def _result(
         text: str, answers: list[AskAnswer], *, terminate: bool = False, dismissed: str = ""
     ) -> ToolResult:
-        details: dict[str, Any] = {"answers": [each.as_json() for each in answers]}
+        details: dict[str, Any] = {"answers": [answer.as_json() for answer in answers]}
         if dismissed:
             details["dismissed"] = dismissed
         return ToolResult.of(text, details=details, terminate=terminate)

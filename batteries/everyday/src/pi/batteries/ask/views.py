@@ -12,10 +12,12 @@ def ask(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """Questions and their answers. The first row is drawn after the name of the tool."""
     details = call.details if isinstance(call.details, dict) else {}
     answers = {
-        str(each.get("id")): each for each in details.get("answers", ()) if isinstance(each, dict)
+        str(detail.get("id")): detail
+        for detail in details.get("answers", ())
+        if isinstance(detail, dict)
     }
     questions = call.arguments.get("questions")
-    listed = [each for each in questions if isinstance(each, dict)] if questions else []
+    listed = [question for question in questions if isinstance(question, dict)] if questions else []
     if call.state == "failed":
         return [theme.fg("error", one_line(call.text))]
     rows = []
@@ -31,7 +33,7 @@ def ask(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
 
 def _answer(answer: Mapping[str, Any], theme: Theme) -> str:
     selected = answer.get("selected")
-    parts = [one_line(str(each)) for each in selected] if isinstance(selected, list) else []
+    parts = [one_line(str(choice)) for choice in selected] if isinstance(selected, list) else []
     if other := answer.get("other"):
         parts.append(f"“{one_line(str(other))}”")
     text = theme.fg("success", ", ".join(parts) or "none")

@@ -97,13 +97,13 @@ class Notes:
 
         The user may edit the files at any time, so changed files are read again.
         """
-        found: list[Note] = []
+        all_notes: list[Note] = []
         for scope, folder in self.folders.items():
             notes = (self._note(scope, path, stamp) for path, stamp in _files(folder))
-            found += sorted(
+            all_notes += sorted(
                 (note for note in notes if note is not None), key=lambda note: -note.stamp[0]
             )
-        return found
+        return all_notes
 
     def find(self, name: str) -> Note:
         """Return the note with this name or title; raises ``PiError`` if there is none."""
@@ -150,9 +150,9 @@ class Notes:
         self._known.pop(note.path, None)
 
     def _note(self, scope: Scope, path: Path, stamp: tuple[int, int]) -> Note | None:
-        known = self._known.get(path)
-        if known is not None and known.stamp == stamp:
-            return known
+        cached = self._known.get(path)
+        if cached is not None and cached.stamp == stamp:
+            return cached
         try:
             content = read_regular(path, max_bytes=MAX_FILE).decode("utf-8", "replace")
         except (OSError, PiError):
@@ -184,7 +184,9 @@ def _files(folder: Path) -> Iterator[tuple[Path, tuple[int, int]]]:
 
 
 def _title(text: str) -> str:
-    line = one_line(next((each for each in text.splitlines() if each.strip()), "note"))
+    line = one_line(
+        next((line_text for line_text in text.splitlines() if line_text.strip()), "note")
+    )
     line = line.strip("# \t*_`").strip() or "note"
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE - 1]}…"
 
@@ -206,8 +208,8 @@ def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
     """
     import sqlite3  # deferred: most sessions search nothing
 
-    words = _WORDS.findall(query)[:MOST_WORDS]
-    if not words or not notes:
+    terms = _WORDS.findall(query)[:MOST_WORDS]
+    if not terms or not notes:
         return []
     with closing(sqlite3.connect(":memory:")) as index:
         index.execute(
@@ -216,10 +218,10 @@ def search(notes: Sequence[Note], query: str, most: int) -> list[Note]:
         )
         index.executemany(
             "INSERT INTO note(rowid, title, text) VALUES (?, ?, ?)",
-            ((at, note.title, note.text) for at, note in enumerate(notes)),
+            ((index, note.title, note.text) for index, note in enumerate(notes)),
         )
         # Quoted, so that NOT is not an operator; the star matches longer words.
-        match = " OR ".join(f'"{word}"*' for word in words)
+        match = " OR ".join(f'"{word}"*' for word in terms)
         rows = index.execute(
             "SELECT rowid FROM note WHERE note MATCH ? ORDER BY bm25(note, ?, 1.0) LIMIT ?",
             (match, TITLE_WEIGHT, most),
@@ -340,11 +342,11 @@ class SessionMemory:
         return ToolResult.of(f"Remembered for this {note.scope}: {note.title}", details=details)
 
     async def _recall(self, params: RecallParams, ctx: ToolContext) -> ToolResult:
-        found = await asyncio.to_thread(self._found, params.query, params.limit)
-        if not found:
+        notes = await asyncio.to_thread(self._found, params.query, params.limit)
+        if not notes:
             return ToolResult.of("No note matches.", useless=True)
-        texts = (f"## {note.title} ({note.scope})\n\n{note.text}" for note in found)
-        titles = [note.title for note in found]
+        texts = (f"## {note.title} ({note.scope})\n\n{note.text}" for note in notes)
+        titles = [note.title for note in notes]
         return ToolResult.of("\n\n".join(texts), details={"titles": titles})
 
     def _found(self, query: str, most: int) -> list[Note]:
@@ -448,8 +450,8 @@ def listed(notes: Sequence[Note]) -> str:
 
 def overview(notes: Notes) -> str:
     """Return all notes with their files."""
-    found = notes.all()
-    lines = [f"{note.scope}: {note.title}\n  {note.path}" for note in found]
+    all_notes = notes.all()
+    lines = [f"{note.scope}: {note.title}\n  {note.path}" for note in all_notes]
     return "\n".join(lines) or "There are no notes yet."
 
 

@@ -174,7 +174,7 @@ class Resolver:
             "reason": params.reason,
             "label": pending.label,
             "sourceToolName": pending.source_tool_name,
-            "remaining": [each.label for each in self._actions.all],
+            "remaining": [action.label for action in self._actions.all],
         }
         if result.details is not UNSET:
             details["sourceDetails"] = result.details
@@ -206,7 +206,7 @@ class Resolver:
             self._record()
 
     def _record(self) -> None:
-        labels = tuple(each.label for each in self._actions.all)
+        labels = tuple(action.label for action in self._actions.all)
         if labels == self._recorded:
             return
         self._recorded = labels

@@ -22,8 +22,8 @@ def resolve(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | N
     for label in details.get("remaining", []):
         rows.append(theme.fg("warning", f"still pending: {one_line(str(label))}"))
     lines = view.text.splitlines()
-    shown = lines if options.expanded else lines[:COLLAPSED]
-    rows += [one_line(line) for line in shown]
-    if hidden := len(lines) - len(shown):
+    visible_lines = lines if options.expanded else lines[:COLLAPSED]
+    rows += [one_line(line) for line in visible_lines]
+    if hidden := len(lines) - len(visible_lines):
         rows.append(theme.fg("dim", f"{ELLIPSIS} {hidden} more lines"))
     return rows

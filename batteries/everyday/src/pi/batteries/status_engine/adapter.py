@@ -142,7 +142,7 @@ class LiveEngine:
             ask,
             start=lambda work: self._pi.scope.spawn(work, name="line 3"),
             on_line=self._on_line,
-            on_error=lambda problem: self._ctx.ui.notify(problem, "warning"),
+            on_error=lambda message: self._ctx.ui.notify(message, "warning"),
             refresh=refresh,
         )
 
@@ -250,10 +250,10 @@ MODES = ("tui", "json", "rpc")
 def extension(pi: ExtensionAPI) -> None:
     """Show the lines below the footer, or publish them to clients, if the settings enable it."""
     declare(pi.settings)
-    shown: list[StatusLines] = []
+    status_lines: list[StatusLines] = []
 
     def handle_event(event: object, ctx: ExtensionContext) -> None:
-        for lines in shown:
+        for lines in status_lines:
             lines.handle_event(event)
 
     def begin(event: SessionStartEvent, ctx: ExtensionContext) -> None:
@@ -261,7 +261,7 @@ def extension(pi: ExtensionAPI) -> None:
             return
         lines = StatusLines(pi, ctx)
         lines.configure()
-        shown.append(lines)
+        status_lines.append(lines)
         pi.settings.on_change(lines.configure)
         pi.scope.every(THROTTLE, lines.tick)
 
@@ -295,8 +295,8 @@ class StatusLines:
         if config == self._config:
             return
         self._config = config
-        for problem in problems:
-            self._ctx.ui.notify(problem, "warning")
+        for message in problems:
+            self._ctx.ui.notify(message, "warning")
         if self._display is not None:
             self._display.remove()
             self._display = None

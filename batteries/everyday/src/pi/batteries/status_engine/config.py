@@ -102,8 +102,8 @@ def _is_on(setting: object) -> bool:
 def _problems(provider: str, items: list[str]) -> list[str]:
     problems = []
     if provider and provider not in get_args(Provider):
-        known = ", ".join(get_args(Provider))
-        problems.append(f"{SETTING}.provider is {provider!r}; expected one of {known}.")
+        providers = ", ".join(get_args(Provider))
+        problems.append(f"{SETTING}.provider is {provider!r}; expected one of {providers}.")
     if unknown := [item for item in items if item not in CATALOGUE]:
         named = ", ".join(map(repr, unknown))
         problems.append(f"{SETTING}.items names {named}; there are {', '.join(CATALOGUE)}.")

@@ -46,8 +46,8 @@ def payload(state: StatusEngineState, *, total_duration_ms: int, version: str) -
         "git": _git(state.git),
         "context_window": _context(state.context),
     }
-    known = {name: value for name, value in fields.items() if value not in ("", {})}
-    return json.dumps(known, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    non_empty = {name: value for name, value in fields.items() if value not in ("", {})}
+    return json.dumps(non_empty, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _git(git: GitState) -> dict[str, Any]:

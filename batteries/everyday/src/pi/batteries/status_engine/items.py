@@ -140,14 +140,14 @@ class TextMetrics(Record):
 
     def centred(self, text: str, width: int) -> str:
         """Fit ``text`` into ``width`` columns, with an ellipsis in the middle if it is longer."""
-        whole = self.width(text)
-        if whole <= width:
+        text_width = self.width(text)
+        if text_width <= width:
             return text
         if width < 3:
             return self.fitted(text, width)
         right = (width - 1) // 2
-        left = width - 1 - right
-        return self.cut(text, 0, left) + ELLIPSIS + self.cut(text, whole - right, right)
+        start_width = width - 1 - right
+        return self.cut(text, 0, start_width) + ELLIPSIS + self.cut(text, text_width - right, right)
 
     def fitted(self, text: str, width: int) -> str:
         """Fit ``text`` into ``width`` columns, with an ellipsis at the end if it is longer."""
@@ -167,18 +167,18 @@ def compose(
     items: Sequence[StatusItem], state: StatusEngineState, width: int, text: TextMetrics
 ) -> str:
     """Join the non-empty items in at most ``width`` columns."""
-    shown = {item: line for item in items if (line := text.plain(CATALOGUE[item](state)))}
+    lines = {item: line for item in items if (line := text.plain(CATALOGUE[item](state)))}
     for item in ELASTIC:
-        excess = text.width(_joined(shown)) - width
-        if excess > 0 and item in shown:
-            room = max(text.width(shown[item]) - excess, MIN_COLUMNS)
-            shown[item] = text.centred(shown[item], room)
-    return text.fitted(_joined(shown), width)
+        excess = text.width(_joined(lines)) - width
+        if excess > 0 and item in lines:
+            max_width = max(text.width(lines[item]) - excess, MIN_COLUMNS)
+            lines[item] = text.centred(lines[item], max_width)
+    return text.fitted(_joined(lines), width)
 
 
-def _joined(shown: Mapping[StatusItem, str]) -> str:
+def _joined(lines: Mapping[StatusItem, str]) -> str:
     line, before = "", ""
-    for item, text in shown.items():
+    for item, text in lines.items():
         if line:  # the counts belong to the branch before them
             line += " " if (before, item) == ("git_branch", "git_counts") else SEPARATOR
         line, before = line + text, item

@@ -65,7 +65,7 @@ class ThrottledSource:
         *,
         start: Start,
         on_line: Callable[[], None] = lambda: None,
-        on_error: Callable[[str], None] = lambda problem: None,
+        on_error: Callable[[str], None] = lambda message: None,
         refresh: float = 0.0,
     ) -> None:
         self.line = ""
@@ -117,11 +117,11 @@ class ThrottledSource:
             self.line = line
             self._on_line()
 
-    def _fail(self, problem: str) -> None:
+    def _fail(self, message: str) -> None:
         self._failures += 1
         if not self._has_reported:
             self._has_reported = True
-            self._on_error(problem)
+            self._on_error(message)
 
 
 class Run(Protocol):
@@ -276,8 +276,8 @@ async def _ask(run: RunGit, arguments: Sequence[str]) -> ExecResult | None:
 
 
 def _number(ended: ExecResult, noun: str) -> int:
-    found = re.search(rf"(\d+) {noun}", ended.stdout)
-    return int(found[1]) if found else 0
+    match = re.search(rf"(\d+) {noun}", ended.stdout)
+    return int(match[1]) if match else 0
 
 
 DETACHED = "detached"

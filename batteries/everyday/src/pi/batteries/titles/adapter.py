@@ -42,7 +42,7 @@ def title_of(answer: str) -> str:
     """Return the title in an answer; empty if there is none."""
     tagged = _TAGGED.search(answer)
     text = tagged[1] if tagged else answer
-    line = next((each for each in text.splitlines() if each.strip(_MARKS)), "")
+    line = next((line_text for line_text in text.splitlines() if line_text.strip(_MARKS)), "")
     title = one_line(_LABEL.sub("", line.strip(_MARKS))).strip(_MARKS).rstrip(".")
     if len(title) <= MAX_TITLE:
         return title
@@ -98,18 +98,18 @@ class SessionTitles:
 
     async def _name(self, prompt: str, ctx: ExtensionContext) -> None:
         """Try the models of the role ``tiny`` in order until one returns a title."""
-        found = ctx.resources.load(KIND)
-        system = str(found[0].value) if found else SYSTEM
-        for each in (await self._pi.models.for_role("tiny")).models:
+        prompts = ctx.resources.load(KIND)
+        system = str(prompts[0].value) if prompts else SYSTEM
+        for candidate in (await self._pi.models.for_role("tiny")).models:
             answer = await self._pi.models.complete(
                 question(prompt),
-                model=each.model,
+                model=candidate.model,
                 system=system,
                 options=StreamOptions(max_tokens=MAX_TOKENS),
             )
             title = title_of(answer.text)
             if answer.stop_reason == "error" or not title:
-                self._pi.log.info("no title from %s: %s", each.model.id, answer.error_message)
+                self._pi.log.info("no title from %s: %s", candidate.model.id, answer.error_message)
                 continue
             if self._pi.get_session_name() is None:  # the user may have named it meanwhile
                 await self._pi.set_session_name(title)
@@ -123,9 +123,9 @@ def _has_messages(ctx: ExtensionContext) -> bool:
     )
 
 
-def _files(where: Where) -> Iterator[Path]:
+def _files(locations: Where) -> Iterator[Path]:
     """Yield the files that replace the prompt, those of the project first."""
-    yield where.cwd / ".pi" / FILE
-    yield from (where.cwd / folder / FILE for folder in _FOLDERS)
-    yield where.agent_dir / FILE
-    yield from (where.home / folder / FILE for folder in _FOLDERS)
+    yield locations.cwd / ".pi" / FILE
+    yield from (locations.cwd / folder / FILE for folder in _FOLDERS)
+    yield locations.agent_dir / FILE
+    yield from (locations.home / folder / FILE for folder in _FOLDERS)

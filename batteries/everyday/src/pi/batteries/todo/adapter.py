@@ -355,7 +355,7 @@ class SessionTodo:
         contents = [task.content for _, task in tasks_of(self._stored_now())]
         if text in contents:
             return text
-        alike = [each for each in contents if text.lower() in each.lower()]
+        alike = [content for content in contents if text.lower() in content.lower()]
         return alike[0] if len(alike) == 1 else text
 
     def _list(self, ctx: CommandContext) -> None:
@@ -407,8 +407,8 @@ class SessionTodo:
         self._phases = phases
         self._activate()
         await self._pi.append_entry(USER_EDIT, {"phases": to_json(phases)})
-        shown = to_markdown(phases).strip() or "(empty)"
-        text = f"The user edited the todo list with /todo. It is now:\n{shown}"
+        markdown = to_markdown(phases).strip() or "(empty)"
+        text = f"The user edited the todo list with /todo. It is now:\n{markdown}"
         await self._pi.send_message(
             {
                 "custom_type": "todo-user-edit",

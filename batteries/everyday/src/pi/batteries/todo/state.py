@@ -86,8 +86,8 @@ def apply_batch(phases: Phases, ops: Sequence[TodoOp]) -> Batch:
         return Batch(phases=phases, read_only=True)
     changed, errors = phases, []
     for op in ops:
-        changed, found = _apply(changed, op)
-        errors += found
+        changed, op_errors = _apply(changed, op)
+        errors += op_errors
     if errors:
         # A half-applied batch would make the natural retry fail with "already exists".
         return Batch(phases=phases, errors=tuple(errors))
@@ -104,11 +104,11 @@ def normalise(phases: Phases) -> Phases:
         active = statuses.index("pending")
     else:
         return phases
-    places = iter(range(len(statuses)))
+    indexes = iter(range(len(statuses)))
 
     def status(task: Task) -> Task:
-        place = next(places)
-        if place == active:
+        index = next(indexes)
+        if index == active:
             return replace(task, status="in_progress")
         return replace(task, status="pending") if task.status == "in_progress" else task
 
@@ -152,18 +152,18 @@ def phases_of(details: object) -> Phases | None:
     """The phases in the details of a result; ``None`` if they are invalid."""
     if not isinstance(details, Mapping) or not isinstance(details.get("phases"), list | tuple):
         return None
-    found = []
+    phases = []
     for phase in details["phases"]:
         match phase:
             case {"name": str(name), "tasks": [*tasks]}:
-                found.append(Phase(name=name, tasks=tuple(filter(None, map(_task_of, tasks)))))
+                phases.append(Phase(name=name, tasks=tuple(filter(None, map(_task_of, tasks)))))
             case _:
                 return None
-    return tuple(found)
+    return tuple(phases)
 
 
-def _task_of(found: object) -> Task | None:
-    match found:
+def _task_of(value: object) -> Task | None:
+    match value:
         case {"content": str(content), "status": status} if status in MARKS:
             return Task(content=content, status=status)
         case _:
@@ -224,26 +224,26 @@ def _append(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
         return phases, ["Missing items for append operation"]
     if not all(item.strip() for item in op.items):
         return phases, ["Missing task content"]
-    known = {task.content for _, task in tasks_of(phases)}
-    again = [item for item in dict.fromkeys(op.items) if item in known]
-    again += [item for item in _twice(op.items) if item not in known]
+    contents = {task.content for _, task in tasks_of(phases)}
+    again = [item for item in dict.fromkeys(op.items) if item in contents]
+    again += [item for item in _twice(op.items) if item not in contents]
     if again:
         return phases, [f'Task "{item}" already exists' for item in again]
     added = tuple(Task(content=item) for item in op.items)
     if all(phase.name != op.phase for phase in phases):
         return (*phases, Phase(name=op.phase, tasks=added)), []
-    place = next(n for n, phase in enumerate(phases) if phase.name == op.phase)
-    grown = replace(phases[place], tasks=phases[place].tasks + added)
-    return (*phases[:place], grown, *phases[place + 1 :]), []
+    index = next(n for n, phase in enumerate(phases) if phase.name == op.phase)
+    grown = replace(phases[index], tasks=phases[index].tasks + added)
+    return (*phases[:index], grown, *phases[index + 1 :]), []
 
 
 def _start(phases: Phases, content: str | None) -> tuple[Phases, list[str]]:
-    place, errors = _find_task(phases, content)
-    if place is None:
+    target, errors = _find_task(phases, content)
+    if target is None:
         return phases, errors
 
-    def status(here: tuple[int, int], task: Task) -> Task:
-        if here == place:
+    def status(position: tuple[int, int], task: Task) -> Task:
+        if position == target:
             return replace(task, status="in_progress")
         return replace(task, status="pending") if task.status == "in_progress" else task
 
@@ -253,10 +253,10 @@ def _start(phases: Phases, content: str | None) -> tuple[Phases, list[str]]:
 def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
     """Apply ``done``, ``drop`` or ``rm`` to a task, a phase, or all tasks."""
     if op.task is not None:
-        place, errors = _find_task(phases, op.task)
-        if place is None:
+        target, errors = _find_task(phases, op.task)
+        if target is None:
             return phases, errors
-        targets = {place}
+        targets = {target}
     elif op.phase is not None:
         if not op.phase.strip():
             return phases, ["Missing phase name"]
@@ -276,7 +276,7 @@ def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
         ), []
     status: Status = "completed" if op.op == "done" else "abandoned"
     return _mapped(
-        phases, lambda here, task: replace(task, status=status) if here in targets else task
+        phases, lambda position, task: replace(task, status=status) if position in targets else task
     ), []
 
 
@@ -372,5 +372,5 @@ def from_markdown(text: str) -> tuple[Phases, tuple[str, ...]]:
                 phases.setdefault(current, []).append(Task(content=item[2], status=status))
         else:
             errors.append(f"Line {number}: expected '# Phase' or '- [ ] task', found: {line[:60]}")
-    found = tuple(Phase(name=name, tasks=tuple(tasks)) for name, tasks in phases.items())
-    return normalise(found), tuple(errors)
+    parsed = tuple(Phase(name=name, tasks=tuple(tasks)) for name, tasks in phases.items())
+    return normalise(parsed), tuple(errors)

@@ -72,8 +72,10 @@ def load_state(file: Path) -> State:
         return State()
     match data:
         case {"turns": int(turns), "records": list(stored)}:
-            records = (record_from_json(each) for each in stored)
-            return State(turns=turns, records=tuple(each for each in records if each is not None))
+            records = (record_from_json(record) for record in stored)
+            return State(
+                turns=turns, records=tuple(record for record in records if record is not None)
+            )
         case _:
             return State()
 
@@ -81,7 +83,7 @@ def load_state(file: Path) -> State:
 def save_state(file: Path, state: State) -> None:
     """Save the state atomically."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    data = {"turns": state.turns, "records": [record_to_json(each) for each in state.records]}
+    data = {"turns": state.turns, "records": [record_to_json(record) for record in state.records]}
     fresh = file.with_suffix(f".{os.getpid()}.tmp")
     fresh.write_text(json.dumps(data), encoding="utf-8")
     fresh.replace(file)
@@ -230,9 +232,9 @@ EVENTS: dict[str, Callable[[Hook], Json]] = {
 
 def command_in(prompt: str) -> str | None:
     """Return the arguments of ``/timebox``, or of ``timebox`` if it cannot be meant for Claude."""
-    if (found := _COMMAND.fullmatch(prompt.strip())) is None:
+    if (match := _COMMAND.fullmatch(prompt.strip())) is None:
         return None
-    slash, arguments = found[1], found[2] or ""
+    slash, arguments = match[1], match[2] or ""
     match parse(arguments):
         case SetBudget(ignored=()):
             return arguments
@@ -257,7 +259,7 @@ def answer(event: str, text: str, folder: Path, now_ms: int) -> tuple[Json, list
 
 
 def main(
-    words: Sequence[str],
+    arguments: Sequence[str],
     *,
     stdin: TextIO,
     output: TextIO,
@@ -267,13 +269,13 @@ def main(
     run: Callable[[str], None],
 ) -> int:
     """Answer one hook; returns the exit code. Claude Code shows a failure and continues."""
-    if len(words) != 1 or words[0] not in EVENTS:
+    if len(arguments) != 1 or arguments[0] not in EVENTS:
         errors.write(f"timebox: expected one of {', '.join(EVENTS)}.\n")
         return 1
     try:
-        reply, commands = answer(words[0], stdin.read(), folder, now_ms)
+        reply, commands = answer(arguments[0], stdin.read(), folder, now_ms)
     except (ValueError, OSError) as error:
-        errors.write(f"timebox: the {words[0]} hook failed: {error}\n")
+        errors.write(f"timebox: the {arguments[0]} hook failed: {error}\n")
         return 1
     output.write(json.dumps(reply))
     for command in commands:

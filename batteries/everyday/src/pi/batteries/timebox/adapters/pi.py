@@ -97,8 +97,8 @@ def records(entries: Iterable[Entry]) -> Iterator[TimeboxRecord]:
 
 def _disabled_at(data: object) -> int:
     match data:
-        case {"disabledAt": int(at)}:
-            return at
+        case {"disabledAt": int(timestamp)}:
+            return timestamp
         case _:
             return 0
 
@@ -129,7 +129,7 @@ class AllowedCommands:
         """Allow ``command``. If it cannot be stored, it is allowed for this session only."""
         digest = _digest(command)
         try:
-            others = [each for each in self._stored() if each != digest]
+            others = [stored for stored in self._stored() if stored != digest]
             await self._pi.store("global").set(ALLOWED_KEY, [*others, digest][-MOST:])
         except PiError as error:
             self._pi.log.warning("cannot store an allowed command: %s", error)
@@ -194,7 +194,9 @@ def extension(pi: ExtensionAPI) -> None:
         NAME,
         box.command,
         description="budget time, turns, tokens or money: /timebox 15m turns:5",
-        completions=lambda begin: [each for each in COMPLETIONS if each.startswith(begin)],
+        completions=lambda begin: [
+            completion for completion in COMPLETIONS if completion.startswith(begin)
+        ],
     )
     pi.register_flag(
         NAME,

@@ -33,17 +33,25 @@ class TimeboxBudget:
 
         Never negative, although clocks and forks can go back.
         """
-        return {each: max(reading.get(each, 0) - self.start.get(each, 0), 0) for each in DIMENSIONS}
+        return {
+            dimension: max(reading.get(dimension, 0) - self.start.get(dimension, 0), 0)
+            for dimension in DIMENSIONS
+        }
 
     def remaining(self, reading: Reading) -> Amounts:
         """Return the remaining amount of each limit."""
         used = self.used(reading)
-        return {each: max(limit - used[each], 0) for each, limit in self.limits.items()}
+        return {
+            dimension: max(limit - used[dimension], 0) for dimension, limit in self.limits.items()
+        }
 
     def ratios(self, reading: Reading) -> Amounts:
         """Return the used fraction of each limit; 1.0 means all."""
         used = self.used(reading)
-        return {each: used[each] / limit if limit else 1.0 for each, limit in self.limits.items()}
+        return {
+            dimension: used[dimension] / limit if limit else 1.0
+            for dimension, limit in self.limits.items()
+        }
 
 
 def format_time(milliseconds: float) -> str:
@@ -89,7 +97,9 @@ FORMS: dict[Dimension, Callable[[float], str]] = {
 
 def format_amounts(amounts: Amounts) -> str:
     """``15m, 3 turns, 200k tokens, $2.50``: the amounts that are present."""
-    return ", ".join(FORMS[each](amounts[each]) for each in DIMENSIONS if each in amounts)
+    return ", ".join(
+        FORMS[dimension](amounts[dimension]) for dimension in DIMENSIONS if dimension in amounts
+    )
 
 
 def remaining_text(budget: TimeboxBudget, reading: Reading, turn_began: float | None) -> str:
@@ -117,8 +127,8 @@ def status_line(budget: TimeboxBudget, reading: Reading) -> str:
         turns = f"{limits['turns'] - remaining['turns']:.0f}/{limits['turns']:.0f}"
         parts[1] = f"{format_turns(remaining['turns'])} left ({turns})"
     if "tokens" in limits:
-        whole = format_tokens(limits["tokens"]).removesuffix(" tokens")
-        parts.append(f"{format_tokens(remaining['tokens'])} left ({whole} budget)")
+        total = format_tokens(limits["tokens"]).removesuffix(" tokens")
+        parts.append(f"{format_tokens(remaining['tokens'])} left ({total} budget)")
     if "cost" in limits:
         parts.append(
             f"{format_cost(remaining['cost'])} left ({format_cost(limits['cost'])} budget)"
@@ -129,7 +139,11 @@ def status_line(budget: TimeboxBudget, reading: Reading) -> str:
 def spent_line(budget: TimeboxBudget, used: Amounts) -> str:
     """``Timebox budget spent. Used 5 turns, 3m 2s.``, with tokens and cost if they are limited."""
     amounts = [format_turns(used["turns"]), format_time(used["time"])]
-    amounts += [FORMS[each](used[each]) for each in ("tokens", "cost") if each in budget.limits]
+    amounts += [
+        FORMS[dimension](used[dimension])
+        for dimension in ("tokens", "cost")
+        if dimension in budget.limits
+    ]
     return f"Timebox budget spent. Used {', '.join(amounts)}."
 
 
@@ -196,7 +210,7 @@ def _worst(
     budget: TimeboxBudget, reading: Reading, among: Collection[Dimension] = DIMENSIONS
 ) -> float:
     ratios = budget.ratios(reading)
-    return max((ratio for each, ratio in ratios.items() if each in among), default=0.0)
+    return max((ratio for dimension, ratio in ratios.items() if dimension in among), default=0.0)
 
 
 def _is_last_turn(budget: TimeboxBudget, reading: Reading) -> bool:

@@ -76,12 +76,12 @@ _SUB_COMMANDS: dict[str, TimeboxCommand] = {
 def parse(text: str) -> TimeboxCommand:
     """Parse ``text``. A later limit overrides an earlier one of the same dimension."""
     budget, _, command = _DELIMITER.sub("\0", text, count=1).partition("\0")
-    words = _GAP.sub("", budget).split()
-    if words and (parsed := _SUB_COMMANDS.get(words[0].lower())) is not None:
+    tokens = _GAP.sub("", budget).split()
+    if tokens and (parsed := _SUB_COMMANDS.get(tokens[0].lower())) is not None:
         return parsed
     limits: dict[Dimension, float] = {}
     ignored = []
-    for word in words:
+    for word in tokens:
         if (limit := _limit(word)) is None:
             ignored.append(word)
         else:
@@ -98,8 +98,8 @@ def parse_time_ms(word: str) -> int | None:
 
 def parse_turns(word: str) -> int | None:
     """The number of ``turns:5``; ``None`` for other words."""
-    found = _TURNS.fullmatch(word)
-    return None if found is None else int(found[1])
+    match = _TURNS.fullmatch(word)
+    return None if match is None else int(match[1])
 
 
 def parse_tokens(word: str) -> int | None:
@@ -109,8 +109,8 @@ def parse_tokens(word: str) -> int | None:
 
 def parse_cost(word: str) -> float | None:
     """The US dollars of ``cost:2.50``; ``None`` for other words."""
-    found = _COST.fullmatch(word)
-    return None if found is None else float(found[1])
+    match = _COST.fullmatch(word)
+    return None if match is None else float(match[1])
 
 
 _PARSERS: dict[Dimension, Callable[[str], float | None]] = {
@@ -130,5 +130,5 @@ def _limit(word: str) -> dict[Dimension, float] | None:
 
 
 def _scaled(pattern: re.Pattern[str], word: str, units: dict[str, int]) -> int | None:
-    found = pattern.fullmatch(word)
-    return None if found is None else int(Decimal(found[1]) * units[found[2].lower()])
+    match = pattern.fullmatch(word)
+    return None if match is None else int(Decimal(match[1]) * units[match[2].lower()])

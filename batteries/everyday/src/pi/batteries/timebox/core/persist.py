@@ -73,11 +73,11 @@ def restore(records: Sequence[TimeboxRecord], reading: Reading) -> Restored:
 
 def budget_to_json(budget: TimeboxBudget) -> Json:
     """Return ``budget`` as JSON."""
-    fields = [each for each in FIELDS if each in ORIGINAL or each in budget.limits]
-    names = {each: FIELDS[each] for each in fields}
+    fields = [field for field in FIELDS if field in ORIGINAL or field in budget.limits]
+    names = {field: FIELDS[field] for field in fields}
     return {
-        **{limit: budget.limits.get(each) for each, (limit, _) in names.items()},
-        **{start: budget.start.get(each, 0) for each, (_, start) in names.items()},
+        **{limit: budget.limits.get(field) for field, (limit, _) in names.items()},
+        **{start: budget.start.get(field, 0) for field, (_, start) in names.items()},
         "softNudgeSent": budget.soft_nudge_sent,
         "active": budget.active,
         "onStopCommand": budget.on_stop_command,
@@ -88,8 +88,10 @@ def budget_from_json(data: object) -> TimeboxBudget | None:
     """Return the budget in ``data``; ``None`` if it is invalid. The data is untrusted."""
     if not isinstance(data, Mapping):
         return None
-    limits = {each: data[name] for each, (name, _) in FIELDS.items() if _is_amount(data.get(name))}
-    start = {each: data[name] for each, (_, name) in FIELDS.items() if _is_amount(data.get(name))}
+    limits = {
+        field: data[name] for field, (name, _) in FIELDS.items() if _is_amount(data.get(name))
+    }
+    start = {field: data[name] for field, (_, name) in FIELDS.items() if _is_amount(data.get(name))}
     if not limits or not limits.keys() <= start.keys():
         return None
     command = data.get("onStopCommand")
