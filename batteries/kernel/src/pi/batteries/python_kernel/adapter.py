@@ -71,8 +71,8 @@ class TypedCode:
                     ctx.ui.notify("No cell of yours is running.", "warning")
             case "reset":
                 self._interrupt()
-                found = await self._session.reset()
-                ctx.ui.notify("The kernel has ended." if found else "No kernel is running.")
+                was_running = await self._session.reset()
+                ctx.ui.notify("The kernel has ended." if was_running else "No kernel is running.")
             case _:
                 usage = "; ".join(f"{word}: {text}" for word, text in WORDS.items())
                 ctx.ui.notify(f"Unknown argument. {usage}", "warning")
@@ -260,14 +260,14 @@ class SessionKernels:
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
         """Report the interpreter or gateway of each enabled language."""
-        found: list[CheckResult] = []
+        checks: list[CheckResult] = []
         config = read_config(self._pi)
         enabled = {"python": config.tool_mode != "bash-only", "javascript": config.javascript}
-        for backend in (each for each in self._backends(config) if enabled[each.tool]):
+        for backend in (backend for backend in self._backends(config) if enabled[backend.tool]):
             try:
                 text = f"{backend.tool} cells run with {backend.describe(ctx.cwd)}"
-                found.append(CheckResult(level="good", text=text))
+                checks.append(CheckResult(level="good", text=text))
             except NoInterpreter as error:
                 missing = CheckResult(level="missing", text=error.message, advice=error.hint or "")
-                found.append(missing)
-        return found
+                checks.append(missing)
+        return checks

@@ -103,9 +103,9 @@ class PythonBackend:
         if cwd in self._interpreters:
             return True
         modules = self._pi.context.resources.load(MODULES)
-        projects = [each for each in modules if each.scope == "project"]
-        found = None if self._config.gateway_url else self._find(cwd, allows_project=True)
-        return not projects and (found is None or not found.is_project)
+        projects = [module for module in modules if module.scope == "project"]
+        interpreter = None if self._config.gateway_url else self._find(cwd, allows_project=True)
+        return not projects and (interpreter is None or not interpreter.is_project)
 
     async def prepare(self, cwd: Path) -> None:
         """Choose the interpreter and the modules; asks the user about those of the project."""
@@ -118,10 +118,12 @@ class PythonBackend:
             self._interpreters[cwd] = Interpreter(path=self._config.gateway_url)
             return
         ctx = self._pi.context
-        found = self._find(cwd, allows_project=ctx.is_project_trusted())
-        if found.is_project and not await ctx.consent.allowed([found.consent_request()]):
-            found = self._find(cwd, allows_project=False)
-        self._interpreters[cwd] = found
+        interpreter = self._find(cwd, allows_project=ctx.is_project_trusted())
+        if interpreter.is_project and not await ctx.consent.allowed(
+            [interpreter.consent_request()]
+        ):
+            interpreter = self._find(cwd, allows_project=False)
+        self._interpreters[cwd] = interpreter
 
     def make(self, cwd: Path, scope: Scope, pool: KernelPool) -> Kernel:
         """Return a kernel of the interpreter or the gateway."""
@@ -164,7 +166,7 @@ class PythonBackend:
         """
         modules = self._pi.context.resources.load(MODULES)
         requests = [_module_request(item) for item in modules if item.scope == "project"]
-        allowed = {each.source for each in await self._pi.context.consent.allowed(requests)}
+        allowed = {request.source for request in await self._pi.context.consent.allowed(requests)}
         chosen: dict[str, SetupCode] = {}
         for item in modules:
             if item.scope != "project" or str(item.path) in allowed:
@@ -251,14 +253,14 @@ def _module_request(item: ResourceItem) -> ConsentRequest:
     )
 
 
-def _project_modules(where: Where) -> Iterator[Path]:
-    folder = where.cwd / ".pi" / "modules"
-    if where.allows(folder):
+def _project_modules(locations: Where) -> Iterator[Path]:
+    folder = locations.cwd / ".pi" / "modules"
+    if locations.allows(folder):
         yield from sorted(folder.glob("*.py"))
 
 
-def _user_modules(where: Where) -> Iterator[Path]:
-    yield from sorted((where.agent_dir / "modules").glob("*.py"))
+def _user_modules(locations: Where) -> Iterator[Path]:
+    yield from sorted((locations.agent_dir / "modules").glob("*.py"))
 
 
 # Jupyter gateway: REST to create and delete kernels, a WebSocket to run cells --------------------

@@ -79,13 +79,13 @@ class CellSession:
         with self._pi.context.artifacts.sink(self.backend.tool) as sink:
             transcript = Transcript(self.backend.tool, cells, sink)
             async with updates(ctx, transcript, self._pi.scope, on_change) as changed:
-                problem = await self._run(transcript, changed, cwd, seconds, reset=params.reset)
+                error = await self._run(transcript, changed, cwd, seconds, reset=params.reset)
         text = sink.text.rstrip("\n")
-        shown = "\n\n".join(part for part in (text, problem) if part) or "(no output)"
+        result_text = "\n\n".join(part for part in (text, error) if part) or "(no output)"
         return ToolResult(
-            content=(Text(text=shown), *transcript.images),
+            content=(Text(text=result_text), *transcript.images),
             details=transcript.details,
-            is_error=bool(problem),
+            is_error=bool(error),
         )
 
     async def warm(self) -> None:

@@ -157,18 +157,18 @@ class Kernel:
             await self.close()
             raise
         try:
-            for each in self._setup:
-                await self._set_up(connection, each)
+            for setup in self._setup:
+                await self._set_up(connection, setup)
         except BaseException:  # the next cell must not run in a kernel that is not set up
             await self.close()
             raise
         return connection
 
-    async def _set_up(self, connection: Connection, each: SetupCode) -> None:
+    async def _set_up(self, connection: Connection, setup: SetupCode) -> None:
         written: list[Frame] = []
-        status = await self._execute(connection, each.code, each.name, written.append)
+        status = await self._execute(connection, setup.code, setup.name, written.append)
         if status != "ok":  # the model and the user see why a module is missing
-            self._notices += [{"type": "stream", "text": f"[{each.name} failed]\n"}, *written]
+            self._notices += [{"type": "stream", "text": f"[{setup.name} failed]\n"}, *written]
 
     async def _execute(
         self, connection: Connection, code: str, name: str, on_frame: OnFrame

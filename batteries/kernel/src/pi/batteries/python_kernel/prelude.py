@@ -45,9 +45,9 @@ def append(path: str | Path, text: str) -> None:
 
 def find(pattern: str, path: str | Path = ".") -> list[str]:
     """Return the paths below ``path`` that match a glob, such as ``**/*.py``, in order."""
-    found = sorted(str(each) for each in Path(path).expanduser().glob(pattern))
-    status("find", pattern=pattern, count=len(found))
-    return found
+    paths = sorted(str(path) for path in Path(path).expanduser().glob(pattern))
+    status("find", pattern=pattern, count=len(paths))
+    return paths
 
 
 def sh(command: str, timeout: float | None = None) -> str:

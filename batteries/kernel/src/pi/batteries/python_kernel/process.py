@@ -83,9 +83,9 @@ def find_python(
             raise NoInterpreter(
                 f"python.interpreter is not a program: {path}.", hint="Correct the setting."
             )
-    for found in _pythons(cwd, environ, chosen):
-        if allows_project or not found.is_project:
-            return found
+    for interpreter in _pythons(cwd, environ, chosen):
+        if allows_project or not interpreter.is_project:
+            return interpreter
     raise NoInterpreter(
         "No Python interpreter was found.",
         hint="Install Python 3, activate a virtual environment, or set python.interpreter.",
@@ -93,14 +93,14 @@ def find_python(
 
 
 def _pythons(cwd: Path, environ: Mapping[str, str], chosen: str) -> Iterator[Interpreter]:
-    def found(path: Path, venv: Path | None = None) -> Interpreter:
+    def interpreter_at(path: Path, venv: Path | None = None) -> Interpreter:
         # Links are not resolved: a link in the project can be pointed at another program.
         inside = Path(os.path.normpath(path)).is_relative_to(cwd)
         return Interpreter(path=str(path), venv=str(venv or ""), is_project=inside)
 
     if chosen:
         path = cwd / Path(chosen).expanduser()
-        yield found(path, _venv_of(path))
+        yield interpreter_at(path, _venv_of(path))
     home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     active = environ.get("VIRTUAL_ENV")
     folders = [cwd / active] if active else []
@@ -109,10 +109,10 @@ def _pythons(cwd: Path, environ: Mapping[str, str], chosen: str) -> Iterator[Int
     for folder in folders:
         path = _python_in(folder)
         if _is_program(path):
-            yield found(path, folder)
+            yield interpreter_at(path, folder)
     for name in ("python3", "python"):
         for program in _on_path(name, environ):
-            yield found(program, _venv_of(program))
+            yield interpreter_at(program, _venv_of(program))
 
 
 def find_javascript(cwd: Path, environ: Mapping[str, str]) -> str:
@@ -166,7 +166,7 @@ def kernel_environment(
     if interpreter.venv:
         environment["VIRTUAL_ENV"] = interpreter.venv
         folders = [str(Path(interpreter.path).parent), environ.get("PATH", "")]
-        environment["PATH"] = os.pathsep.join(each for each in folders if each)
+        environment["PATH"] = os.pathsep.join(folder for folder in folders if folder)
         environment.pop("PYTHONHOME", None)
     else:
         environment.pop("VIRTUAL_ENV", None)  # its environment was not used
@@ -364,16 +364,16 @@ class MarkedText:
         if not self.marker or self._on_frame is None:
             return
         size = len(self.marker) + MARK_DIGITS
-        while (at := self._buffer.find(self.marker)) >= 0 and len(self._buffer) >= at + size:
-            self._emit(self._buffer[:at])
-            self._buffer = self._buffer[at:]
+        while (start := self._buffer.find(self.marker)) >= 0 and len(self._buffer) >= start + size:
+            self._emit(self._buffer[:start])
+            self._buffer = self._buffer[start:]
             self._reached = int(self._buffer[len(self.marker) : size], 16)
             self._changed.set()
             if self._reached > self._passed:
                 return
             self._buffer = self._buffer[size:]
         # The rest may end with an incomplete mark.
-        rest = len(self._buffer) if at < 0 else at
+        rest = len(self._buffer) if start < 0 else start
         keep = 0 if self._has_ended else _overlap(self._buffer[:rest], self.marker)
         self._emit(self._buffer[: rest - keep])
         self._buffer = self._buffer[rest - keep :]

@@ -85,11 +85,11 @@ class Output:
         buffer, sent = b"", -1
         while chunk := os.read(self._pipe, CHUNK):
             buffer += chunk
-            while (at := buffer.find(self._marker)) >= 0:
-                end = at + len(self._marker) + NUMBER
+            while (position := buffer.find(self._marker)) >= 0:
+                end = position + len(self._marker) + NUMBER
                 if len(buffer) < end:
                     break
-                self._stream(buffer[:at])
+                self._stream(buffer[:position])
                 number = int.from_bytes(buffer[end - NUMBER : end], "big")
                 # An interrupt may have lost a marker: its frame is sent with the next one. Later
                 # frames wait, because text that was printed before them is still in the pipe.
@@ -97,7 +97,7 @@ class Output:
                     sent, frame = self._frames.get()
                     self._write(frame)
                 buffer = buffer[end:]
-            if at >= 0:
+            if position >= 0:
                 continue
             keep = self._partial_marker(buffer)
             self._stream(buffer[: len(buffer) - keep])
@@ -157,9 +157,9 @@ class Requests:
 def mime_bundle(value: Any) -> dict[str, Any]:
     """The value by MIME type, as in IPython's display protocol. Binary data is base64."""
     bundle: dict[str, Any] = {}
-    whole = None if isinstance(value, type) else getattr(value, "_repr_mimebundle_", None)
-    if callable(whole):
-        result = whole(include=None, exclude=None)
+    make_bundle = None if isinstance(value, type) else getattr(value, "_repr_mimebundle_", None)
+    if callable(make_bundle):
+        result = make_bundle(include=None, exclude=None)
         bundle.update(result[0] if isinstance(result, tuple) else result or {})
     for kind, name in METHODS.items():
         method = None if isinstance(value, type) else getattr(value, name, None)

@@ -70,7 +70,7 @@ def _typed(details: Any, options: ViewOptions, theme: Theme) -> list[str] | None
 
 def _listed(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     cells = details.get("cells")
-    return [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
+    return [cell for cell in cells if isinstance(cell, dict)] if isinstance(cells, list) else []
 
 
 def _pending(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -105,7 +105,7 @@ def _cells(
     return rows
 
 
-def _head(cell: Mapping[str, Any], place: str, theme: Theme) -> str:
+def _head(cell: Mapping[str, Any], position: str, theme: Theme) -> str:
     colour, mark = _MARKS.get(str(cell.get("status", "")), ("muted", "○"))
     duration, images = _number(cell.get("durationMs")), _number(cell.get("images"))
     notes = [f"{duration / 1000:.1f}s"] if duration >= 100 else []
@@ -113,23 +113,23 @@ def _head(cell: Mapping[str, Any], place: str, theme: Theme) -> str:
     if cell.get("status") == "interrupted":
         notes.append("interrupted")
     title = one_line(str(cell.get("title") or ""))
-    head = " ".join(part for part in (theme.fg(colour, mark), place, title) if part)
+    head = " ".join(part for part in (theme.fg(colour, mark), position, title) if part)
     return head + (theme.fg("dim", f"  {' · '.join(notes)}") if notes else "")
 
 
 def _events(events: Any, options: ViewOptions, theme: Theme) -> list[str]:
     """Reports of helpers: a count per operation, or all details if expanded."""
-    listed = [each for each in events if isinstance(each, dict)] if events else []
+    listed = [event for event in events if isinstance(event, dict)] if events else []
     if not listed:
         return []
     if options.expanded:
-        return [theme.fg("dim", f"  {one_line(_event(each))[:MAX_LINE]}") for each in listed]
+        return [theme.fg("dim", f"  {one_line(_event(event))[:MAX_LINE]}") for event in listed]
     counts: dict[str, int] = {}
-    for each in listed:
-        name = one_line(str(each.get("op", "")))
+    for event in listed:
+        name = one_line(str(event.get("op", "")))
         counts[name] = counts.get(name, 0) + 1
-    shown = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
-    return [theme.fg("dim", f"  {shown}")]
+    summary = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
+    return [theme.fg("dim", f"  {summary}")]
 
 
 def _event(event: Mapping[str, Any]) -> str:
@@ -151,5 +151,5 @@ def _number(value: Any) -> float:
 
 
 def _lines(text: object) -> list[str]:
-    shown = sanitise(str(text or "")).rstrip("\n")
-    return [line[:MAX_LINE] for line in shown.split("\n")] if shown else []
+    safe_text = sanitise(str(text or "")).rstrip("\n")
+    return [line[:MAX_LINE] for line in safe_text.split("\n")] if safe_text else []
