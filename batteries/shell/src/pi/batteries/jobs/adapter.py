@@ -262,9 +262,9 @@ class BashJobs:
     async def _use(self, params: JobParams, ctx: ToolContext) -> ToolResult:
         jobs = self._pi.context.jobs
         if params.action == "list":
-            found = jobs.list()
-            text = "\n".join(f"{job.id} [{job.state}] {job.command}" for job in found)
-            return ToolResult.of(text or "There are no jobs.", details={"jobs": _rows(found)})
+            listed = jobs.list()
+            text = "\n".join(f"{job.id} [{job.state}] {job.command}" for job in listed)
+            return ToolResult.of(text or "There are no jobs.", details={"jobs": _rows(listed)})
         try:
             jobs.read(params.job)
         except PiError as error:
@@ -289,12 +289,12 @@ class BashJobs:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """``/jobs``: a screen with all jobs; a text list without a terminal."""
-        found = ctx.jobs.list()
+        listed = ctx.jobs.list()
         if ctx.mode != "tui":
-            rows = [f"{job.id} [{job.state}] {job.command}" for job in found]
+            rows = [f"{job.id} [{job.state}] {job.command}" for job in listed]
             ctx.write("\n".join(rows or ["There are no jobs."]) + "\n")
             return
-        if not found:
+        if not listed:
             hint = "" if self._pi.settings.get("async.enabled") else " Turn on async.enabled."
             ctx.ui.notify(f"There are no jobs.{hint}", "info")
             return
@@ -328,9 +328,9 @@ def _text(result: ToolResult) -> str:
 
 
 def _output(text: str, details: Any) -> JobOutput:
-    known = details if isinstance(details, dict) else {}
-    path = known.get("fullOutputPath")
-    return JobOutput(text=text, truncated="truncation" in known, full_output_path=path)
+    fields = details if isinstance(details, dict) else {}
+    path = fields.get("fullOutputPath")
+    return JobOutput(text=text, truncated="truncation" in fields, full_output_path=path)
 
 
 def _details(job: JobInfo) -> Json:

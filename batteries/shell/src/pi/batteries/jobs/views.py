@@ -71,30 +71,30 @@ class JobsScreen:
 
     def render(self, width: int) -> list[str]:
         """All jobs, and the end of the output of the selected one."""
-        found: Sequence[JobInfo] = self._jobs.list()
+        listed: Sequence[JobInfo] = self._jobs.list()
         rows = []
-        for index, each in enumerate(found):
+        for index, job in enumerate(listed):
             mark = self._theme.fg("accent", "→ ") if index == self._selected else "  "
-            state = self._theme.fg(COLOURS[each.state], f"{each.state:<9}")
-            rows.append(f"{mark}{each.id:<8}  {state}  {one_line(each.command)}")
+            state = self._theme.fg(COLOURS[job.state], f"{job.state:<9}")
+            rows.append(f"{mark}{job.id:<8}  {state}  {one_line(job.command)}")
         height: int = self._tui.terminal.size.rows
-        output = self._jobs.read(found[self._selected].id)
+        output = self._jobs.read(listed[self._selected].id)
         lines = sanitise_keeping_style(output.text).rstrip("\n").split("\n")
-        room = min(MAX_OUTPUT_ROWS, max(3, height - len(rows) - FRAME_ROWS))
-        rows += ["", *(f"  {line}" for line in lines[-room:])]
+        row_limit = min(MAX_OUTPUT_ROWS, max(3, height - len(rows) - FRAME_ROWS))
+        rows += ["", *(f"  {line}" for line in lines[-row_limit:])]
         if output.full_output_path:
             rows.append(self._theme.fg("dim", f"  All of it: {output.full_output_path}"))
         return framed_rows(self._theme, "Background jobs", rows, HINT, width=width, height=height)
 
     def handle_input(self, data: str) -> None:
         """Select, cancel or close."""
-        found = self._jobs.list()
+        listed = self._jobs.list()
         if matches_key(data, "escape") or matches_key(data, "ctrl+c") or matches_key(data, "q"):
             self._on_close()
             self._done(None)
         elif matches_key(data, "up"):
             self._selected = max(0, self._selected - 1)
         elif matches_key(data, "down"):
-            self._selected = min(len(found) - 1, self._selected + 1)
+            self._selected = min(len(listed) - 1, self._selected + 1)
         elif matches_key(data, "c"):
-            self._jobs.cancel(found[self._selected].id)
+            self._jobs.cancel(listed[self._selected].id)

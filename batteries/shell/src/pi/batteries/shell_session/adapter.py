@@ -294,8 +294,8 @@ def _overriding(override: _Override) -> Iterator[None]:
 
 def _with_exit_code(error: ToolFailed) -> ToolFailed:
     """The failure of the plain tool with the exit code in its details."""
-    found = re.search(r"\n\nCommand exited with code (-?\d+)\Z", error.message)
-    return ToolFailed(error.message, details={"exitCode": int(found[1])}) if found else error
+    match = re.search(r"\n\nCommand exited with code (-?\d+)\Z", error.message)
+    return ToolFailed(error.message, details={"exitCode": int(match[1])}) if match else error
 
 
 def _variables(params: Json) -> dict[str, str]:

@@ -306,7 +306,7 @@ def minimise(
     if exit_code != 0 or output.count("\n") < MIN_LINES:
         return None
     argv = _plain_words(command, parse_command(command))
-    rule = next((each for each in rules if argv and each.applies(argv)), None)
+    rule = next((rule for rule in rules if argv and rule.applies(argv)), None)
     if rule is None:
         return None
     drop = re.compile(rule.drop)
@@ -314,12 +314,12 @@ def minimise(
     omitted = 0
     for line in output.removesuffix("\n").split("\n"):
         # Progress bars overwrite their line: only the last state was visible.
-        shown = line.rstrip("\r").rpartition("\r")[2]
-        plain = _ESCAPES.sub("", shown)
+        final_text = line.rstrip("\r").rpartition("\r")[2]
+        plain = _ESCAPES.sub("", final_text)
         if drop.match(plain) and not _IMPORTANT.search(plain):
             omitted += 1
         else:
-            lines.append(shown)
+            lines.append(final_text)
     text = "\n".join(lines).strip("\n")
     note = f"[{omitted} lines of progress left out]"
     short = f"{text}\n{note}\n" if text.strip() else f"{note} The command succeeded.\n"

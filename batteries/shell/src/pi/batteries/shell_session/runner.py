@@ -149,18 +149,18 @@ class SessionRunner:
 
     async def _request(self, setup: ShellSetup, command: str) -> SpawnRequest:
         arguments = LOGIN_ARGUMENTS if setup.options.login else ARGUMENTS
-        words = [setup.path, *arguments, setup.path]  # the last word is $0
+        argv = [setup.path, *arguments, setup.path]  # the last word is $0
         if setup.options.wrapper:
-            words = [setup.path, "-c", f"exec {setup.options.wrapper} {shlex.join(words)}"]
+            argv = [setup.path, "-c", f"exec {setup.options.wrapper} {shlex.join(argv)}"]
         env = {**setup.env, **automation_environment(self._pi.context.environ), "HISTFILE": ""}
-        return await self._prepare(words, env=env, cwd=None, command=command)
+        return await self._prepare(argv, env=env, cwd=None, command=command)
 
     async def _prepare(
-        self, words: list[str], *, env: dict[str, str], cwd: Path | None, command: str
+        self, argv: list[str], *, env: dict[str, str], cwd: Path | None, command: str
     ) -> SpawnRequest:
         try:
             return await self._pi.prepare_spawn(
-                words, env=env, environment=None, cwd=cwd, kind="bash", command=command
+                argv, env=env, environment=None, cwd=cwd, kind="bash", command=command
             )
         except PiError as error:
             raise ToolFailed(error.explain()) from error
@@ -221,11 +221,11 @@ class RunningShell:
 
     def update(self, env: Mapping[str, str]) -> None:
         """Collect changed variables of pi, such as the model, for the next command."""
-        known = self._setup.env
+        known_env = self._setup.env
         for name, value in env.items():
-            if name.startswith(VOLATILE) and known.get(name) != value:
+            if name.startswith(VOLATILE) and known_env.get(name) != value:
                 self._changed[name] = value
-                known[name] = value
+                known_env[name] = value
 
     async def close(self) -> None:
         """End the shell."""
@@ -289,8 +289,8 @@ class RunningShell:
         """The result with ``cwd`` in its details, if the shell is not in the session's folder."""
         if self.session.cwd == str(self._pi.context.cwd):
             return result
-        known = result.details if isinstance(result.details, dict) else {}
-        return ToolResult(content=result.content, details={**known, "cwd": self.session.cwd})
+        details = result.details if isinstance(result.details, dict) else {}
+        return ToolResult(content=result.content, details={**details, "cwd": self.session.cwd})
 
 
 def result_of(

@@ -94,8 +94,8 @@ class _Call:
         """Handle output; returns the output after the marker, which is not of this command."""
         data = self._buffer + data
         name = self.name.encode()
-        found = re.search(_marker(name), data)
-        if found is None:
+        match = re.search(_marker(name), data)
+        if match is None:
             # The marker may be incomplete: hold back a possible beginning of it.
             start = data.rfind(b"\x1e")
             maybe = start >= 0 and _may_begin(data[start:], name)
@@ -105,11 +105,11 @@ class _Call:
                 self.write(data)
             return b""
         self._buffer = b""
-        if found.start():
-            self.write(data[: found.start()])
+        if match.start():
+            self.write(data[: match.start()])
         if not self.ended.done():
-            self.ended.set_result((int(found[1]), found[2].decode("utf-8", "surrogateescape")))
-        return data[found.end() :]
+            self.ended.set_result((int(match[1]), match[2].decode("utf-8", "surrogateescape")))
+        return data[match.end() :]
 
     def flush(self) -> None:
         """Pass on held-back output: no marker will follow."""
@@ -281,9 +281,9 @@ async def take_snapshot(pi: ExtensionAPI, setup: ShellSetup) -> str:
     except PiError as error:
         pi.log.info("no snapshot of the shell: %s", error.message)
         return ""
-    _, found, text = ran.stdout.partition(f"{_SNAPSHOT_MARK}\n")
-    if not found or ran.killed or len(text) > MAX_SNAPSHOT:
-        why = "timed out" if ran.killed else "too long" if found else "the rc file ended the shell"
+    _, marker, text = ran.stdout.partition(f"{_SNAPSHOT_MARK}\n")
+    if not marker or ran.killed or len(text) > MAX_SNAPSHOT:
+        why = "timed out" if ran.killed else "too long" if marker else "the rc file ended the shell"
         pi.log.info("no snapshot of the shell: %s", why)
         return ""
     return text

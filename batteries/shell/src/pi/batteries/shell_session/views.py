@@ -151,9 +151,9 @@ class TerminalRun:
                 stop=self._stopping.set,
             )
 
-        place = {"width": "100%", "max_height": "100%", "anchor": "top-left"}
+        options = {"width": "100%", "max_height": "100%", "anchor": "top-left"}
         try:
-            await self._pi.context.ui.custom(make, overlay=True, overlay_options=place)
+            await self._pi.context.ui.custom(make, overlay=True, overlay_options=options)
         except PiError as error:
             self._pi.context.ui.notify(f"Cannot show the terminal: {error.message}", "warning")
 

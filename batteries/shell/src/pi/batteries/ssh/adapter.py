@@ -152,8 +152,8 @@ class RemoteHosts:
 
     @property
     def _named(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = self._pi.settings.get("ssh.hosts", with_project=False)
-        return found
+        hosts: tuple[str, ...] = self._pi.settings.get("ssh.hosts", with_project=False)
+        return hosts
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -167,8 +167,8 @@ class RemoteHosts:
 
     async def _connection(self, host: str) -> HostConnection:
         if host not in self.hosts:
-            known = ", ".join(self.hosts) or "none"
-            raise ToolFailed(f"Unknown host {one_line(host)[:100]!r}. Hosts of the user: {known}.")
+            hosts = ", ".join(self.hosts) or "none"
+            raise ToolFailed(f"Unknown host {one_line(host)[:100]!r}. Hosts of the user: {hosts}.")
         get = self._pi.settings.get
         config: str = get("ssh.configFile", with_project=False)
         target = Target(
@@ -193,8 +193,8 @@ class RemoteHosts:
                 return await self._run(connection, params, ctx)
             case "read":
                 text = await self._read(connection, _path(params))
-                shown = _lines(text, params.offset, params.limit)
-                return ToolResult.of(f"{_note(params.host)}\n\n{shown}", details=details)
+                window = _lines(text, params.offset, params.limit)
+                return ToolResult.of(f"{_note(params.host)}\n\n{window}", details=details)
             case "list":
                 names = await self._list(connection, params.remote_path)
                 return ToolResult.of("\n".join(names) or "(nothing)", details=details)
@@ -275,9 +275,11 @@ class RemoteHosts:
         result = await self._file(connection, path, read_script(path), limit=MAX_READ + 64)
         size, _, data = result.output.partition(b"\n")
         if re.fullmatch(rb"\s*[0-9]{1,18}\s*", size) is None:
-            raise ToolFailed(f"{_shown(connection, path)} was not read: the host sent {_OTHER}")
+            raise ToolFailed(
+                f"{_display_path(connection, path)} was not read: the host sent {_OTHER}"
+            )
         if b"\x00" in data[:8192]:
-            raise ToolFailed(f"{_shown(connection, path)} is not a text file.")
+            raise ToolFailed(f"{_display_path(connection, path)} is not a text file.")
         text = data.decode("utf-8", "replace")
         if int(size) > MAX_READ:
             text += f"\n[The first {MAX_READ:,} of {int(size):,} bytes. Use run with sed or tail.]"
@@ -306,14 +308,14 @@ class RemoteHosts:
             async with asyncio.timeout(FILE_SECONDS):
                 result = await connection.run(self._pi, script, content=content, limit=limit)
         except TimeoutError as error:
-            message = f"{_shown(connection, path)} took longer than {FILE_SECONDS:g} s."
+            message = f"{_display_path(connection, path)} took longer than {FILE_SECONDS:g} s."
             raise ToolFailed(message) from error
         if result.code == 0:
             return result
         stderr = one_line(sanitise(result.stderr)).strip()[:300]
         end = "ssh was killed" if result.code is None else f"exit code {result.code}"
         reason = FAILURES.get(result.code or 0, "failed: {stderr}")
-        raise ToolFailed(f"{_shown(connection, path)} {reason.format(stderr=stderr or end)}")
+        raise ToolFailed(f"{_display_path(connection, path)} {reason.format(stderr=stderr or end)}")
 
     # Consent --------------------------------------------------------------------------------------
 
@@ -344,17 +346,17 @@ class RemoteHosts:
 
     async def doctor(self, ctx: ExtensionContext) -> tuple[CheckResult, ...]:
         """Report the version of ssh, the hosts, and invalid names in the settings."""
-        found = [
+        checks = [
             CheckResult(level="broken", text=f"ssh.hosts: {name!r} is not the name of a host")
             for name in self.invalid
         ]
         try:
             done = await self._pi.exec(["ssh", "-V"], timeout=10)
         except PiError:
-            return (*found, CheckResult(level="missing", text="the program ssh is not installed"))
+            return (*checks, CheckResult(level="missing", text="the program ssh is not installed"))
         version = one_line(done.stderr or done.stdout).strip()[:80]
         hosts = ", ".join(self.hosts) or "none"
-        return (*found, CheckResult(level="good", text=f"{version}; hosts: {hosts}"))
+        return (*checks, CheckResult(level="good", text=f"{version}; hosts: {hosts}"))
 
 
 def parse_rest(rest: str) -> tuple[str, str]:
@@ -366,11 +368,11 @@ def parse_rest(rest: str) -> tuple[str, str]:
 
 def visible(text: str, most: int = 4_000) -> str:
     """A text for a dialog: control characters are escaped, and it is truncated."""
-    shown = "".join(
+    escaped = "".join(
         letter if letter in "\n\t" or letter.isprintable() else repr(letter)[1:-1]
         for letter in text[:most]
     )
-    return f"{shown}\n… {len(text) - most:,} more characters" if len(text) > most else shown
+    return f"{escaped}\n… {len(text) - most:,} more characters" if len(text) > most else escaped
 
 
 def _path(params: SshParams) -> str:
@@ -379,7 +381,7 @@ def _path(params: SshParams) -> str:
     return params.remote_path
 
 
-def _shown(connection: HostConnection, path: str) -> str:
+def _display_path(connection: HostConnection, path: str) -> str:
     return f"{connection.host}:{one_line(path)[:300]}"
 
 
@@ -389,7 +391,7 @@ def _note(host: str) -> str:
 
 def _lines(text: str, offset: int, limit: int) -> str:
     lines = sanitise(text).split("\n")
-    shown = lines[offset - 1 : offset - 1 + limit]
-    last = offset - 1 + len(shown)
+    window = lines[offset - 1 : offset - 1 + limit]
+    last = offset - 1 + len(window)
     notice = f"\n\n[Lines {offset}-{last} of {len(lines)}. Use offset={last + 1} to go on.]"
-    return "\n".join(shown) + (notice if last < len(lines) else "")
+    return "\n".join(window) + (notice if last < len(lines) else "")

@@ -81,8 +81,8 @@ class HostConnection:
         ends it. Raises ``ToolFailed`` if the host cannot be reached or the connection is lost.
         """
         socket = await self._open(pi)
-        words = call_arguments(self._target, socket, script)
-        async with self._started(pi, words) as child:
+        argv = call_arguments(self._target, socket, script)
+        async with self._started(pi, argv) as child:
             async with asyncio.TaskGroup() as tasks:
                 errors = tasks.create_task(_collect(child.errors, MAX_STDERR))
                 output = tasks.create_task(
@@ -102,9 +102,9 @@ class HostConnection:
         If the network fails, a call may end without a message before the shared connection does.
         The shared connection then no longer answers, although its process and socket still exist.
         """
-        words = check_arguments(self._target, socket)
+        argv = check_arguments(self._target, socket)
         try:
-            async with asyncio.timeout(CHECK_SECONDS), self._started(pi, words) as child:
+            async with asyncio.timeout(CHECK_SECONDS), self._started(pi, argv) as child:
                 return (await child.wait()).exit_code != 0
         except TimeoutError:
             return True
@@ -139,11 +139,11 @@ class HostConnection:
         if self._folder is None:
             self._folder = await asyncio.to_thread(_private_folder)
         self._count += 1
-        words = master_arguments(self._target, self._socket)
+        argv = master_arguments(self._target, self._socket)
         self._master_scope = self._scope.inner("ssh")
         try:
             child = await pi.spawn(
-                words,
+                argv,
                 kind=KIND,
                 env=ssh_environment(pi.context.user_environ),
                 cwd=pi.context.agent_dir,
@@ -185,11 +185,11 @@ class HostConnection:
     # Calls ----------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _started(self, pi: ExtensionAPI, words: list[str]) -> AsyncIterator[Child]:
+    async def _started(self, pi: ExtensionAPI, argv: list[str]) -> AsyncIterator[Child]:
         scope = self._scope.inner("ssh call")
         try:
             yield await pi.spawn(
-                words,
+                argv,
                 kind=KIND,
                 env=ssh_environment(pi.context.user_environ),
                 cwd=pi.context.agent_dir,
