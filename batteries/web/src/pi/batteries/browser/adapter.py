@@ -269,13 +269,13 @@ def check_url(url: str) -> None:
 
 
 def _refused_page(
-    browser: Browser, place: tuple[str, str], url: str, *, failed: bool
+    browser: Browser, location: tuple[str, str], url: str, *, failed: bool
 ) -> AddressRefused | None:
     """The refusal of the page itself, also after redirects; ``None`` if only parts were refused."""
-    refused = {each.origin: each for each in browser.proxy.refused}
-    found = refused.get(_origin(place[0])) or refused.get(_origin(url))
+    refused = {refusal.origin: refusal for refusal in browser.proxy.refused}
+    page_refusal = refused.get(_origin(location[0])) or refused.get(_origin(url))
     # After a redirect to https the tab still has the first address.
-    return found or (next(iter(refused.values()), None) if failed else None)
+    return page_refusal or (next(iter(refused.values()), None) if failed else None)
 
 
 def _origin(url: str) -> str:
@@ -319,7 +319,7 @@ def _timed_out(params: BrowserParams) -> str:
 def _tail(browser: Browser, tab: Tab) -> str:
     """Note about dialogs, download, refused addresses and errors since the last result."""
     notes = tab.observed.take_notes()
-    notes += [f"Refused: {each.explain()}" for each in browser.proxy.take_refused()]
+    notes += [f"Refused: {refusal.explain()}" for refusal in browser.proxy.take_refused()]
     errors = tab.observed.take_errors()
     notes += errors[:MAX_LISTED]
     if more := len(errors[MAX_LISTED:]):

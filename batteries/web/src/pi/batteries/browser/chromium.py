@@ -55,11 +55,11 @@ def find_chromium(environ: Mapping[str, str]) -> str:
             return named
         raise ToolFailed(f"{VARIABLE} names {named}, which is not a program. Correct or unset it.")
     for name in NAMES:
-        if found := shutil.which(name, path=environ.get("PATH", "")):
-            return found
-    for place in PLACES:
-        if os.access(place, os.X_OK):
-            return place
+        if program := shutil.which(name, path=environ.get("PATH", "")):
+            return program
+    for path in PLACES:
+        if os.access(path, os.X_OK):
+            return path
     raise ToolFailed(
         f"No Chromium was found. Looked in {VARIABLE} (not set), in PATH for {', '.join(NAMES)},"
         f" and at {', '.join(PLACES)}. Install it (Debian: apt install chromium; macOS: brew"

@@ -198,24 +198,26 @@ def _line(node: Node, enclosing_name: str, *, with_refs: bool) -> str:
     """The line of one element; empty if it has no meaning of its own."""
     role = _text(node, "role")
     name = _text(node, "name")
-    properties = {each["name"]: each.get("value", {}).get("value") for each in _properties(node)}
+    properties = {
+        property["name"]: property.get("value", {}).get("value") for property in _properties(node)
+    }
     operated = role in _OPERATED or bool(properties.get("focusable") and role != "RootWebArea")
     if node.get("ignored") or (role in _WITHOUT_MEANING and not (operated and role == "generic")):
         return ""
     if role == "StaticText":
         # The text of a link or heading is its name.
         return "" if not name or name in enclosing_name else f"text {_quoted(name)}"
-    words = [role, _quoted(name)] if name else [role]
+    parts = [role, _quoted(name)] if name else [role]
     if with_refs and operated and "backendDOMNodeId" in node:
-        words.append(f"[ref={node['backendDOMNodeId']}]")
+        parts.append(f"[ref={node['backendDOMNodeId']}]")
     if properties.get("level"):
-        words.append(f"level={properties['level']}")
+        parts.append(f"level={properties['level']}")
     if value := _text(node, "value"):
-        words.append(f"value={_quoted(value)}")
-    words += [_state(key, properties[key]) for key in _STATES if _is_set(properties.get(key))]
+        parts.append(f"value={_quoted(value)}")
+    parts += [_state(key, properties[key]) for key in _STATES if _is_set(properties.get(key))]
     if role == "link" and (url := properties.get("url")):
-        words.append(one_line(str(url))[:MAX_NAME])
-    return " ".join(words)
+        parts.append(one_line(str(url))[:MAX_NAME])
+    return " ".join(parts)
 
 
 def _is_set(value: Any) -> bool:
@@ -227,8 +229,8 @@ def _state(key: str, value: Any) -> str:
 
 
 def _properties(node: Node) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = node.get("properties", ())
-    return found
+    properties: Sequence[Mapping[str, Any]] = node.get("properties", ())
+    return properties
 
 
 def _text(node: Node, key: str) -> str:
@@ -269,7 +271,7 @@ class Observed:
 
     def handle_event(self, method: str, params: dict[str, Any]) -> None:
         """Record an event of the console or the network; others are ignored."""
-        known = {
+        handlers = {
             "Runtime.consoleAPICalled": self._on_console,
             "Runtime.exceptionThrown": self._on_exception,
             "Log.entryAdded": self._on_log,
@@ -278,13 +280,13 @@ class Observed:
             "Network.loadingFailed": self._on_failure,
             "Network.loadingFinished": self._on_end,
         }
-        if (handle := known.get(method)) is not None:
+        if (handle := handlers.get(method)) is not None:
             handle(params)
 
     def _on_console(self, params: dict[str, Any]) -> None:
         level = str(params.get("type", "log"))
-        words = " ".join(_argument(each) for each in params.get("args", ()))
-        self._log(level, words, is_error=level in ("error", "assert"))
+        message = " ".join(_argument(argument) for argument in params.get("args", ()))
+        self._log(level, message, is_error=level in ("error", "assert"))
 
     def _on_exception(self, params: dict[str, Any]) -> None:
         self._log("exception", exception_text(params["exceptionDetails"]), is_error=True)

@@ -163,10 +163,10 @@ class Tab:
         if not quads:
             raise ToolFailed("The element is not visible, so it cannot be clicked.")
         x, y = sum(quads[0][0::2]) / 4, sum(quads[0][1::2]) / 4
-        at: dict[str, Any] = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        point: dict[str, Any] = {"x": x, "y": y, "button": "left", "clickCount": 1}
         await self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-        await self._call("Input.dispatchMouseEvent", type="mousePressed", **at)
-        await self._call("Input.dispatchMouseEvent", type="mouseReleased", **at)
+        await self._call("Input.dispatchMouseEvent", type="mousePressed", **point)
+        await self._call("Input.dispatchMouseEvent", type="mouseReleased", **point)
         await self._settle()
 
     async def fill(self, element: str, text: str) -> None:
@@ -177,9 +177,9 @@ class Tab:
         await self._call("DOM.scrollIntoViewIfNeeded", objectId=element)
         kind = await self._call_on(element, _SELECT_ALL)
         if kind == "select":
-            known = await self._call_on(element, _CHOOSE, text)
-            if known is not None:
-                raise ToolFailed(f"There is no option {text!r}. Options: {', '.join(known)}.")
+            choices = await self._call_on(element, _CHOOSE, text)
+            if choices is not None:
+                raise ToolFailed(f"There is no option {text!r}. Options: {', '.join(choices)}.")
             await self._settle()
             return
         if kind != "text":
@@ -196,8 +196,8 @@ class Tab:
     async def press(self, key: str) -> None:
         """Press and release a key."""
         code, text = KEYS[key]
-        shown = " " if key == "Space" else key
-        same: dict[str, Any] = {"key": shown, "code": key, "windowsVirtualKeyCode": code}
+        key_text = " " if key == "Space" else key
+        same: dict[str, Any] = {"key": key_text, "code": key, "windowsVirtualKeyCode": code}
         down: dict[str, Any] = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
         await self._call("Input.dispatchKeyEvent", **down, **same)
         await self._call("Input.dispatchKeyEvent", type="keyUp", **same)
@@ -213,18 +213,20 @@ class Tab:
             userGesture=True,
             replMode=True,
         )
-        found = result["result"]
-        if "exceptionDetails" not in result and found.get("subtype") == "promise":
-            promise = found["objectId"]
+        remote_object = result["result"]
+        if "exceptionDetails" not in result and remote_object.get("subtype") == "promise":
+            promise = remote_object["objectId"]
             result = await self._call(
                 "Runtime.awaitPromise", promiseObjectId=promise, returnByValue=True
             )
-            found = result["result"]
-        elif "exceptionDetails" not in result and "objectId" in found:
-            return await self._call_on(found["objectId"], "function () { return this; }")
+            remote_object = result["result"]
+        elif "exceptionDetails" not in result and "objectId" in remote_object:
+            return await self._call_on(remote_object["objectId"], "function () { return this; }")
         if details := result.get("exceptionDetails"):
             raise ToolFailed(f"The script failed: {exception_text(details)[:4000]}")
-        return found.get("value", found.get("unserializableValue", found.get("description")))
+        return remote_object.get(
+            "value", remote_object.get("unserializableValue", remote_object.get("description"))
+        )
 
     async def wait_for(self, condition: str) -> None:
         """Wait until a script is true, also across navigations. Raises ``ToolFailed``."""
@@ -265,8 +267,8 @@ class Tab:
             texts.append(_framed(frame, root, tree_text(nodes, limit=limit)))
         for session in tuple(self._frames):
             nodes = (await self._devtools.call("Accessibility.getFullAXTree", session))["nodes"]
-            shown = tree_text(nodes, limit=limit, with_refs=False)
-            texts.append(f"Frame of another site:\n{shown}" if shown else "")
+            frame_text = tree_text(nodes, limit=limit, with_refs=False)
+            texts.append(f"Frame of another site:\n{frame_text}" if frame_text else "")
         text = "\n".join(filter(None, texts))
         return text if len(text) <= limit else f"{text[:limit]}\n… the rest is left out"
 
@@ -274,12 +276,12 @@ class Tab:
         """The object id of an element. Raises ``ToolFailed`` if there is none."""
         if ref is not None:
             try:
-                found = await self._call("DOM.resolveNode", backendNodeId=ref)
+                node = await self._call("DOM.resolveNode", backendNodeId=ref)
             except CommandFailed as error:
                 raise ToolFailed(
                     f"There is no element with ref {ref} on this page. Get a new tree."
                 ) from error
-            return str(found["object"]["objectId"])
+            return str(node["object"]["objectId"])
         if not selector:
             raise ToolFailed("Name the element: ref (from the tree), or selector (CSS).")
         script = f"document.querySelector({json.dumps(selector)})"
@@ -324,7 +326,7 @@ class Tab:
             "Runtime.callFunctionOn",
             objectId=element,
             functionDeclaration=function,
-            arguments=[{"value": each} for each in arguments],
+            arguments=[{"value": argument} for argument in arguments],
             returnByValue=True,
             userGesture=True,
         )
@@ -339,9 +341,9 @@ class Tab:
 def _frames_of(tree: Params) -> list[Params]:
     frames, waiting = list[Params](), [tree]
     while waiting:
-        each = waiting.pop(0)
-        frames.append(each["frame"])
-        waiting += each.get("childFrames", ())
+        frame_tree = waiting.pop(0)
+        frames.append(frame_tree["frame"])
+        waiting += frame_tree.get("childFrames", ())
     return frames
 
 

@@ -25,15 +25,15 @@ def draw_browser(call: ToolView, options: ViewOptions, theme: Theme) -> list[str
     if url and url != call.arguments.get("url"):
         title += theme.fg("muted", f" · {url}")
     page = rows[1:] if rows and rows[0].startswith("[Page ") else rows
-    shown = page if options.expanded else page[:COLLAPSED]
-    drawn = [theme.fg("toolOutput", row) for row in shown]
-    if hidden := len(page) - len(shown):
+    visible_rows = page if options.expanded else page[:COLLAPSED]
+    drawn = [theme.fg("toolOutput", row) for row in visible_rows]
+    if hidden := len(page) - len(visible_rows):
         drawn.append(theme.fg("dim", f"… {hidden} more lines"))
     return [title, *drawn]
 
 
 def _title(call: ToolView, options: ViewOptions, theme: Theme) -> str:
-    words = [theme.fg("accent", one_line(str(call.arguments.get("action", "…"))))]
+    parts = [theme.fg("accent", one_line(str(call.arguments.get("action", "…"))))]
     for key in _SHOWN:
         value = call.arguments.get(key)
         if value in (None, ""):
@@ -41,5 +41,5 @@ def _title(call: ToolView, options: ViewOptions, theme: Theme) -> str:
         text = one_line(str(value))
         if not options.expanded and len(text) > MAX_ARGUMENT:
             text = f"{text[: MAX_ARGUMENT - 1]}…"
-        words.append(f"ref={text}" if key == "ref" else text)
-    return " ".join(words)
+        parts.append(f"ref={text}" if key == "ref" else text)
+    return " ".join(parts)

@@ -208,9 +208,9 @@ class SessionSearch:
 
     async def doctor(self, ctx: ExtensionContext) -> list[CheckResult]:
         """Report which providers have credentials."""
-        found = await self._accounts.configured()
-        if found:
-            return [CheckResult(level="good", text=f"providers: {', '.join(found)}")]
+        providers = await self._accounts.configured()
+        if providers:
+            return [CheckResult(level="good", text=f"providers: {', '.join(providers)}")]
         return [CheckResult(level="missing", text=NOT_CONFIGURED, advice=ADVICE)]
 
 
@@ -226,16 +226,18 @@ def text_for_model(response: SearchResponse, now_ms: int) -> str:
             count = len(response.sources)
             parts.append(f"## Sources\n{count} source{'s' * (count != 1)}")
         numbered = enumerate(response.sources, 1)
-        parts.append("\n".join(_source(number, each, now_ms) for number, each in numbered))
+        parts.append("\n".join(_source(number, source, now_ms) for number, source in numbered))
     if response.citations:
-        cited = [_citation(number, each) for number, each in enumerate(response.citations, 1)]
+        cited = [
+            _citation(number, citation) for number, citation in enumerate(response.citations, 1)
+        ]
         parts.append("\n".join(("## Citations", *cited)))
     if response.related_questions:
-        related = [f"- {_line(each)}" for each in response.related_questions]
+        related = [f"- {_line(question)}" for question in response.related_questions]
         parts.append("\n".join(("## Related", *related)))
     if response.search_queries:
-        shown = [f"- {cut(_line(q), MAX_QUERY)}" for q in response.search_queries[:MAX_QUERIES]]
-        parts.append("\n".join((f"Search queries: {len(response.search_queries)}", *shown)))
+        queries = [f"- {cut(_line(q), MAX_QUERY)}" for q in response.search_queries[:MAX_QUERIES]]
+        parts.append("\n".join((f"Search queries: {len(response.search_queries)}", *queries)))
     return "\n\n".join((*map(neutralise, parts), UNTRUSTED))
 
 
@@ -428,9 +430,11 @@ async def _events(provider: Provider, response: Any) -> tuple[Any, ...]:
 
     reader, events = SseReader(), list[Any]()
 
-    def collect(found: Sequence[tuple[str, bytes]]) -> None:
+    def collect(events_read: Sequence[tuple[str, bytes]]) -> None:
         done = (b"", b"[DONE]")
-        events.extend(_decoded(provider, data) for _, data in found if data.strip() not in done)
+        events.extend(
+            _decoded(provider, data) for _, data in events_read if data.strip() not in done
+        )
 
     async for chunk in response:
         collect(reader.feed(chunk))
@@ -464,8 +468,8 @@ def refusal(
     wait = retry_after(headers.get("retry-after", ""), now)
     wait = _stated_delay(body) if wait is None else wait
     later = f" Retry after {wait:g} s." if wait is not None else ""
-    shown = f": {cut(' '.join(reason.split()), MAX_ERROR).rstrip('.')}" if reason else ""
-    message = f"{provider.label} API error ({status}){shown}.{later}"
+    reason_text = f": {cut(' '.join(reason.split()), MAX_ERROR).rstrip('.')}" if reason else ""
+    message = f"{provider.label} API error ({status}){reason_text}.{later}"
     return SearchFailed(provider.name, message, status=status, retry_after=wait)
 
 
@@ -488,6 +492,6 @@ def retry_after(value: str, now: float) -> float | None:
 def _stated_delay(body: Any) -> float | None:
     """The delay in the body of a Google error."""
     for detail in rows_at(body, "error", "details") or rows_at(at(body, 0), "error", "details"):
-        if found := _DURATION.fullmatch(text_at(detail, "retryDelay")):
-            return float(found[1])
+        if match := _DURATION.fullmatch(text_at(detail, "retryDelay")):
+            return float(match[1])
     return None

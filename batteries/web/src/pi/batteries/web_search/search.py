@@ -159,13 +159,13 @@ def as_json(response: SearchResponse) -> dict[str, Any]:
     }
     sources = [
         _filled(
-            title=each.title,
-            url=each.url,
-            snippet=each.snippet,
-            publishedDate=each.published,
-            author=each.author,
+            title=source.title,
+            url=source.url,
+            snippet=source.snippet,
+            publishedDate=source.published,
+            author=source.author,
         )
-        for each in response.sources
+        for source in response.sources
     ]
     return {**_filled(**values), "sources": sources}
 
@@ -179,8 +179,8 @@ def _filled(**values: Any) -> dict[str, Any]:
 
 def text_at(value: Any, *path: str | int) -> str:
     """The text at a path of keys and indexes; empty if there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, str) else ""
+    text = at(value, *path)
+    return text if isinstance(text, str) else ""
 
 
 def at(value: Any, *path: str | int) -> Any:
@@ -197,15 +197,15 @@ def at(value: Any, *path: str | int) -> Any:
 
 def rows_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
     """The objects of the list at a path."""
-    found = at(value, *path)
-    rows = found if isinstance(found, list) else []
+    member = at(value, *path)
+    rows = member if isinstance(member, list) else []
     return [row for row in rows if isinstance(row, Mapping)]
 
 
 def numbers_at(value: Any, **names: str) -> dict[str, int]:
     """Counters of an object, renamed: ``names`` maps our names to theirs."""
-    found = {ours: at(value, theirs) for ours, theirs in names.items()}
-    return {name: count for name, count in found.items() if isinstance(count, int)}
+    counts = {ours: at(value, theirs) for ours, theirs in names.items()}
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
 def object_of(provider: str, body: Any) -> Mapping[str, Any]:
@@ -217,11 +217,11 @@ def object_of(provider: str, body: Any) -> Mapping[str, Any]:
 
 def listed(rows: Iterable[Source], result_count: int | None = None) -> tuple[Source, ...]:
     """The sources with an address, each once, at most ``result_count``."""
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for row in rows:
         if row.url.startswith(("http://", "https://")):
-            found.setdefault(row.url, row)
-    return tuple(found.values())[: None if result_count is None else max(result_count, 1)]
+            sources.setdefault(row.url, row)
+    return tuple(sources.values())[: None if result_count is None else max(result_count, 1)]
 
 
 def cut(text: str, most: int) -> str:
@@ -283,18 +283,18 @@ class Accounts:
 
     async def configured(self) -> list[str]:
         """Names of providers that seem to have credentials; nothing is refreshed or decrypted."""
-        stored = {each.name for each in await self._pi.auth.list()}
+        stored = {credential.name for credential in await self._pi.auth.list()}
         stored |= {model.provider for model in self._pi.models.available()}
-        found = [
+        names = [
             name
             for name, key in KEYS.items()
             if self._variable(*key.variables) or not stored.isdisjoint(key.names)
         ]
-        if self._variable("PERPLEXITY_COOKIES") and "perplexity" not in found:
-            found.append("perplexity")
-        if not self._exa_allowed() and "exa" in found:
-            found.remove("exa")
-        return found + (["searxng"] if self._endpoint() else [])
+        if self._variable("PERPLEXITY_COOKIES") and "perplexity" not in names:
+            names.append("perplexity")
+        if not self._exa_allowed() and "exa" in names:
+            names.remove("exa")
+        return names + (["searxng"] if self._endpoint() else [])
 
     async def find(self, name: str, *, explicit: bool = False) -> Account | None:
         """The account for one search; ``None`` if there is none.
@@ -307,16 +307,16 @@ class Accounts:
         if name == "exa" and not self._exa_allowed():
             return None
         try:
-            found = await self._account(name)
+            account = await self._account(name)
         except AuthenticationFailed as error:
             raise SearchFailed(name, error.message, status=401) from error
         except PiError as error:
             raise SearchFailed(name, error.message) from error
-        if found is None and explicit and name == "perplexity":
-            found = Account(kind="anonymous", options={"requestId": _identifier()})
-        if found is None and explicit and name == "exa":
-            found = Account(kind="anonymous")
-        return found if found is None else self._with_base_url(name, found)
+        if account is None and explicit and name == "perplexity":
+            account = Account(kind="anonymous", options={"requestId": _identifier()})
+        if account is None and explicit and name == "exa":
+            account = Account(kind="anonymous")
+        return account if account is None else self._with_base_url(name, account)
 
     async def _account(self, name: str) -> Account | None:
         key = KEYS[name]
@@ -327,8 +327,8 @@ class Accounts:
         own = self._variable(*key.variables)
         if own and name in VARIABLES_FIRST:
             return Account(key=own)
-        for each in key.names:
-            access = await self._pi.auth.access(each)
+        for key_name in key.names:
+            access = await self._pi.auth.access(key_name)
             if access is not None and (access.api_key or access.headers):
                 return self._account_from(name, access)
         return Account(key=own) if own else None

@@ -41,12 +41,12 @@ def _count(response: Mapping[str, Any], provider: str, theme: Theme) -> str:
 def _result(response: Mapping[str, Any], options: ViewOptions, theme: Theme) -> list[str]:
     rows = _rows(str(response.get("answer", "")), theme, "toolOutput")
     sources = _sources(response)
-    shown = sources if options.expanded else sources[:COLLAPSED]
+    visible_sources = sources if options.expanded else sources[:COLLAPSED]
     if not options.expanded and len(rows) > ANSWER_ROWS:
         rows = [*rows[:ANSWER_ROWS], theme.fg("dim", "…")]
-    for number, source in enumerate(shown, 1):
+    for number, source in enumerate(visible_sources, 1):
         rows += _source(number, source, options, theme)
-    if hidden := len(sources) - len(shown):
+    if hidden := len(sources) - len(visible_sources):
         rows.append(theme.fg("dim", f"… {hidden} more sources"))
     return rows
 
@@ -69,8 +69,12 @@ def _source(
 
 
 def _sources(response: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = response.get("sources")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    sources = response.get("sources")
+    return (
+        [source for source in sources if isinstance(source, dict)]
+        if isinstance(sources, list)
+        else []
+    )
 
 
 def _rows(text: str, theme: Theme, colour: str) -> list[str]:

@@ -21,8 +21,8 @@ from pi.batteries.web_search.providers.result_lists import (
 from pi.batteries.web_search.search import Provider
 
 PROVIDERS: dict[str, Provider] = {
-    each.name: each
-    for each in (
+    answer.name: answer
+    for answer in (
         *(TAVILY, PERPLEXITY, BRAVE, JINA, KIMI, ANTHROPIC, GEMINI, CODEX, ZAI, EXA),
         *(PARALLEL, KAGI, SYNTHETIC, SEARXNG),
     )

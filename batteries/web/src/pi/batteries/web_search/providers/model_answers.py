@@ -80,7 +80,7 @@ def _read_anthropic(reply: SearchReply, query: Query, account: Account) -> Searc
         provider="anthropic",
         answer="".join(texts).strip(),
         sources=listed(sources, query.result_count),
-        citations=tuple(dict.fromkeys(each for each in citations if each.url)),
+        citations=tuple(dict.fromkeys(citation for citation in citations if citation.url)),
         search_queries=tuple(queries),
         usage=usage | ({"searchRequests": searches} if isinstance(searches, int) else {}),
         model=text_at(body, "model"),
@@ -142,13 +142,13 @@ def _read_gemini(reply: SearchReply, query: Query, account: Account) -> SearchRe
         finished = finished or bool(text_at(event, "candidates", 0, "finishReason"))
     _check_finished("gemini", finished=finished)
     pages = [
-        Source(title=text_at(each, "web", "title"), url=text_at(each, "web", "uri"))
-        for each in chunks
+        Source(title=text_at(chunk, "web", "title"), url=text_at(chunk, "web", "uri"))
+        for chunk in chunks
     ]
     citations = (
-        Citation(url=pages[n].url, title=pages[n].title, text=text_at(each, "segment", "text"))
-        for each in supports
-        for n in at(each, "groundingChunkIndices") or ()
+        Citation(url=pages[n].url, title=pages[n].title, text=text_at(support, "segment", "text"))
+        for support in supports
+        for n in at(support, "groundingChunkIndices") or ()
         if isinstance(n, int) and 0 <= n < len(pages)
     )
     return SearchResponse(
@@ -193,13 +193,13 @@ def _ask_codex(query: Query, account: Account) -> Sequence[SearchCall]:
 
 def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
     texts, sources, queries = list[str](), list[Source](), list[str]()
-    whole: Any = None
+    response: Any = None
     for event in _events("codex", reply):
         match event.get("type"):
             case "response.output_item.done":
                 item = at(event, "item")
-                if found := text_at(item, "action", "query"):
-                    queries.append(found)
+                if query_text := text_at(item, "action", "query"):
+                    queries.append(query_text)
                 for part in rows_at(item, "content"):
                     texts.append(text_at(part, "text"))
                     sources += [
@@ -208,12 +208,12 @@ def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchRes
                         if note.get("type") == "url_citation"
                     ]
             case "response.completed" | "response.incomplete":
-                whole = at(event, "response")
+                response = at(event, "response")
             case "response.failed" | "error":
                 raise _codex_failure(event)
             case _:
                 continue
-    _check_finished("codex", finished=whole is not None)
+    _check_finished("codex", finished=response is not None)
     answer = "\n\n".join(filter(None, texts)).strip()
     return SearchResponse(
         provider="codex",
@@ -221,10 +221,10 @@ def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchRes
         sources=listed(sources or linked_sources(answer), query.result_count),
         search_queries=tuple(queries),
         usage=numbers_at(
-            at(whole, "usage"), inputTokens="input_tokens", outputTokens="output_tokens"
+            at(response, "usage"), inputTokens="input_tokens", outputTokens="output_tokens"
         ),
-        model=text_at(whole, "model"),
-        request_id=text_at(whole, "id"),
+        model=text_at(response, "model"),
+        request_id=text_at(response, "id"),
         auth_mode="oauth",
     )
 
@@ -281,15 +281,15 @@ def _follow_kimi(call: SearchCall, reply: SearchReply) -> SearchCall | None:
     results = [
         {
             "role": "tool",
-            "tool_call_id": text_at(each, "id"),
-            "name": text_at(each, "function", "name"),
-            "content": text_at(each, "function", "arguments"),
+            "tool_call_id": text_at(call, "id"),
+            "name": text_at(call, "function", "name"),
+            "content": text_at(call, "function", "arguments"),
         }
-        for each in used
+        for call in used
     ]
     message = {**at(choice, "message"), "role": "assistant"}
     body = {**call.body, "messages": [*call.body["messages"], message, *results]}
-    if sum(each["role"] == "tool" for each in body["messages"]) >= MAX_KIMI_SEARCHES:
+    if sum(message["role"] == "tool" for message in body["messages"]) >= MAX_KIMI_SEARCHES:
         del body["tools"]
     return SearchCall(url=call.url, headers=call.headers, body=body)
 
@@ -315,7 +315,7 @@ def _read_kimi(reply: SearchReply, query: Query, account: Account) -> SearchResp
 def _events(provider: str, reply: SearchReply) -> list[Mapping[str, Any]]:
     if not reply.events:
         raise SearchFailed(provider, f"{provider} sent an answer without events.")
-    return [each for each in reply.events if isinstance(each, Mapping)]
+    return [event for event in reply.events if isinstance(event, Mapping)]
 
 
 def _check_finished(provider: str, *, finished: bool) -> None:

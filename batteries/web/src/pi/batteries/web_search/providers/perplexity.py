@@ -61,7 +61,7 @@ def _ask_api(query: Query, account: Account) -> SearchCall:
 
 def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
     """Read the stream, or the single object of a gateway that does not stream."""
-    events = [each for each in (*reply.events, reply.body) if isinstance(each, Mapping)]
+    events = [event for event in (*reply.events, reply.body) if isinstance(event, Mapping)]
     texts = list[str]()
     last: dict[str, Any] = {}
     finished = False
@@ -81,7 +81,7 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
         )
         for row in rows_at(last, "search_results")
     ]
-    cited = [each for each in at(last, "citations") or () if isinstance(each, str)]
+    cited = [url for url in at(last, "citations") or () if isinstance(url, str)]
     titles = {row.url: row.title for row in rows}
     sources = rows or [Source(title=url, url=url) for url in cited]
     usage = numbers_at(
@@ -93,7 +93,9 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
         sources=listed(sources, query.limit),
         citations=tuple(Citation(url=url, title=titles.get(url, "")) for url in cited),
         related_questions=tuple(
-            each for each in at(last, "related_questions") or () if isinstance(each, str)
+            question
+            for question in at(last, "related_questions") or ()
+            if isinstance(question, str)
         ),
         usage=usage,
         model=text_at(last, "model"),
@@ -158,8 +160,8 @@ def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResp
     if not (last.get("final") or last.get("final_sse_message")):
         raise SearchFailed("perplexity", "The answer of perplexity ended too early.")
     written = at(blocks.get("ask_text") or blocks.get("ask_text_0_markdown"), "markdown_block")
-    pieces = [each for each in at(written, "chunks") or () if isinstance(each, str)]
-    found = rows_at(blocks.get("web_results"), "web_result_block", "web_results")
+    pieces = [chunk for chunk in at(written, "chunks") or () if isinstance(chunk, str)]
+    web_rows = rows_at(blocks.get("web_results"), "web_result_block", "web_results")
     older = _older_form(text_at(last, "text"))
     rows = (
         Source(
@@ -168,7 +170,7 @@ def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResp
             snippet=text_at(row, "snippet"),
             published=text_at(row, "timestamp"),
         )
-        for row in found or rows_at(older, "web_results")
+        for row in web_rows or rows_at(older, "web_results")
     )
     return SearchResponse(
         provider="perplexity",

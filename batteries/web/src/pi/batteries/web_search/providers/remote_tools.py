@@ -47,7 +47,7 @@ def tool_call(url: str, tool: str, arguments: Mapping[str, Any], key: str = "") 
 
 def tool_result(provider: str, reply: SearchReply) -> str:
     """The text of the tool. Raises ``SearchFailed``, or ``ArgumentsRefused``."""
-    messages = [each for each in (*reply.events, reply.body) if isinstance(each, Mapping)]
+    messages = [message for message in (*reply.events, reply.body) if isinstance(message, Mapping)]
     message = next((m for m in messages if "result" in m or "error" in m), None)
     if message is None:
         raise SearchFailed(provider, f"{provider} answered without a JSON-RPC result.")
@@ -66,12 +66,12 @@ def tool_result(provider: str, reply: SearchReply) -> str:
 
 def listed_results(text: str) -> list[Source]:
     """Results that a tool wrote as text: blocks of ``Title:``, ``URL:`` and other fields."""
-    found: list[dict[str, str]] = []
+    blocks: list[dict[str, str]] = []
     pieces = _FIELD.split(text)
     for name, value in zip(pieces[1::2], pieces[2::2], strict=True):
-        if name.lower() == "title" or not found:
-            found.append({})
-        found[-1].setdefault(name.lower(), value.strip())
+        if name.lower() == "title" or not blocks:
+            blocks.append({})
+        blocks[-1].setdefault(name.lower(), value.strip())
     return [
         Source(
             title=row.get("title", ""),
@@ -80,7 +80,7 @@ def listed_results(text: str) -> list[Source]:
             published=_first_line(row, "published date", "published"),
             author=_first_line(row, "author"),
         )
-        for row in found
+        for row in blocks
     ]
 
 
@@ -187,7 +187,7 @@ def _exa_response(rows: Sequence[Source], query: Query, body: Mapping[str, Any])
     summaries = [row.snippet for row in sources if row.snippet][:ANSWER_SUMMARIES]
     return SearchResponse(
         provider="exa",
-        answer="\n\n".join(cut(each, 1000) for each in summaries),
+        answer="\n\n".join(cut(summary, 1000) for summary in summaries),
         sources=sources,
         request_id=text_at(body, "requestId"),
     )

@@ -74,12 +74,12 @@ def _read_tavily(reply: SearchReply, query: Query, account: Account) -> SearchRe
 
 
 def _ask_brave(query: Query, account: Account) -> Sequence[SearchCall]:
-    words = {"q": query.query, "count": query.count(10, 20), "extra_snippets": "true"}
+    parameters = {"q": query.query, "count": query.count(10, 20), "extra_snippets": "true"}
     if query.recency:
-        words["freshness"] = f"p{query.recency[0]}"
+        parameters["freshness"] = f"p{query.recency[0]}"
     base = account.base_url or "https://api.search.brave.com"
     headers = {"X-Subscription-Token": account.key}
-    url = f"{base}/res/v1/web/search?{urlencode(words)}"
+    url = f"{base}/res/v1/web/search?{urlencode(parameters)}"
     return [SearchCall(url=url, method="GET", headers=headers)]
 
 
@@ -95,12 +95,12 @@ def _read_brave(reply: SearchReply, query: Query, account: Account) -> SearchRes
         )
         for row in rows_at(object_of("brave", reply.body), "web", "results")
     )
-    found = listed(rows, query.count(10, 20))
-    return SearchResponse(provider="brave", sources=found, request_id=_request_id(reply))
+    sources = listed(rows, query.count(10, 20))
+    return SearchResponse(provider="brave", sources=sources, request_id=_request_id(reply))
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 # Jina ---------------------------------------------------------------------------------------------
@@ -231,17 +231,17 @@ def _read_synthetic(reply: SearchReply, query: Query, account: Account) -> Searc
 
 
 def _ask_searxng(query: Query, account: Account) -> Sequence[SearchCall]:
-    words = {"format": "json", "q": query.query}
+    parameters = {"format": "json", "q": query.query}
     if query.recency:  # SearXNG does not support "week"
-        words["time_range"] = "month" if query.recency == "week" else query.recency
-    words |= account.options
+        parameters["time_range"] = "month" if query.recency == "week" else query.recency
+    parameters |= account.options
     headers: dict[str, str] = {}
     if account.kind == "basic":
         token = base64.b64encode(account.key.encode()).decode()
         headers = {"Authorization": f"Basic {token}"}
     elif account.key:
         headers = _bearer(account.key)
-    url = f"{account.base_url.rstrip('/')}/search?{urlencode(words)}"
+    url = f"{account.base_url.rstrip('/')}/search?{urlencode(parameters)}"
     return [SearchCall(url=url, method="GET", headers=headers)]
 
 
