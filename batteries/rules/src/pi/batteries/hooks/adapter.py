@@ -148,49 +148,49 @@ class RunHooks(Policy):
             return await self._stopping(at)
         return at.next
 
-    async def _submitted(self, at: Boundary) -> Next:
+    async def _submitted(self, boundary: Boundary) -> Next:
         prompt, self.prompt = self.prompt, None
         if prompt is None:
-            return at.next
+            return boundary.next
         outcome = await self._hooks.fire("UserPromptSubmit", prompt=prompt)
         if outcome.blocks or outcome.stops:
             reason = outcome.reason or outcome.stop_reason or "A hook blocked the prompt."
             if self._ctx.mode == "rpc":  # the response to the prompt command is already sent
                 self._hooks.report(reason)
-            return replace(at.next, action="stop", reason=reason)
-        return self._with_context(at.next, outcome)
+            return replace(boundary.next, action="stop", reason=reason)
+        return self._with_context(boundary.next, outcome)
 
-    async def _begun(self, at: Boundary) -> Next:
+    async def _begun(self, boundary: Boundary) -> Next:
         fields = {"agent_id": self._hooks.facts.session_id, "agent_type": self._agent}
         outcome = await self._hooks.fire("SubagentStart", (self._agent,), **fields)
-        return self._with_context(at.next, outcome)
+        return self._with_context(boundary.next, outcome)
 
-    async def _stopping(self, at: Boundary) -> Next:
+    async def _stopping(self, boundary: Boundary) -> Next:
         event = "SubagentStop" if self._is_nested else "Stop"
         if not self._hooks.has(event):
-            return at.next
+            return boundary.next
         subjects = (self._agent,) if self._is_nested else ()
-        outcome = await self._hooks.fire(event, subjects, **self._stop_fields(at))
+        outcome = await self._hooks.fire(event, subjects, **self._stop_fields(boundary))
         if outcome.stops:
-            return replace(at.next, action="stop", reason=outcome.stop_reason)
+            return replace(boundary.next, action="stop", reason=outcome.stop_reason)
         if not outcome.blocks:
             self._blocked_stops = 0
-            return self._with_context(at.next, outcome)
+            return self._with_context(boundary.next, outcome)
         self._blocked_stops += 1
         if self._blocked_stops > MAX_BLOCKED_STOPS:
             self._hooks.report(
                 f"{event} hooks blocked {MAX_BLOCKED_STOPS} times in a row: the agent stops now."
                 " Let the hook exit with 0 when stop_hook_active is true."
             )
-            return at.next
+            return boundary.next
         reason_entry = _entry(f"{event} hook: {outcome.reason}", display=True)
-        entries = (*at.next.entries, *map(_entry, outcome.context), reason_entry)
-        return replace(at.next, action="again", entries=entries)
+        entries = (*boundary.next.entries, *map(_entry, outcome.context), reason_entry)
+        return replace(boundary.next, action="again", entries=entries)
 
-    def _stop_fields(self, at: Boundary) -> dict[str, Any]:
+    def _stop_fields(self, boundary: Boundary) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "stop_hook_active": self._blocked_stops > 0,
-            "last_assistant_message": "" if at.answer is None else at.answer.text,
+            "last_assistant_message": "" if boundary.answer is None else boundary.answer.text,
         }
         if self._is_nested:
             facts = self._hooks.facts
@@ -244,8 +244,8 @@ class HookEvents:
         """Read the definitions and subscribe, if there are any."""
         self._hooks.load()
         if not self._hooks.hooks:
-            for problem in self._hooks.problems:
-                self._hooks.report(problem)
+            for message in self._hooks.problems:
+                self._hooks.report(message)
             return
         self._runs = RunHooks(self._hooks, ctx)
         self._pi.add_policy(self._runs, at="last")
@@ -361,7 +361,7 @@ def report(hooks: Sequence[HookDefinition], problems: Sequence[str]) -> str:
     if not lines:
         lines = ["There are no hooks. Define them in .claude/settings.json or settings.json of pi."]
     if problems:
-        lines += ("", "Problems:", *(f"  {problem}" for problem in problems))
+        lines += ("", "Problems:", *(f"  {message}" for message in problems))
     return "\n".join(lines).strip()
 
 

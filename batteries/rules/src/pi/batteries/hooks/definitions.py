@@ -106,10 +106,10 @@ class HookFile(Record):
     """Whether the file has ``disableAllHooks``, or ``hooks: false``."""
 
 
-def parse_settings(text: str, path: Path, **known: Any) -> HookFile:
+def parse_settings(text: str, path: Path, **attributes: Any) -> HookFile:
     """Return the hooks of a settings file: JSON with comments, or YAML.
 
-    ``known`` has the fields of ``HookDefinition`` that all of them share.
+    ``attributes`` has the fields of ``HookDefinition`` that all of them share.
     """
     try:
         data = parse_yaml(text) if path.suffix in (".yml", ".yaml") else parse_jsonc(text)
@@ -118,15 +118,15 @@ def parse_settings(text: str, path: Path, **known: Any) -> HookFile:
     if not isinstance(data, dict):
         return HookFile()
     problems: list[str] = []
-    hooks = tuple(_hooks(data.get("hooks"), problems, source=str(path), **known))
+    hooks = tuple(_hooks(data.get("hooks"), problems, source=str(path), **attributes))
     return HookFile(
         hooks=hooks,
-        problems=tuple(f"{path}: {problem}" for problem in problems),
+        problems=tuple(f"{path}: {message}" for message in problems),
         disabled=data.get("disableAllHooks") is True or data.get("hooks") is False,
     )
 
 
-def _hooks(table: object, problems: list[str], **known: Any) -> Iterator[HookDefinition]:
+def _hooks(table: object, problems: list[str], **attributes: Any) -> Iterator[HookDefinition]:
     if table is None or isinstance(table, bool):  # pi: a switch for all hooks
         return
     if not isinstance(table, Mapping):
@@ -139,31 +139,31 @@ def _hooks(table: object, problems: list[str], **known: Any) -> Iterator[HookDef
             problems.append(f"hooks.{event} must be an array.")
         else:
             for number, group in enumerate(groups):
-                yield from _group(event, group, f"hooks.{event}[{number}]", problems, known)
+                yield from _group(event, group, f"hooks.{event}[{number}]", problems, attributes)
 
 
 def _group(
-    event: str, group: object, where: str, problems: list[str], known: dict[str, Any]
+    event: str, group: object, location: str, problems: list[str], attributes: dict[str, Any]
 ) -> Iterator[HookDefinition]:
     hooks = group.get("hooks") if isinstance(group, Mapping) else None
     if not isinstance(group, Mapping) or not isinstance(hooks, list):
-        problems.append(f"{where} must be an object with an array of hooks.")
+        problems.append(f"{location} must be an object with an array of hooks.")
         return
     matcher = group.get("matcher") or ""
     if not isinstance(matcher, str) or not _is_valid(matcher):
-        problems.append(f"{where}.matcher is not a valid pattern.")
+        problems.append(f"{location}.matcher is not a valid pattern.")
         return
     for number, raw in enumerate(hooks):
-        problem = _problem(raw)
-        if problem:
-            problems.append(f"{where}.hooks[{number}] {problem}")
+        error = _validation_error(raw)
+        if error:
+            problems.append(f"{location}.hooks[{number}] {error}")
             continue
         kind = raw.get("type", "command")
         options = {name: value for name, value in raw.items() if name != "type"}
-        yield HookDefinition(event=event, type=kind, matcher=matcher, options=options, **known)
+        yield HookDefinition(event=event, type=kind, matcher=matcher, options=options, **attributes)
 
 
-def _problem(raw: object) -> str:
+def _validation_error(raw: object) -> str:
     if not isinstance(raw, Mapping):
         return "must be an object."
     kind = raw.get("type", "command")
@@ -181,7 +181,7 @@ ANY_TOOL = "all"
 _INTERPRETERS = {".sh": "sh", ".bash": "bash", ".py": "python3"}
 
 
-def folder_hook(path: Path, *, executable: bool, **known: Any) -> HookFile:
+def folder_hook(path: Path, *, executable: bool, **attributes: Any) -> HookFile:
     """Return the hook of a file in ``hooks/pre`` or ``hooks/post``.
 
     The name up to the first dot is the tool: ``bash.sh``, ``edit.format.py``, ``all.sh``.
@@ -191,14 +191,19 @@ def folder_hook(path: Path, *, executable: bool, **known: Any) -> HookFile:
     if not tool:  # files such as .gitkeep
         return HookFile()
     if not executable and interpreter is None:
-        problem = f"{path} is not executable: run chmod +x, or use {', '.join(_INTERPRETERS)}."
-        return HookFile(problems=(problem,))
-    words = [str(path)] if executable else [str(interpreter), str(path)]
-    options = {"command": words[0], "args": words[1:]}
+        message = f"{path} is not executable: run chmod +x, or use {', '.join(_INTERPRETERS)}."
+        return HookFile(problems=(message,))
+    argv = [str(path)] if executable else [str(interpreter), str(path)]
+    options = {"command": argv[0], "args": argv[1:]}
     event = FOLDER_EVENTS[path.parent.name]
     matcher = "" if tool == ANY_TOOL else tool
     hook = HookDefinition(
-        event=event, type="command", matcher=matcher, options=options, source=str(path), **known
+        event=event,
+        type="command",
+        matcher=matcher,
+        options=options,
+        source=str(path),
+        **attributes,
     )
     return HookFile(hooks=(hook,))
 
@@ -225,7 +230,7 @@ def matches(hook: HookDefinition, subjects: Iterable[str], values: Iterable[str]
     if hook.matcher not in ("", "*") and names:
         if _PLAIN.fullmatch(hook.matcher):
             listed = [name.strip() for name in re.split(r"[|,]", hook.matcher)]
-            if not any(tool_matches(each, name) for each in listed for name in names):
+            if not any(tool_matches(pattern, name) for pattern in listed for name in names):
                 return False
         elif not any(_searches(hook.matcher, name) for name in names):
             return False
@@ -301,47 +306,47 @@ def _with_project(text: str, project: Path) -> str:
     return text
 
 
-def _paths(words: list[str], places: HookPlaces) -> Iterator[Path]:
-    for word in words:
+def _paths(tokens: list[str], hook_places: HookPlaces) -> Iterator[Path]:
+    for word in tokens:
         for part in dict.fromkeys((word, word.partition("=")[2])):
             if part and not _OPERATORS.issuperset(part) and "\0" not in part:
-                yield places.path(part)
+                yield hook_places.path(part)
 
 
-def project_files(hook: HookDefinition, places: HookPlaces) -> list[Path]:
+def project_files(hook: HookDefinition, hook_places: HookPlaces) -> list[Path]:
     """Return the files of the project that a command names, without reading them."""
     if hook.type != "command":
         return []
-    project = places.project
+    project = hook_places.project
     roots = (str(project), os.path.realpath(project))
-    found: dict[Path, None] = {}
-    for path in _paths(command_words(hook, project), places):
+    paths: dict[Path, None] = {}
+    for path in _paths(command_words(hook, project), hook_places):
         # By its name and by its link target: either may be in the project, and change there.
         forms = (os.path.normpath(path), os.path.realpath(path))
         if path.is_file() and any(_is_below(form, roots) for form in forms):
-            found[Path(forms[0])] = None
-    return list(found)
+            paths[Path(forms[0])] = None
+    return list(paths)
 
 
-def _is_below(place: str, roots: tuple[str, ...]) -> bool:
-    return any(Path(place).is_relative_to(root) for root in roots)
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    return any(Path(path).is_relative_to(root) for root in roots)
 
 
-def missing_script(hook: HookDefinition, places: HookPlaces) -> Path | None:
+def missing_script(hook: HookDefinition, hook_places: HookPlaces) -> Path | None:
     """Return the script that a command would run first, if it does not exist.
 
     ``python3 missing.py`` exits with 2, which would count as a decision to block.
     """
-    script = _first_script(command_words(hook, places.project))
+    script = _first_script(command_words(hook, hook_places.project))
     if script is None or "$" in script or "`" in script:
         return None
-    path = places.path(script)
+    path = hook_places.path(script)
     return None if path.exists() else path
 
 
-def _first_script(words: list[str]) -> str | None:
+def _first_script(tokens: list[str]) -> str | None:
     """Return the script of the first command, if it is a path."""
-    rest = iter(words)
+    rest = iter(tokens)
     program = next((word for word in rest if not _is_assignment(word)), "")
     if "/" in program:
         return program

@@ -88,8 +88,8 @@ def tool_fields(call: ToolCall, cwd: Path) -> Json:
 
 def call_values(call: ToolCall) -> tuple[str, ...]:
     """Return the command or path of a call, which ``if`` is compared with."""
-    found = (call.arguments.get(name) for name in ("command", "path", "pattern", "url"))
-    return tuple(value for value in found if isinstance(value, str))
+    arguments = (call.arguments.get(name) for name in ("command", "path", "pattern", "url"))
+    return tuple(value for value in arguments if isinstance(value, str))
 
 
 def tool_response(call: ToolCall, result: ToolResult, cwd: Path) -> Any:
@@ -124,7 +124,7 @@ def changed_result(result: ToolResult, output: Any) -> tuple[Text | Image, ...] 
         case {"stdout": str(text)} | {"text": str(text)}:
             return (Text(text=text),)
         case [*blocks] | {"content": [*blocks]}:
-            texts = [each["text"] for each in blocks if _is_text(each)]
+            texts = [block["text"] for block in blocks if _is_text(block)]
             return tuple(Text(text=text) for text in texts) if texts else None
         case _:
             return None
@@ -137,9 +137,9 @@ def _is_text(block: object) -> bool:
 def filled(value: Any, payload: Json) -> Any:
     """Return a value with variables such as ``${tool_input.file_path}`` replaced."""
     if isinstance(value, dict):
-        return {name: filled(each, payload) for name, each in value.items()}
+        return {name: filled(member, payload) for name, member in value.items()}
     if isinstance(value, list):
-        return [filled(each, payload) for each in value]
+        return [filled(member, payload) for member in value]
     if not isinstance(value, str) or "${" not in value:
         return value
     begin, *parts = value.split("${")
@@ -151,10 +151,10 @@ def filled(value: Any, payload: Json) -> Any:
 
 
 def _looked_up(name: str, payload: Json) -> str:
-    found: Any = payload
+    value: Any = payload
     for key in name.strip().split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    return "" if found is None else str(found)
+        value = value.get(key) if isinstance(value, dict) else None
+    return "" if value is None else str(value)
 
 
 class HookRunner:
@@ -233,11 +233,11 @@ class HookRunner:
         if (script := missing_script(hook, self._places)) is not None:
             return failed(hook, f"was not run: {script} does not exist")
         if isinstance(hook.options.get("args"), list):
-            words = command_words(hook, self._pi.context.cwd)
+            argv = command_words(hook, self._pi.context.cwd)
         else:
-            words = [self._pi.context.shell_setup().path, "-c", hook.text("command")]
+            argv = [self._pi.context.shell_setup().path, "-c", hook.text("command")]
         ended = await self._pi.exec(
-            words,
+            argv,
             stdin=msgspec.json.encode(payload),
             env={PROJECT_DIR: str(self._pi.context.cwd), **self._variables(hook)},
             environment="command",
@@ -268,8 +268,8 @@ class HookRunner:
         names = set(listed) if isinstance(listed, list) and hook.scope == "user" else set()
         environ = self._pi.context.environ
 
-        def value(found: re.Match[str]) -> str:
-            return environ.get(found[1], "") if found[1] in names else ""
+        def value(match: re.Match[str]) -> str:
+            return environ.get(match[1], "") if match[1] in names else ""
 
         headers = configured if isinstance(configured, dict) else {}
         return {str(name): _VARIABLE.sub(value, str(text)) for name, text in headers.items()}
@@ -309,8 +309,8 @@ class HookRunner:
     async def _mcp_tool(self, hook: HookDefinition, payload: Json) -> Outcome:
         server, tool = hook.text("server"), hook.text("tool")
         written = f"mcp__{server}__{tool}"
-        names = (each.name for each in self._pi.get_all_tools())
-        name = next((each for each in names if tool_matches(written, each)), None)
+        names = (tool.name for tool in self._pi.get_all_tools())
+        name = next((name for name in names if tool_matches(written, name)), None)
         if name is None:
             return failed(hook, f"was not run: there is no tool {written}")
         template = hook.options.get("input")

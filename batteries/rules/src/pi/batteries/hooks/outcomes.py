@@ -58,12 +58,12 @@ def from_process(
     return from_text(hook, out)
 
 
-def failed(hook: HookDefinition, problem: str, details: str = "") -> Outcome:
+def failed(hook: HookDefinition, reason: str, details: str = "") -> Outcome:
     """Return the outcome of a hook that did not work."""
-    shown = one_line(hook.label)[:_MAX_SHOWN]
+    label = one_line(hook.label)[:_MAX_SHOWN]
     more = one_line(details.strip())[:_MAX_SHOWN]
     return Outcome(
-        failure=f"The {hook.event} hook `{shown}` {problem}{f': {more}' if more else ''}."
+        failure=f"The {hook.event} hook `{label}` {reason}{f': {more}' if more else ''}."
     )
 
 
@@ -134,22 +134,24 @@ def from_verdict(hook: HookDefinition, text: str) -> Outcome:
 def merged(outcomes: Iterable[Outcome]) -> Outcome:
     """Merge the outcomes of hooks that ran concurrently; the strictest decision wins."""
     total = Outcome()
-    for each in outcomes:
-        is_stricter = _STRENGTH[each.permission] > _STRENGTH[total.permission] or (
-            each.blocks and not total.blocks
+    for outcome in outcomes:
+        is_stricter = _STRENGTH[outcome.permission] > _STRENGTH[total.permission] or (
+            outcome.blocks and not total.blocks
         )
         total = Outcome(
-            permission=max(total.permission, each.permission, key=lambda p: _STRENGTH[p]),
-            blocks=total.blocks or each.blocks,
-            reason=each.reason if is_stricter or not total.reason else total.reason,
-            updated_input=total.updated_input if each.updated_input is None else each.updated_input,
+            permission=max(total.permission, outcome.permission, key=lambda p: _STRENGTH[p]),
+            blocks=total.blocks or outcome.blocks,
+            reason=outcome.reason if is_stricter or not total.reason else total.reason,
+            updated_input=total.updated_input
+            if outcome.updated_input is None
+            else outcome.updated_input,
             updated_output=total.updated_output
-            if each.updated_output is None
-            else each.updated_output,
-            context=total.context + each.context,
-            stops=total.stops or each.stops,
-            stop_reason=total.stop_reason or each.stop_reason,
-            notices=(*total.notices, *each.notices, *filter(None, (each.failure,))),
+            if outcome.updated_output is None
+            else outcome.updated_output,
+            context=total.context + outcome.context,
+            stops=total.stops or outcome.stops,
+            stop_reason=total.stop_reason or outcome.stop_reason,
+            notices=(*total.notices, *outcome.notices, *filter(None, (outcome.failure,))),
         )
     return total
 

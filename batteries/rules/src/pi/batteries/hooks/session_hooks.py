@@ -119,7 +119,7 @@ class SessionHooks:
     def load(self) -> None:
         """Read the definitions; those of a project only if it is trusted."""
         files = list(self._parsed())
-        self.problems = tuple(problem for _, file in files for problem in file.problems)
+        self.problems = tuple(message for _, file in files for message in file.problems)
         off = {scope for scope, file in files if file.disabled}
         # A project can disable its own hooks, but not those of the user.
         is_off = "user" in off or (self._pi.settings.get("hooks") is False and not off)
@@ -133,12 +133,12 @@ class SessionHooks:
             origin = "claude" if item.path.parent.name == ".claude" else "pi"
             if origin == "claude" and not uses_claude:
                 continue
-            known = {"origin": origin, "scope": item.scope}
+            attributes = {"origin": origin, "scope": item.scope}
             if item.path.parent.name in FOLDER_EVENTS:
                 executable = os.access(path, os.X_OK)
-                yield item.scope, folder_hook(item.path, executable=executable, **known)
+                yield item.scope, folder_hook(item.path, executable=executable, **attributes)
             else:
-                yield item.scope, parse_settings(text, item.path, **known)
+                yield item.scope, parse_settings(text, item.path, **attributes)
         if isinstance(hooks := self._pi.settings.get_session("hooks"), dict):
             text, source = json.dumps({"hooks": hooks}), Path("this session")
             yield "user", parse_settings(text, source, origin="pi", scope="user")
@@ -161,8 +161,8 @@ class SessionHooks:
         return context
 
     async def _start(self, source: str | None) -> None:
-        for problem in self.problems:
-            self.report(problem)
+        for message in self.problems:
+            self.report(message)
         requests = [await self.runner.consent_request(hook) for hook in self.hooks]
         pending = [request for request in requests if request is not None]
         if pending:
@@ -189,10 +189,10 @@ class SessionHooks:
         """
         if not self.has(event):
             return Outcome()
-        found = [h for h in self.hooks if h.event == event and matches(h, subjects, values)]
+        matching = [h for h in self.hooks if h.event == event and matches(h, subjects, values)]
         payload = self.facts.payload(event, **fields)
         waiting = []
-        for hook in found:
+        for hook in matching:
             if hook.is_async:
                 self._pi.scope.spawn(self._in_background(hook, payload), name=f"{event} hook")
             else:
@@ -259,16 +259,18 @@ def inside_hook() -> Iterator[None]:
         _inside.reset(token)
 
 
-def _files(where: Where) -> Iterator[Path]:
+def _files(locations: Where) -> Iterator[Path]:
     """Yield the files that define hooks; missing ones are skipped by the caller."""
-    yield from (where.agent_dir / name for name in _SETTINGS)
-    yield from _scripts(where.agent_dir)
-    if where.cwd != where.home:
-        yield where.home / ".claude/settings.json"
-    yield from (where.cwd / ".pi" / name for name in _SETTINGS)
-    if where.allows(where.cwd / ".pi"):
-        yield from _scripts(where.cwd / ".pi")
-    yield from (where.cwd / ".claude" / name for name in ("settings.json", "settings.local.json"))
+    yield from (locations.agent_dir / name for name in _SETTINGS)
+    yield from _scripts(locations.agent_dir)
+    if locations.cwd != locations.home:
+        yield locations.home / ".claude/settings.json"
+    yield from (locations.cwd / ".pi" / name for name in _SETTINGS)
+    if locations.allows(locations.cwd / ".pi"):
+        yield from _scripts(locations.cwd / ".pi")
+    yield from (
+        locations.cwd / ".claude" / name for name in ("settings.json", "settings.local.json")
+    )
 
 
 def _scripts(folder: Path) -> Iterator[Path]:

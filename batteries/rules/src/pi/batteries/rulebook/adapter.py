@@ -115,12 +115,12 @@ def _bucket(
 
 def always_section(rules: Iterable[SortedRule]) -> str:
     """The texts of the rules that always apply."""
-    return "\n\n".join(each.rule.content for each in rules if each.bucket == "always")
+    return "\n\n".join(rule.rule.content for rule in rules if rule.bucket == "always")
 
 
 def rulebook_section(rules: Iterable[SortedRule]) -> str:
     """The names and descriptions of the rules that the model reads on demand."""
-    listed = [_listed(each.rule) for each in rules if each.bucket == "rulebook"]
+    listed = [_listed(rule.rule) for rule in rules if rule.bucket == "rulebook"]
     return "\n".join((HEADING, *listed)) if listed else ""
 
 
@@ -143,23 +143,23 @@ def report(rules: Sequence[SortedRule], notes: Sequence[str], shorten: Shorten =
     """The text of ``/rules``: every rule with its bucket, the reason, and its file."""
     lines: list[str] = []
     for bucket, title in _TITLES:
-        rows = [each for each in rules if each.bucket == bucket]
+        rows = [rule for rule in rules if rule.bucket == bucket]
         if rows:
-            lines += ("", f"{title}:", *(f"  {_row(each, shorten)}" for each in rows))
+            lines += ("", f"{title}:", *(f"  {_row(row, shorten)}" for row in rows))
     if not lines:
         lines = ["", "There are no rules. Write one into .pi/rules/NAME.md."]
     return "\n".join((*notes, *lines)).strip()
 
 
-def _row(each: SortedRule, shorten: Shorten) -> str:
-    place = ", ".join(filter(None, (each.source, each.scope, shorten(each.rule.path))))
-    globs = f" [{', '.join(each.rule.globs)}]" if each.rule.globs else ""
-    return f"{each.name}{globs}: {each.why} ({place})"
+def _row(rule: SortedRule, shorten: Shorten) -> str:
+    origin = ", ".join(filter(None, (rule.source, rule.scope, shorten(rule.rule.path))))
+    globs = f" [{', '.join(rule.rule.globs)}]" if rule.rule.globs else ""
+    return f"{rule.name}{globs}: {rule.why} ({origin})"
 
 
 def details(rules: Sequence[SortedRule], shorten: Shorten = str) -> str:
     """The text of ``/rules NAME``: all rules of that name, and the content of the first."""
-    return "\n".join((*(_row(each, shorten) for each in rules), "", rules[0].rule.content))
+    return "\n".join((*(_row(rule, shorten) for rule in rules), "", rules[0].rule.content))
 
 
 MESSAGE = "rulebook-rules"
@@ -197,13 +197,13 @@ class GlobRules(Policy):
         if at.kind != "turn" or not self._touched:
             return at.next
         paths, self._touched = [*self._touched], {}
-        known = self._in_context()
+        names_in_context = self._in_context()
         texts, names = [], []
-        for each in self._rules():
-            path = _first_match(each, paths, Path(self._ctx.cwd))
-            if path is not None and each.name not in known:
-                texts.append(_TEXT.format(name=each.name, path=path, content=each.rule.content))
-                names.append(each.name)
+        for rule in self._rules():
+            path = _first_match(rule, paths, Path(self._ctx.cwd))
+            if path is not None and rule.name not in names_in_context:
+                texts.append(_TEXT.format(name=rule.name, path=path, content=rule.rule.content))
+                names.append(rule.name)
         if not names:
             return at.next
         entry = CustomMessageEntry(
@@ -219,13 +219,15 @@ class GlobRules(Policy):
         names: set[str] = set()
         for entry in self._ctx.session_manager.build_context_entries():
             match entry:
-                case CustomMessageEntry(custom_type="rulebook-rules", details={"rules": [*found]}):
-                    names.update(map(str, found))
+                case CustomMessageEntry(
+                    custom_type="rulebook-rules", details={"rules": [*rule_names]}
+                ):
+                    names.update(map(str, rule_names))
         return names
 
 
-def _first_match(each: SortedRule, paths: Sequence[str], cwd: Path) -> str | None:
-    return next((path for path in paths if path_matches(each.rule.globs, path, cwd)), None)
+def _first_match(rule: SortedRule, paths: Sequence[str], cwd: Path) -> str | None:
+    return next((path for path in paths if path_matches(rule.rule.globs, path, cwd)), None)
 
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -274,21 +276,21 @@ class Rulebook:
 
     def on_touch(self) -> list[SortedRule]:
         """The rules that are sent when a matching file is touched."""
-        return [each for each in self.rules if each.bucket == "on touch"]
+        return [rule for rule in self.rules if rule.bucket == "on touch"]
 
     def _load(self) -> tuple[SortedRule, ...]:
         get = self._pi.settings.get
         stream = self._pi.service("stream_rules")
         stream_names = () if stream is None else {rule.name for rule in stream.rules}
-        found = sort_rules(
+        rules = sort_rules(
             self._pi.context.resources.load("rules"),
             stream_rules=stream_names,
             disabled=get("ttsr.disabledRules"),
             globs=get("rulebook.globs"),
         )
-        names = {each.name for each in found}
+        names = {rule.name for rule in rules}
         bundled = () if stream is None else (r for r in stream.rules if r.name not in names)
-        return found + tuple(
+        return rules + tuple(
             SortedRule(rule=r.rule, bucket="stream", why=r.rule.description, source=r.source)
             for r in bundled
         )
@@ -297,15 +299,15 @@ class Rulebook:
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
         """The text of a rule, without its front matter. Raises ``ToolFailed``."""
-        readable = {each.name: each for each in self.rules if each.is_readable}
+        readable = {rule.name: rule for rule in self.rules if rule.is_readable}
         if ref.rest in readable:
             return Resource(text=readable[ref.rest].rule.content, media_type="text/markdown")
-        known = ", ".join(sorted(readable)) or "none"
-        raise ToolFailed(f"Unknown rule: {ref.rest}. Available rules: {known}")
+        names = ", ".join(sorted(readable)) or "none"
+        raise ToolFailed(f"Unknown rule: {ref.rest}. Available rules: {names}")
 
     def complete(self, prefix: str) -> list[str]:
         """The names of all readable rules."""
-        return [each.name for each in self.rules if each.is_readable]
+        return [rule.name for rule in self.rules if rule.is_readable]
 
     # ``/rules`` -----------------------------------------------------------------------------------
 
@@ -318,12 +320,12 @@ class Rulebook:
             ctx.write(report(self.rules, self._notes(), self._shown) + "\n")
 
     def _one(self, name: str) -> str:
-        rules = [each for each in self.rules if each.name == name]
+        rules = [rule for rule in self.rules if rule.name == name]
         if rules:
             return details(rules, self._shown)
-        known = sorted({each.name for each in self.rules})
-        near = get_close_matches(name, known, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known) or 'none'}."
+        names = sorted({rule.name for rule in self.rules})
+        near = get_close_matches(name, names, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names) or 'none'}."
         return f"Unknown rule {name}. {hint}"
 
     def _shown(self, path: str) -> str:

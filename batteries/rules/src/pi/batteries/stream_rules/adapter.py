@@ -90,12 +90,12 @@ class SessionRules:
             return Registered()
         settings = self._settings()
         loaded = self._pi.context.resources.load("rules")
-        found = [(item.value, item.source) for item in loaded if not item.shadowed]
+        loaded_rules = [(item.value, item.source) for item in loaded if not item.shadowed]
         if settings.builtin_rules:
-            names = {rule.name for rule, _ in found}
-            found += ((rule, BUILTIN) for rule in bundled_rules() if rule.name not in names)
+            names = {rule.name for rule, _ in loaded_rules}
+            loaded_rules += ((rule, BUILTIN) for rule in bundled_rules() if rule.name not in names)
         tools = [tool.name for tool in self._pi.get_all_tools()]
-        return register(found, settings, tools, load_re2())
+        return register(loaded_rules, settings, tools, load_re2())
 
     def _settings(self) -> StreamSettings:
         get = self._pi.settings.get
@@ -183,7 +183,7 @@ class SessionRules:
 def bundled_rules() -> Iterator[Rule]:
     """The rules that come with pi."""
     folder = files("pi.batteries.stream_rules") / "bundled"
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+    for file in sorted(folder.iterdir(), key=lambda path: path.name):
         if file.name.endswith(".md"):
             yield parse_rule(file.read_text("utf-8"), Path(str(file)))
 

@@ -68,18 +68,18 @@ class Decisions:
 
     def decide(self, matches: Sequence[RuleMatch]) -> Interrupt | None:
         """Record matches; returns the interrupt if one of the rules interrupts, else ``None``."""
-        new = [each for each in matches if self.may_match(each.rule)]
+        new = [match for match in matches if self.may_match(match.rule)]
         if not new:
             return None
-        self._seen.update(each.rule.name for each in new)
-        cuts = any(each.rule.interrupts(each.source) for each in new) and self._noise.may_cut()
-        for each in new:
-            if cuts or each.source != "tool":
-                self._pending[each.rule.name] = each.rule
+        self._seen.update(match.rule.name for match in new)
+        cuts = any(match.rule.interrupts(match.source) for match in new) and self._noise.may_cut()
+        for match in new:
+            if cuts or match.source != "tool":
+                self._pending[match.rule.name] = match.rule
             else:
                 # If several calls break a rule, one result gets the reminder.
-                self._by_call.setdefault(each.call_id, []).append(each.rule)
-        rules = [each.rule for each in new]
+                self._by_call.setdefault(match.call_id, []).append(match.rule)
+        rules = [match.rule for match in new]
         if not cuts:
             self._reminded(rules)
             return None
@@ -105,14 +105,14 @@ class Decisions:
         self._consumed += names
         return Text(text=reminder_text(rules, self._paths))
 
-    def end_turn(self, at: Boundary) -> Next:
+    def end_turn(self, boundary: Boundary) -> Next:
         """Record the rules that were injected in this turn; send those that did not interrupt."""
-        entries: tuple[Any, ...] = at.next.entries
+        entries: tuple[Any, ...] = boundary.next.entries
         consumed, self._consumed = self._consumed, []
         if consumed:
             entries += (record(consumed),)
-        after = at.next
-        if at.outcome == "completed" and self._pending and after.action != "stop":
+        after = boundary.next
+        if boundary.outcome == "completed" and self._pending and after.action != "stop":
             rules = self._inject(by_cut=False)
             message = injection(rules, self._paths, by_cut=False)
             entries += (message, record([rule.name for rule in rules]))

@@ -111,25 +111,25 @@ class NoiseLimit:
 
 
 def interrupt_text(
-    rules: Sequence[StreamRule], shown: dict[str, str], *, by_cut: bool = True
+    rules: Sequence[StreamRule], paths: dict[str, str], *, by_cut: bool = True
 ) -> str:
     """The message after an interrupt, or after an answer that was not interrupted.
 
-    ``shown`` has the paths of rules for the model.
+    ``paths`` has the paths of rules for the model.
     """
     template = _INTERRUPT if by_cut else _AFTERWARDS
-    return "\n\n".join(_filled(template, rule, shown) for rule in rules)
+    return "\n\n".join(_filled(template, rule, paths) for rule in rules)
 
 
-def reminder_text(rules: Sequence[StreamRule], shown: dict[str, str]) -> str:
+def reminder_text(rules: Sequence[StreamRule], paths: dict[str, str]) -> str:
     """The text in front of a tool result."""
-    return "\n\n".join(_filled(_REMINDER, rule, shown) for rule in rules)
+    return "\n\n".join(_filled(_REMINDER, rule, paths) for rule in rules)
 
 
-def _filled(template: str, rule: StreamRule, shown: dict[str, str]) -> str:
+def _filled(template: str, rule: StreamRule, paths: dict[str, str]) -> str:
     return template.format(
         name=escape(rule.name),
-        path=escape(shown.get(rule.name, rule.rule.path)),
+        path=escape(paths.get(rule.name, rule.rule.path)),
         content=rule.rule.content,
     )
 
@@ -140,12 +140,12 @@ def record(names: Sequence[str]) -> Custom:
 
 
 def injection(
-    rules: Sequence[StreamRule], shown: dict[str, str], *, by_cut: bool
+    rules: Sequence[StreamRule], paths: dict[str, str], *, by_cut: bool
 ) -> CustomMessageEntry:
     """The hidden message with the text of the rules."""
     return CustomMessageEntry(
         custom_type=MESSAGE,
-        content=interrupt_text(rules, shown, by_cut=by_cut),
+        content=interrupt_text(rules, paths, by_cut=by_cut),
         display=False,
         details={"rules": [rule.name for rule in rules]},
     )

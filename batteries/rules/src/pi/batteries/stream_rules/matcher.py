@@ -130,8 +130,8 @@ class MatchRequest(Record):
             if self.language:
                 yield from ((rule, pattern, pattern) for pattern in rule.ast)
             else:
-                slow = (each for each in rule.conditions if each.fast is None)
-                yield from ((rule, each.python, each.source) for each in slow)
+                slow = (condition for condition in rule.conditions if condition.fast is None)
+                yield from ((rule, condition.python, condition.source) for condition in slow)
 
     def stable_lines(self) -> int | None:
         """Number of lines at the start of an incomplete text in which a match is final.
@@ -168,24 +168,26 @@ class SlowMatcher:
             return []
         async with self._busy:
             waiting = [
-                each for each in request.patterns() if (each[0].name, each[2]) not in self._disabled
+                pattern
+                for pattern in request.patterns()
+                if (pattern[0].name, pattern[2]) not in self._disabled
             ]
-            found: dict[str, StreamRule] = {}
+            matching: dict[str, StreamRule] = {}
             while waiting:
                 try:
-                    done = await self._match(request, waiting, found)
+                    done = await self._match(request, waiting, matching)
                 except PiError as error:
                     names = ", ".join(dict.fromkeys(rule.name for rule, _, _ in waiting))
                     self._disable(waiting, f"Rules cannot be checked ({names}): {error.message}")
                     break
                 waiting = waiting[done:]
-            return [*found.values()]
+            return [*matching.values()]
 
     async def _match(
         self,
         request: MatchRequest,
         waiting: Sequence[tuple[StreamRule, str, str]],
-        found: dict[str, StreamRule],
+        matching: dict[str, StreamRule],
     ) -> int:
         """Match until a pattern hangs, and disable it. Returns the number of handled patterns."""
         message = {
@@ -199,9 +201,9 @@ class SlowMatcher:
         for number, answer in enumerate(answers):
             rule, _, source = waiting[number]
             if answer.get("matched"):
-                found[rule.name] = rule
-            if problem := answer.get("error"):
-                self._disable([waiting[number]], f"Rule {rule.name}: {source!r}: {problem}")
+                matching[rule.name] = rule
+            if error := answer.get("error"):
+                self._disable([waiting[number]], f"Rule {rule.name}: {source!r}: {error}")
         if len(answers) == len(waiting):
             return len(waiting)
         rule, _, source = waiting[len(answers)]

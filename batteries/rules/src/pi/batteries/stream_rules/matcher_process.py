@@ -21,13 +21,15 @@ def _answer(request: dict[str, Any], number: int) -> dict[str, Any]:
     pattern = request["patterns"][number]
     try:
         count = _tree_counter(request["language"]) if request["language"] else _count
-        found = count(pattern, request["text"], request["lines"])
-        before = count(pattern, request["removed"], None) if found and request["removed"] else 0
+        count_after = count(pattern, request["text"], request["lines"])
+        before = (
+            count(pattern, request["removed"], None) if count_after and request["removed"] else 0
+        )
     except BaseException as error:  # a panic of the parser is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         return {"error": f"{type(error).__name__}: {error}"[:300]}
-    return {"matched": found > before}
+    return {"matched": count_after > before}
 
 
 def _count(pattern: str, text: str, lines: int | None) -> int:
@@ -38,7 +40,7 @@ def _tree_counter(language: str) -> Callable[[str, str, int | None], int]:
     from ast_grep_py import SgRoot  # installed with the extra "rules"
 
     def count(pattern: str, text: str, lines: int | None) -> int:
-        found = SgRoot(text, language).root().find_all(pattern=pattern)
-        return sum(1 for node in found if lines is None or node.range().end.line < lines)
+        nodes = SgRoot(text, language).root().find_all(pattern=pattern)
+        return sum(1 for node in nodes if lines is None or node.range().end.line < lines)
 
     return count

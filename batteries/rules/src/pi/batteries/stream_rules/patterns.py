@@ -125,24 +125,24 @@ class _Translation:
         self._names = {name: f"g{number}" for number, name in enumerate(names)}
         self._re2: list[str] = []
         self._python: list[str] = []
-        at = 0
-        while at < len(source):
-            at = self._step(source, at)
+        index = 0
+        while index < len(source):
+            index = self._step(source, index)
         self.re2, self.python = "".join(self._re2), "".join(self._python)
 
     def _put(self, re2: str, python: str | None = None) -> None:
         self._re2.append(re2)
         self._python.append(_for_python(re2) if python is None else python)
 
-    def _step(self, source: str, at: int) -> int:
-        """Translate the element at ``at``; returns the position of the next one."""
-        match source[at]:
+    def _step(self, source: str, index: int) -> int:
+        """Translate the element at ``index``; returns the position of the next one."""
+        match source[index]:
             case "\\":
-                return self._escape(source, at)
+                return self._escape(source, index)
             case "[":
-                return self._class(source, at)
+                return self._class(source, index)
             case "(":
-                return self._group(source, at)
+                return self._group(source, index)
             case ".":
                 self._put("(?s:.)" if self._dots_match_all else f"[^{_LINE_ENDS}]")
             case "^":
@@ -153,38 +153,38 @@ class _Translation:
                     self._put("(?m:$)")
                 else:
                     self._put(r"\z", r"\Z")
-            case "{" if (found := _QUANTIFIER.match(source, at)) is not None:
-                self._put(found[0])
-                return found.end()
+            case "{" if (match := _QUANTIFIER.match(source, index)) is not None:
+                self._put(match[0])
+                return match.end()
             case "{" | "}" | "]" as literal:
                 self._put(f"\\{literal}")
             case plain:
                 self._put(plain)
-        return at + 1
+        return index + 1
 
-    def _group(self, source: str, at: int) -> int:
-        if (named := _GROUP_NAME.match(source, at)) is not None:
+    def _group(self, source: str, index: int) -> int:
+        if (named := _GROUP_NAME.match(source, index)) is not None:
             self._put(f"(?P<{self._names[named['name']]}>")
             return named.end()
         for start in ("(?=", "(?!", "(?<=", "(?<!"):
-            if source.startswith(start, at):
+            if source.startswith(start, index):
                 self.needs_python = True
                 self._put(start)
-                return at + len(start)
+                return index + len(start)
         self._put("(")
-        return at + 1
+        return index + 1
 
-    def _escape(self, source: str, at: int) -> int:
+    def _escape(self, source: str, index: int) -> int:
         """Translate an escape outside of a class."""
-        char = source[at + 1 : at + 2]
+        char = source[index + 1 : index + 2]
         if char in ("b", "B"):
             self.looks_ahead = True
             self._put(f"\\{char}")
-            return at + 2
+            return index + 2
         if char == "s" or char == "S":
             self._put(f"[{'^' if char == 'S' else ''}{_SPACES}]")
-            return at + 2
-        if char == "k" and (name := re.compile(r"\\k<([^>]+)>").match(source, at)) is not None:
+            return index + 2
+        if char == "k" and (name := re.compile(r"\\k<([^>]+)>").match(source, index)) is not None:
             self.needs_python = True
             group = self._names.get(name[1])
             if group is None:
@@ -192,19 +192,19 @@ class _Translation:
             self._put("", f"(?({group})(?P={group}))")
             return name.end()
         if char.isdigit() and char != "0":
-            number = re.compile(r"\d+").match(source, at + 1)
+            number = re.compile(r"\d+").match(source, index + 1)
             assert number is not None
             self.needs_python = True
             # In JavaScript a reference to a group without a match matches the empty text.
             self._put("", f"(?({number[0]})\\{number[0]})")
             return number.end()
-        text, end = _character(source, at)
+        text, end = _character(source, index)
         self._put(text)
         return end
 
-    def _class(self, source: str, at: int) -> int:
+    def _class(self, source: str, index: int) -> int:
         """Translate ``[…]``."""
-        end = at + 1
+        end = index + 1
         negated = source.startswith("^", end)
         end += negated
         if source.startswith("]", end):  # ``[]`` matches nothing, ``[^]`` everything
@@ -224,7 +224,7 @@ class _Translation:
 
 
 def _group_names(source: str) -> list[str]:
-    names = [found["name"] for found in _GROUP_NAME.finditer(source)]
+    names = [match["name"] for match in _GROUP_NAME.finditer(source)]
     return [*dict.fromkeys(names)]
 
 
@@ -233,7 +233,7 @@ def _members(parts: list[str]) -> Iterator[str]:
     for number, part in enumerate(parts):
         if part == "-" and 0 < number < len(parts) - 1:
             neighbours = (parts[number - 1], parts[number + 1])
-            yield "\\-" if any(_is_set(each) for each in neighbours) else "-"
+            yield "\\-" if any(_is_set(neighbour) for neighbour in neighbours) else "-"
         elif part == "-":
             yield "\\-"
         else:
@@ -244,55 +244,55 @@ def _is_set(part: str) -> bool:
     return part == _SPACES or part[:2] in (r"\d", r"\D", r"\w", r"\W", r"\S", r"\p", r"\P")
 
 
-def _member(source: str, at: int) -> tuple[str, int]:
-    if source[at] != "\\":
-        plain = source[at]
-        return (f"\\{plain}" if plain in "[&~|^" else plain), at + 1
-    match source[at + 1 : at + 2]:
+def _member(source: str, index: int) -> tuple[str, int]:
+    if source[index] != "\\":
+        plain = source[index]
+        return (f"\\{plain}" if plain in "[&~|^" else plain), index + 1
+    match source[index + 1 : index + 2]:
         case "b":
-            return r"\x08", at + 2
+            return r"\x08", index + 2
         case "s":
-            return _SPACES, at + 2
+            return _SPACES, index + 2
         case "S":
-            return r"\S", at + 2
+            return r"\S", index + 2
         case "-":
-            return r"\-", at + 2
+            return r"\-", index + 2
         case _:
-            return _character(source, at)
+            return _character(source, index)
 
 
-def _character(source: str, at: int) -> tuple[str, int]:
+def _character(source: str, index: int) -> tuple[str, int]:
     """Translate an escape that stands for one character or a set of them."""
-    char = source[at + 1 : at + 2]
+    char = source[index + 1 : index + 2]
     if not char:
         raise BadCondition(f"the regular expression {source!r} ends with a backslash")
-    if char == "u" and (code := _code_point(source, at)) is not None:
+    if char == "u" and (code := _code_point(source, index)) is not None:
         return code
-    if char == "x" and re.compile(r"\\x[0-9a-fA-F]{2}").match(source, at):
-        return source[at : at + 4], at + 4
-    if char == "c" and source[at + 2 : at + 3].isalpha():
-        return f"\\x{ord(source[at + 2]) % 32:02x}", at + 3
-    if char in ("p", "P") and (named := re.compile(r"\\[pP]\{([^}]+)\}").match(source, at)):
+    if char == "x" and re.compile(r"\\x[0-9a-fA-F]{2}").match(source, index):
+        return source[index : index + 4], index + 4
+    if char == "c" and source[index + 2 : index + 3].isalpha():
+        return f"\\x{ord(source[index + 2]) % 32:02x}", index + 3
+    if char in ("p", "P") and (named := re.compile(r"\\[pP]\{([^}]+)\}").match(source, index)):
         name = named[1].rpartition("=")[2]
         return f"\\{char}{{{_PROPERTIES.get(name, name)}}}", named.end()
     # Any other escaped character stands for itself: ``\\/``, but also ``\\A`` and ``\\z``.
     itself = char if char.isalnum() or not char.isascii() or char == "_" else f"\\{char}"
-    return _SIMPLE_ESCAPES.get(char, itself), at + 2
+    return _SIMPLE_ESCAPES.get(char, itself), index + 2
 
 
-def _code_point(source: str, at: int) -> tuple[str, int] | None:
+def _code_point(source: str, index: int) -> tuple[str, int] | None:
     r"""Translate ``\uXXXX``, pairs of them, and ``\u{…}``."""
-    if braced := re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}").match(source, at):
+    if braced := re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}").match(source, index):
         return f"\\x{{{braced[1]}}}", braced.end()
-    pair = re.compile(r"\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)").match(source, at)
+    pair = re.compile(r"\\u([dD][89abAB]\w\w)\\u([dD][c-fC-F]\w\w)").match(source, index)
     if pair:
         high, low = int(pair[1], 16), int(pair[2], 16)
         return f"\\x{{{0x10000 + ((high - 0xD800) << 10) + low - 0xDC00:x}}}", pair.end()
-    if plain := re.compile(r"\\u([0-9a-fA-F]{4})").match(source, at):
+    if plain := re.compile(r"\\u([0-9a-fA-F]{4})").match(source, index):
         return f"\\x{{{plain[1]}}}", plain.end()
     return None
 
 
 def _for_python(text: str) -> str:
     """Replace ``\\x{…}``, which Python does not support."""
-    return re.sub(r"\\x\{([0-9a-fA-F]+)\}", lambda found: f"\\U{int(found[1], 16):08x}", text)
+    return re.sub(r"\\x\{([0-9a-fA-F]+)\}", lambda match: f"\\U{int(match[1], 16):08x}", text)

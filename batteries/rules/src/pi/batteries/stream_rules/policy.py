@@ -69,7 +69,9 @@ class Lane:
             self.rules = tuple(rule for rule in rules if rule.in_prose(source))
         self.matcher = RuleMatcher(self.rules, re2)
         self.slow = tuple(
-            rule for rule in self.rules if any(each.fast is None for each in rule.conditions)
+            rule
+            for rule in self.rules
+            if any(condition.fast is None for condition in rule.conditions)
         )
         self.trees = tuple(rule for rule in self.rules if rule.ast and source == "tool")
 
@@ -219,12 +221,12 @@ class StreamRulesPolicy(Policy):
         self, request: MatchRequest, lane: Lane, call: ToolCall | None, token: MessageToken
     ) -> None:
         number = self._number
-        found = await self._slow.find(request)
+        matching = await self._slow.find(request)
         if number != self._number:
             return
         if token != self._ctx.message_token:
-            self._late.append((lane, found, call))
-        elif cut := self._decide(lane, found, call):
+            self._late.append((lane, matching, call))
+        elif cut := self._decide(lane, matching, call):
             self._ctx.interrupt(token, cut)
 
     # Complete answers -----------------------------------------------------------------------------
@@ -268,8 +270,8 @@ class StreamRulesPolicy(Policy):
         if call is not None and lane.trees:
             requests.append(self._tree_request(call, lane))
         for request in filter(None, requests):
-            found = await self._slow.find(request)
-            if cut := self._decide(lane, found, call):
+            matching = await self._slow.find(request)
+            if cut := self._decide(lane, matching, call):
                 return cut
         return None
 
@@ -357,8 +359,8 @@ def _strings(value: Any) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _strings(each)
+        for member in value.values():
+            yield from _strings(member)
     elif isinstance(value, list):
-        for each in value:
-            yield from _strings(each)
+        for member in value:
+            yield from _strings(member)

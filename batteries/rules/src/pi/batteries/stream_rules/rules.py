@@ -103,24 +103,24 @@ class Registered(Record):
 
 
 def register(
-    found: Iterable[tuple[Rule, str]],
+    rules: Iterable[tuple[Rule, str]],
     settings: StreamSettings,
     tools: Collection[str],
     re2: Any,
 ) -> Registered:
     """Make stream rules of the rules that have a condition; the first of each name is used.
 
-    ``found`` has every rule with its source. ``tools`` are the names that a scope may use without
+    ``rules`` has every rule with its source. ``tools`` are the names that a scope may use without
     ``tool:``.
     """
     registered: dict[str, StreamRule] = {}
     warnings: list[str] = []
-    for rule, source in found:
+    for rule, source in rules:
         used = rule.enabled and rule.name not in settings.disabled_rules
         if not used or rule.name in registered or not (rule.conditions or rule.ast_conditions):
             continue
         stream_rule, problems = _stream_rule(rule, source, settings, tools, re2)
-        warnings += (f"Rule {rule.name} ({rule.path}): {problem}" for problem in problems)
+        warnings += (f"Rule {rule.name} ({rule.path}): {problem_text}" for problem_text in problems)
         if stream_rule is not None:
             registered[rule.name] = stream_rule
     return Registered(rules=tuple(registered.values()), warnings=tuple(warnings))
@@ -157,13 +157,13 @@ def _stream_rule(
     return stream_rule, problems
 
 
-def _scope(words: tuple[str, ...], tools: Collection[str], problems: list[str]) -> RuleScope:
+def _scope(tokens: tuple[str, ...], tools: Collection[str], problems: list[str]) -> RuleScope:
     """Parse ``scope``. Unknown words are reported and ignored."""
-    if not words:
+    if not tokens:
         return RuleScope()
     prose: set[str] = set()
     chosen: list[ToolScope] = []
-    for word in words:
+    for word in tokens:
         parsed = _TOOL.fullmatch(word)
         if word in _PROSE:
             prose.update(_PROSE[word])
