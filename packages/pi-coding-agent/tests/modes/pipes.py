@@ -47,8 +47,8 @@ async def piped(*, blocking: bool = True, lowest: int = 0) -> AsyncIterator[Read
     """An output, whose file descriptor is ``lowest`` or above, and its reader."""
     read_fd, write_fd = os.pipe()
     if lowest:
-        given, write_fd = write_fd, fcntl.fcntl(write_fd, fcntl.F_DUPFD_CLOEXEC, lowest)
-        os.close(given)
+        original_fd, write_fd = write_fd, fcntl.fcntl(write_fd, fcntl.F_DUPFD_CLOEXEC, lowest)
+        os.close(original_fd)
     os.set_blocking(write_fd, blocking)
     with FileIO(read_fd, "r") as read_end, FileIO(write_fd, "w") as write_end:
         output = Output(write_fd)

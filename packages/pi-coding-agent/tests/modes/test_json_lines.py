@@ -70,8 +70,8 @@ async def test_a_run_that_the_repetition_guard_ended_is_an_exit_code_of_1_and_on
 
 @pytest.mark.behaviour("output-is-flushed")
 async def test_a_slow_reader_pauses_the_agent_and_gets_all_events(tmp_path: Path) -> None:
-    words = " ".join(map(str, range(20_000)))
-    fixture = SessionFixture(tmp_path, says(words))
+    text = " ".join(map(str, range(20_000)))
+    fixture = SessionFixture(tmp_path, says(text))
     session = await fixture.open()
     async with piped() as reader:
         run = asyncio.create_task(
@@ -85,6 +85,6 @@ async def test_a_slow_reader_pauses_the_agent_and_gets_all_events(tmp_path: Path
         lines = (received + await reader.everything()).splitlines()
 
     events = [json.loads(line).get("assistantMessageEvent", {}) for line in lines]
-    assert "".join(event.get("delta", "") for event in events) == words
+    assert "".join(event.get("delta", "") for event in events) == text
     assert await run == 0
     await session.close()

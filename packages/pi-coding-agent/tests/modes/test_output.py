@@ -50,12 +50,12 @@ async def test_a_reader_that_is_far_behind_is_waited_for() -> None:
         await asyncio.sleep(0)  # what is written in one turn of the loop leaves together
         assert reader.output.is_behind
         waiting = asyncio.create_task(reader.output.drained())
-        taken = 0
-        while not waiting.done() and taken <= MAX_WAITING:
-            taken += len(await reader.take())
+        byte_count = 0
+        while not waiting.done() and byte_count <= MAX_WAITING:
+            byte_count += len(await reader.take())
         await waiting
 
-        assert taken + len(await reader.everything()) == MAX_WAITING + 1
+        assert byte_count + len(await reader.everything()) == MAX_WAITING + 1
         assert not reader.output.is_behind
 
 

@@ -91,10 +91,10 @@ async def test_control_sequences_are_removed_from_answers_on_a_terminal(tmp_path
     try:
         await run_print(session, [PromptInput(text="a")], output, pytest.fail)
         await output.close()
-        shown = os.read(ours, 1 << 16)
+        printed = os.read(ours, 1 << 16)
     finally:
         await session.close()
         os.close(theirs)
         os.close(ours)
 
-    assert shown == b"red , clipboard , done\r\n"
+    assert printed == b"red , clipboard , done\r\n"

@@ -76,16 +76,16 @@ class Editor:
     async def update(self, kind: str) -> Json:
         """The first update of a kind, now or later."""
         await self.until(lambda: kind in self.kinds())
-        return next(each for each in self.updates if each["sessionUpdate"] == kind)
+        return next(update for update in self.updates if update["sessionUpdate"] == kind)
 
     def kinds(self) -> list[str]:
         """The kinds of all updates."""
-        return [each["sessionUpdate"] for each in self.updates]
+        return [update["sessionUpdate"] for update in self.updates]
 
     def text(self, kind: str = "agent_message_chunk") -> str:
         """The text of all chunks of a kind."""
-        chunks = (each for each in self.updates if each["sessionUpdate"] == kind)
-        return "".join(each["content"]["text"] for each in chunks)
+        chunks = (update for update in self.updates if update["sessionUpdate"] == kind)
+        return "".join(chunk["content"]["text"] for chunk in chunks)
 
     async def step(self) -> None:
         """Handle one message."""
@@ -124,15 +124,15 @@ class Editor:
 
     async def new(self, **params: Any) -> Json:
         """Open a session in the project."""
-        given: Json = {"cwd": str(self.project), "mcpServers": []}
-        return await self.result("session/new", **(given | params))
+        defaults: Json = {"cwd": str(self.project), "mcpServers": []}
+        return await self.result("session/new", **(defaults | params))
 
     async def prompt(self, session: str, text: str) -> Json:
         """Send a prompt; returns the whole answer."""
-        return await self.ask("session/prompt", sessionId=session, prompt=words(text))
+        return await self.ask("session/prompt", sessionId=session, prompt=text_blocks(text))
 
 
-def words(text: str) -> list[Json]:
+def text_blocks(text: str) -> list[Json]:
     """A prompt."""
     return [{"type": "text", "text": text}]
 

@@ -32,9 +32,9 @@ def schema() -> Json:
 def by_method(part: str) -> dict[str, str]:
     """The definition of each method, for ``Request``, ``Notification`` or ``Response``."""
     return {
-        each["x-method"]: name
-        for name, each in schema()["$defs"].items()
-        if "x-method" in each and name.endswith(part)
+        definition["x-method"]: name
+        for name, definition in schema()["$defs"].items()
+        if "x-method" in definition and name.endswith(part)
     }
 
 
@@ -53,55 +53,55 @@ def check(message: Json, methods: dict[Any, str]) -> None:
     assert not problems, (problems, message)
 
 
-def problems_of(value: Any, rule: Any, where: str) -> Iterator[str]:
+def problems_of(value: Any, rule: Any, path: str) -> Iterator[str]:
     """What is wrong with a value; unknown fields are, too."""
-    yield from _violations(value, rule, where)
-    known = _known(rule, value)
-    if isinstance(value, dict) and known is not None:
-        yield from (f"{where}: unknown field {name}" for name in value if name not in known)
+    yield from _violations(value, rule, path)
+    allowed = _allowed_fields(rule, value)
+    if isinstance(value, dict) and allowed is not None:
+        yield from (f"{path}: unknown field {name}" for name in value if name not in allowed)
 
 
-def _violations(value: Any, rule: Any, where: str) -> Iterator[str]:
+def _violations(value: Any, rule: Any, path: str) -> Iterator[str]:
     if rule is True or rule == {}:
         return
     if "$ref" in rule:
-        yield from _violations(value, _target(rule["$ref"]), where)
+        yield from _violations(value, _target(rule["$ref"]), path)
     if "type" in rule and not _has_type(value, rule["type"]):
-        yield f"{where}: {value!r} is no {rule['type']}"
+        yield f"{path}: {value!r} is no {rule['type']}"
         return
-    yield from _wrong_values(value, rule, where)
-    for each in rule.get("allOf", ()):
-        yield from _violations(value, each, where)
+    yield from _wrong_values(value, rule, path)
+    for part in rule.get("allOf", ()):
+        yield from _violations(value, part, path)
     for kind in ("anyOf", "oneOf"):
-        if kind in rule and not any(_fits(value, each, where) for each in rule[kind]):
-            yield f"{where}: {value!r} fits no alternative"
+        if kind in rule and not any(_fits(value, part, path) for part in rule[kind]):
+            yield f"{path}: {value!r} fits no alternative"
     if isinstance(value, dict):
-        yield from _wrong_fields(value, rule, where)
+        yield from _wrong_fields(value, rule, path)
     if isinstance(value, list) and "items" in rule:
         for number, item in enumerate(value):
-            yield from problems_of(item, rule["items"], f"{where}[{number}]")
+            yield from problems_of(item, rule["items"], f"{path}[{number}]")
 
 
-def _wrong_values(value: Any, rule: Json, where: str) -> Iterator[str]:
+def _wrong_values(value: Any, rule: Json, path: str) -> Iterator[str]:
     if "const" in rule and value != rule["const"]:
-        yield f"{where}: {value!r} is not {rule['const']!r}"
+        yield f"{path}: {value!r} is not {rule['const']!r}"
     if "enum" in rule and value not in rule["enum"]:
-        yield f"{where}: {value!r} is not one of {rule['enum']}"
+        yield f"{path}: {value!r} is not one of {rule['enum']}"
     if "minimum" in rule and isinstance(value, int | float) and value < rule["minimum"]:
-        yield f"{where}: {value!r} is too small"
+        yield f"{path}: {value!r} is too small"
 
 
-def _wrong_fields(value: Json, rule: Json, where: str) -> Iterator[str]:
+def _wrong_fields(value: Json, rule: Json, path: str) -> Iterator[str]:
     for name in rule.get("required", ()):
         if name not in value:
-            yield f"{where}: {name} is missing"
+            yield f"{path}: {name} is missing"
     for name, inner in rule.get("properties", {}).items():
         if name in value:
-            yield from problems_of(value[name], inner, f"{where}.{name}")
+            yield from problems_of(value[name], inner, f"{path}.{name}")
 
 
-def _fits(value: Any, rule: Any, where: str) -> bool:
-    return not any(_violations(value, rule, where))
+def _fits(value: Any, rule: Any, path: str) -> bool:
+    return not any(_violations(value, rule, path))
 
 
 def _has_type(value: Any, kinds: str | list[str]) -> bool:
@@ -113,19 +113,19 @@ def _has_type(value: Any, kinds: str | list[str]) -> bool:
     return False
 
 
-def _known(rule: Any, value: Any) -> set[str] | None:
+def _allowed_fields(rule: Any, value: Any) -> set[str] | None:
     """The fields that a rule knows; ``None`` if it allows any."""
     if not isinstance(rule, dict):
         return None
     if "$ref" in rule:
-        return _known(_target(rule["$ref"]), value)
+        return _allowed_fields(_target(rule["$ref"]), value)
     names = set(rule.get("properties", ()))
-    parts = [_known(each, value) for each in rule.get("allOf", ())]
+    parts = [_allowed_fields(part, value) for part in rule.get("allOf", ())]
     for kind in ("anyOf", "oneOf"):
         parts += [
-            _known(each, value)
-            for each in rule.get(kind, ())
-            if not any(_violations(value, each, ""))
+            _allowed_fields(part, value)
+            for part in rule.get(kind, ())
+            if not any(_violations(value, part, ""))
         ]
     for part in parts:
         names |= part or set()

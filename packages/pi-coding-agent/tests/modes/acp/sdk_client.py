@@ -33,7 +33,7 @@ class Editor(acp.Client):  # type: ignore[misc]
         self, session_id: str, tool_call: Any, options: Any, **more: Any
     ) -> Any:
         SEEN["permissions"].append(tool_call.tool_call_id)
-        option = next(each for each in options if each.kind == "allow_once")
+        option = next(option for option in options if option.kind == "allow_once")
         outcome = schema.AllowedOutcome(outcome="selected", option_id=option.option_id)
         return schema.RequestPermissionResponse(outcome=outcome)
 
@@ -70,7 +70,7 @@ class Editor(acp.Client):  # type: ignore[misc]
 
 
 def text_of(kind: str) -> str:
-    return "".join(each.content.text for each in UPDATES if each.session_update == kind)
+    return "".join(update.content.text for update in UPDATES if update.session_update == kind)
 
 
 async def main() -> None:
@@ -95,8 +95,8 @@ async def main() -> None:
             text_of("agent_thought_chunk"),
         )
         await prompt(session, "Work")
-        plan = next(each for each in UPDATES if each.session_update == "plan")
-        SEEN["plan"] = [each.content for each in plan.entries]
+        plan = next(update for update in UPDATES if update.session_update == "plan")
+        SEEN["plan"] = [entry.content for entry in plan.entries]
         second = (await agent.new_session(cwd=cwd, mcp_servers=[])).session_id
         editor.streaming.clear()
         hanging = asyncio.ensure_future(prompt(second, "Hang"))

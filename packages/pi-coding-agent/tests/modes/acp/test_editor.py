@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pi.base.records import replace
-from tests.modes.acp.editor import EVERYTHING, Editor, Refused, editing, words
+from tests.modes.acp.editor import EVERYTHING, Editor, Refused, editing, text_blocks
 from tests.modes.acp.schema import Json
 from tests.modes.acp.test_sessions import calls
 from tests.modes.rpc.peer import calls_bash, says
@@ -42,8 +42,10 @@ async def test_unsaved_buffers_win_over_the_disk(tmp_path: Path) -> None:
         buffers(editor, texts)
         await editor.prompt(await editor.open(**FILES), "Edit")
 
-        read = [each for each in editor.updates if each.get("toolCallId") == "call_read"][-1]
-        edited = [each for each in editor.updates if each.get("toolCallId") == "call_edit"][-1]
+        read = [update for update in editor.updates if update.get("toolCallId") == "call_read"][-1]
+        edited = [update for update in editor.updates if update.get("toolCallId") == "call_edit"][
+            -1
+        ]
         assert read["content"][0]["content"]["text"] == "unsaved\nbeta\n"
         assert texts == {"a.txt": "unsaved\nBETA\n"}
         assert edited["content"][0]["newText"] == "unsaved\nBETA\n"
@@ -63,7 +65,7 @@ async def test_files_that_are_not_open_are_read_from_the_disk(tmp_path: Path) ->
         editor.handlers["fs/write_text_file"] = refuse
         await editor.prompt(await editor.open(**FILES), "Read")
 
-        read = [each for each in editor.updates if each.get("toolCallId") == "call_read"][-1]
+        read = [update for update in editor.updates if update.get("toolCallId") == "call_read"][-1]
         assert read["content"][0]["content"]["text"] == "alpha\nbeta\ngamma\n"
         assert (tmp_path / "new.txt").read_text() == "new"  # outside of the project
 
@@ -78,7 +80,7 @@ async def test_a_write_that_the_editor_refuses_in_its_project_fails(tmp_path: Pa
         editor.handlers["fs/write_text_file"] = refuse
         await editor.prompt(await editor.open(**FILES), "Edit")
 
-        ended = [each for each in editor.updates if each.get("toolCallId") == "call_edit"][-1]
+        ended = [update for update in editor.updates if update.get("toolCallId") == "call_edit"][-1]
         assert ended["status"] == "failed"
         assert "read-only buffer" in ended["content"][0]["content"]["text"]
         assert (editor.project / "a.txt").read_text() == "alpha\nbeta\ngamma\n"
@@ -115,14 +117,14 @@ async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
         await editor.prompt(await editor.open(terminal=True), "Run")
 
         created = terminals.created[0]
-        shown = [each for each in editor.updates if each.get("toolCallId") == "call_1"]
+        updates = [update for update in editor.updates if update.get("toolCallId") == "call_1"]
         assert created["cwd"] == str(editor.project)
         assert created["args"][-2:] == ["-c", "make test"]
         assert {"name": "PLAIN", "value": "seen"} in created["env"]
         assert "hidden" not in str(created)
         assert "ANTHROPIC_API_KEY" in created["args"]  # unset: the editor's own variables have it
-        assert shown[-1]["content"] == [{"type": "terminal", "terminalId": "t1"}]
-        assert shown[-1]["status"] == "completed"
+        assert updates[-1]["content"] == [{"type": "terminal", "terminalId": "t1"}]
+        assert updates[-1]["status"] == "completed"
         assert terminals.done == ["release"]
 
 
@@ -134,10 +136,12 @@ async def test_a_command_that_fails_in_the_terminal_is_a_failed_call(tmp_path: P
         await editor.prompt(session, "Run")
         await editor.result("session/close", sessionId=session)
         editor.updates.clear()
-        place = {"sessionId": session, "cwd": str(editor.project), "mcpServers": []}
-        await editor.result("session/load", **place)
+        params = {"sessionId": session, "cwd": str(editor.project), "mcpServers": []}
+        await editor.result("session/load", **params)
 
-        ended = next(each for each in editor.updates if each["sessionUpdate"] == "tool_call_update")
+        ended = next(
+            update for update in editor.updates if update["sessionUpdate"] == "tool_call_update"
+        )
         assert ended["status"] == "failed"
         assert ended["content"][0]["content"]["text"] == "broken\n\n\nCommand exited with code 3"
 
@@ -146,9 +150,9 @@ async def test_cancel_kills_the_terminal(tmp_path: Path) -> None:
     async with editing(tmp_path, calls_bash("sleep 60")) as editor:
         terminals = Terminals(editor, hangs=True)
         session = await editor.open(terminal=True)
-        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Run"))
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Run"))
         await editor.until(
-            lambda: "terminal/wait_for_exit" in [each["method"] for each in editor.requests]
+            lambda: "terminal/wait_for_exit" in [request["method"] for request in editor.requests]
         )
         await editor.notify("session/cancel", sessionId=session)
 
@@ -163,7 +167,7 @@ async def test_a_command_runs_in_pi_if_the_editor_cannot_create_a_terminal(
     async with editing(tmp_path, calls_bash("echo here"), says("ok")) as editor:
         await editor.prompt(await editor.open(terminal=True), "Run")
 
-        ended = [each for each in editor.updates if each.get("toolCallId") == "call_1"][-1]
+        ended = [update for update in editor.updates if update.get("toolCallId") == "call_1"][-1]
         assert ended["content"][0]["content"]["text"].strip() == "here"
 
 
@@ -176,7 +180,7 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
         def permit(params: Json) -> Json:
             requests.append(params)
             kind = "allow_once" if allowed else "reject_once"
-            option = next(each for each in params["options"] if each["kind"] == kind)
+            option = next(option for option in params["options"] if option["kind"] == kind)
             return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
 
         editor.handlers["session/request_permission"] = permit
@@ -184,11 +188,13 @@ async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) 
         await editor.result("session/set_mode", sessionId=session, modeId="ask")
         await editor.prompt(session, "Write")
 
-        ended = [each for each in editor.updates if each.get("toolCallId") == "call_write"][-1]
+        ended = [update for update in editor.updates if update.get("toolCallId") == "call_write"][
+            -1
+        ]
         assert requests[0]["toolCall"]["toolCallId"] == "call_write"
         assert "Allow write?" in requests[0]["toolCall"]["content"][-1]["content"]["text"]
         assert {"allow_once", "allow_always", "reject_once"} == {
-            each["kind"] for each in requests[0]["options"]
+            option["kind"] for option in requests[0]["options"]
         }
         assert ended["status"] == ("completed" if allowed else "failed")
         assert (editor.project / "new.txt").exists() == allowed
@@ -200,7 +206,9 @@ async def test_cancel_while_a_permission_is_requested(tmp_path: Path) -> None:
         editor.handlers["session/request_permission"] = lambda params: None
         session = await editor.open()
         await editor.result("session/set_mode", sessionId=session, modeId="ask")
-        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Write"))
+        prompt = await editor.start(
+            "session/prompt", sessionId=session, prompt=text_blocks("Write")
+        )
         await editor.until(lambda: editor.requests)
         await editor.notify("session/cancel", sessionId=session)
 
@@ -252,7 +260,7 @@ async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
         answer = await editor.prompt(session, "/questions")
 
         assert {"name": "questions", "description": "ask everything"}.items() <= next(
-            each for each in commands if each["name"] == "questions"
+            command for command in commands if command["name"] == "questions"
         ).items()
         assert answer["result"] == {"stopReason": "end_turn"}
         if forms:
@@ -305,7 +313,7 @@ async def test_compaction_is_a_command(tmp_path: Path) -> None:
         await editor.prompt(session, "And?")
         answer = await editor.prompt(session, "/compact")
 
-        states = [each["status"] for each in editor.updates if "compactionId" in each]
+        states = [update["status"] for update in editor.updates if "compactionId" in update]
         assert answer["result"] == {"stopReason": "end_turn"}, answer
         assert states == ["in_progress", "completed"]
         assert "Compacted" in editor.text()

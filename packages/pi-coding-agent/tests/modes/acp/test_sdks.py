@@ -106,7 +106,7 @@ async def test_acpx_drives_a_session(tmp_path: Path, program: Any) -> None:
     if not ACPX.exists():
         pytest.skip("needs scripts/oracles")
     agent = f"{sys.executable} -m pi acp --model mock/mock-r"
-    words = ("--format", "json", "--json-strict", "--timeout", "50", "--agent", agent)
+    options = ("--format", "json", "--json-strict", "--timeout", "50", "--agent", agent)
     answers = [thinks("Hm.", "Hel", "lo"), calls("edit", path="a.txt", edits=BETA), says("done")]
     async with model_server(answers) as models:
         await models.allow(EVERYTHING)
@@ -115,7 +115,7 @@ async def test_acpx_drives_a_session(tmp_path: Path, program: Any) -> None:
         seen = []
         for policy, prompt in ("--deny-all", "hello"), ("--approve-all", "edit"):
             client = await asyncio.create_subprocess_exec(
-                *(str(ACPX), policy, *words, "exec", prompt),
+                *(str(ACPX), policy, *options, "exec", prompt),
                 cwd=home.project,
                 stdout=asyncio.subprocess.PIPE,
                 env={"HOME": str(home.home), "PATH": os.environ["PATH"]},
@@ -141,12 +141,12 @@ def test_the_schema_is_the_published_one() -> None:
 
 def _without_texts(value: Any, *, are_names: bool = False) -> Any:
     if isinstance(value, list):
-        return [_without_texts(each) for each in value]
+        return [_without_texts(member) for member in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: _without_texts(each, are_names=key in ("properties", "$defs") and not are_names)
-        for key, each in value.items()
+        key: _without_texts(member, are_names=key in ("properties", "$defs") and not are_names)
+        for key, member in value.items()
         if are_names
         or (
             key not in ("description", "title", "default", "discriminator")

@@ -10,7 +10,7 @@ import pytest
 
 from pi.modes.acp.updates import tool_title
 from tests.base.processes.children import exists
-from tests.modes.acp.editor import EVERYTHING, Editor, editing, words
+from tests.modes.acp.editor import EVERYTHING, Editor, editing, text_blocks
 from tests.modes.golden.model_answers import Answer
 from tests.modes.rpc.peer import _answer, calls_bash, says
 from tests.sampling import sampled
@@ -83,7 +83,7 @@ async def test_invalid_lines_are_answered_with_errors_and_the_server_continues(
         await editor.notify("session/cancel", sessionId="nothing")
         await editor.notify("_vendor/thing")
 
-        assert [each["error"]["code"] for each in answers] == [-32700, -32700, *[-32600] * 4]
+        assert [answer["error"]["code"] for answer in answers] == [-32700, -32700, *[-32600] * 4]
         assert answers[3]["id"] == 5
         await editor.open()
 
@@ -114,10 +114,12 @@ async def test_prompts_with_images_and_files(tmp_path: Path) -> None:
 
         assert answer["result"]["stopReason"] == "end_turn"
         assert refused["error"]["code"] == -32602
-        chunks = (each for each in editor.updates if each["sessionUpdate"] == "user_message_chunk")
-        shown, image = (each["content"] for each in chunks)
-        assert "Look at @/some/where else/x.py and @/other/a.txt" in shown["text"]
-        assert "print(1)" in shown["text"]
+        chunks = (
+            update for update in editor.updates if update["sessionUpdate"] == "user_message_chunk"
+        )
+        text_block, image = (chunk["content"] for chunk in chunks)
+        assert "Look at @/some/where else/x.py and @/other/a.txt" in text_block["text"]
+        assert "print(1)" in text_block["text"]
         assert image == {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 
@@ -130,20 +132,22 @@ async def test_sessions_are_listed_loaded_resumed_and_deleted(tmp_path: Path) ->
         closed = await editor.prompt(session, "Closed")
         listed = (await editor.result("session/list", cwd=str(editor.project)))["sessions"]
         others = (await editor.result("session/list", cwd=str(tmp_path)))["sessions"]
-        place = {"sessionId": session, "cwd": str(editor.project), "mcpServers": []}
+        params = {"sessionId": session, "cwd": str(editor.project), "mcpServers": []}
         editor.updates.clear()
-        await editor.result("session/load", **place)
+        await editor.result("session/load", **params)
         replayed = list(editor.updates)
         editor.updates.clear()
-        await editor.result("session/resume", **place)
+        await editor.result("session/resume", **params)
         resumed = editor.kinds()
         await editor.prompt(session, "Second")
         await editor.result("session/delete", sessionId=session)
 
         assert closed["error"]["code"] == -32002
-        assert [(each["sessionId"], each["title"]) for each in listed] == [(session, "First")]
+        assert [(session_info["sessionId"], session_info["title"]) for session_info in listed] == [
+            (session, "First")
+        ]
         assert others == []
-        kinds = [each["sessionUpdate"] for each in replayed]
+        kinds = [update["sessionUpdate"] for update in replayed]
         assert kinds[:4] == [
             *("user_message_chunk", "tool_call", "tool_call_update", "agent_message_chunk")
         ]
@@ -162,26 +166,30 @@ async def test_tool_calls_are_shown_with_diffs_and_locations(tmp_path: Path) -> 
         await editor.prompt(session, "Edit it")
 
         path = str(editor.project / "a.txt")
-        started = next(each for each in editor.updates if each["sessionUpdate"] == "tool_call")
-        shown = [each for each in editor.updates if each.get("toolCallId") == "call_edit"]
-        failed = [each for each in editor.updates if each.get("toolCallId") == "call_read"][-1]
+        started = next(
+            update for update in editor.updates if update["sessionUpdate"] == "tool_call"
+        )
+        updates = [update for update in editor.updates if update.get("toolCallId") == "call_edit"]
+        failed = [update for update in editor.updates if update.get("toolCallId") == "call_read"][
+            -1
+        ]
         diff = {"type": "diff", "path": path, "oldText": "beta", "newText": "BETA"}
-        whole = {"oldText": "alpha\nbeta\ngamma\n", "newText": "alpha\nBETA\ngamma\n"}
+        texts = {"oldText": "alpha\nbeta\ngamma\n", "newText": "alpha\nBETA\ngamma\n"}
         assert (started["kind"], started["status"]) == ("edit", "pending")
-        assert [diff] in [each.get("content") for each in shown]
-        assert [each["status"] for each in shown if "status" in each][-2:] == [
+        assert [diff] in [update.get("content") for update in updates]
+        assert [update["status"] for update in updates if "status" in update][-2:] == [
             "in_progress",
             "completed",
         ]
-        assert shown[-1]["content"] == [diff | whole]
-        assert shown[-1]["locations"] == [{"path": path, "line": 2}]
+        assert updates[-1]["content"] == [diff | texts]
+        assert updates[-1]["locations"] == [{"path": path, "line": 2}]
         assert failed["status"] == "failed"
 
 
 async def test_cancel_while_the_answer_streams(tmp_path: Path) -> None:
     async with editing(tmp_path, says("Hel", hangs=True), says("on")) as editor:
         session = await editor.open()
-        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Hi"))
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Hi"))
         await editor.update("agent_message_chunk")
         busy = await editor.prompt(session, "Meanwhile")
         await editor.notify("session/cancel", sessionId=session)
@@ -195,7 +203,7 @@ async def test_cancel_while_the_answer_streams(tmp_path: Path) -> None:
 async def test_cancel_request_ends_a_prompt_with_its_own_code(tmp_path: Path) -> None:
     async with editing(tmp_path, says("Hel", hangs=True), says("on")) as editor:
         session = await editor.open()
-        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Hi"))
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Hi"))
         await editor.update("agent_message_chunk")
         await editor.notify("$/cancel_request", requestId=prompt)
 
@@ -207,7 +215,7 @@ async def test_cancel_request_ends_a_prompt_with_its_own_code(tmp_path: Path) ->
 async def test_cancel_while_a_tool_runs_leaves_no_process(tmp_path: Path) -> None:
     async with editing(tmp_path, calls_bash("echo $$; exec sleep 60")) as editor:
         session = await editor.open()
-        prompt = await editor.start("session/prompt", sessionId=session, prompt=words("Run"))
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Run"))
         pid = await running_pid(editor)
         await editor.notify("session/cancel", sessionId=session)
 
@@ -221,7 +229,7 @@ async def test_a_client_that_dies_leaves_no_process(tmp_path: Path, leave: str) 
     script = "echo $$; while sleep 0.05; do echo x; done"
     async with editing(tmp_path, calls_bash(script)) as editor:
         session = await editor.open()
-        await editor.start("session/prompt", sessionId=session, prompt=words("Run"))
+        await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Run"))
         pid = await running_pid(editor)
         if leave == "hang up":
             editor.peer.hang_up()
@@ -236,7 +244,7 @@ async def running_pid(editor: Editor) -> int:
     """The process id that a running command prints."""
 
     def printed() -> list[str]:
-        contents = [each.get("content") for each in editor.updates if "toolCallId" in each]
+        contents = [update.get("content") for update in editor.updates if "toolCallId" in update]
         texts = (
             row["content"]["text"]
             for rows in contents
@@ -254,7 +262,7 @@ async def test_two_sessions_at_once(tmp_path: Path) -> None:
     async with editing(tmp_path, says("one", hangs=True), says("two")) as editor:
         first = await editor.open()
         second = (await editor.new())["sessionId"]
-        hanging = await editor.start("session/prompt", sessionId=first, prompt=words("Hi"))
+        hanging = await editor.start("session/prompt", sessionId=first, prompt=text_blocks("Hi"))
         await editor.update("agent_message_chunk")
         answer = await editor.prompt(second, "Hi")
         await editor.notify("session/cancel", sessionId=first)
@@ -301,7 +309,7 @@ async def test_the_task_list_is_the_plan(tmp_path: Path) -> None:
         await editor.prompt(await editor.open(), "Plan")
 
         entries = (await editor.update("plan"))["entries"]
-        assert [(each["content"], each["status"]) for each in entries] == [
+        assert [(entry["content"], entry["status"]) for entry in entries] == [
             ("read", "in_progress"),
             ("write", "pending"),
         ]
@@ -313,7 +321,10 @@ async def test_no_model_requires_authentication(tmp_path: Path) -> None:
         about = await editor.result("initialize", protocolVersion=1, clientCapabilities=EVERYTHING)
         refused = await editor.ask("authenticate", methodId="pi-login")
 
-        assert [each["id"] for each in about["authMethods"]] == ["pi-login", "pi-terminal-login"]
+        assert [auth_method["id"] for auth_method in about["authMethods"]] == [
+            "pi-login",
+            "pi-terminal-login",
+        ]
         assert refused["error"]["code"] == -32000
 
 

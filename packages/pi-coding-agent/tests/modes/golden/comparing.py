@@ -45,9 +45,9 @@ class Comparison:
     def differences(self, recorded: Json, ours: Json) -> list[str]:
         """Where the records differ, and how; nothing if they do not."""
         ours = dict(ours)
-        found = list(self._time(ours))
+        differences = list(self._time(ours))
         recorded, ours = self._at_this_moment(recorded, ours)
-        return found + self._compare("", recorded, ours)
+        return differences + self._compare("", recorded, ours)
 
     def _time(self, ours: Json) -> list[str]:
         """Every event has the time since its session began; responses and the header do not."""
@@ -81,42 +81,42 @@ class Comparison:
         moments = (not self._compare("", usage, ours["usage"]) for usage in self._usages)
         return ours | ({"usage": theirs["usage"]} if any(moments) else {})
 
-    def _compare(self, where: str, theirs: Any, ours: Any) -> list[str]:
+    def _compare(self, path: str, theirs: Any, ours: Any) -> list[str]:
         match theirs, ours:
             case dict(), dict():
-                return self._compare_objects(where, theirs, ours)
+                return self._compare_objects(path, theirs, ours)
             case list(), list() if len(theirs) == len(ours):
                 pairs = enumerate(zip(theirs, ours, strict=True))
-                return [d for n, (a, b) in pairs for d in self._compare(f"{where}[{n}]", a, b)]
+                return [d for n, (a, b) in pairs for d in self._compare(f"{path}[{n}]", a, b)]
             case str(), str():
-                same = self._same_text(where, theirs, ours)
+                same = self._same_text(path, theirs, ours)
             case ((int() | float()), (int() | float())):
                 # How far a sum of prices is rounded is no one's promise.
                 same = type(theirs) is type(ours) or not isinstance(theirs, bool)
                 same = same and math.isclose(theirs, ours, rel_tol=1e-9)
             case _:
                 same = theirs == ours
-        return [] if same else [f"{where}: {_short(theirs)} != {_short(ours)}"]
+        return [] if same else [f"{path}: {_short(theirs)} != {_short(ours)}"]
 
-    def _compare_objects(self, where: str, theirs: Json, ours: Json) -> list[str]:
+    def _compare_objects(self, path: str, theirs: Json, ours: Json) -> list[str]:
         # compat/session-format.md: "`cacheWrite1h`, `reasoning` optional".
         theirs, ours = _without_zeros(theirs), _without_zeros(ours)
-        found = [f"{where}.{key}: not there" for key in theirs if key not in ours]
-        found += [
-            f"{where}.{key}: not recorded"
+        differences = [f"{path}.{key}: not there" for key in theirs if key not in ours]
+        differences += [
+            f"{path}.{key}: not recorded"
             for key in ours
-            if key not in theirs and not (key == "description" and ".parameters" in where)
+            if key not in theirs and not (key == "description" and ".parameters" in path)
         ]
         for key in theirs:
             if key not in ours:
                 continue
             if key == "timestamp" and isinstance(theirs[key], int) and isinstance(ours[key], int):
                 continue
-            found += self._compare(f"{where}.{key}", theirs[key], ours[key])
-        return found
+            differences += self._compare(f"{path}.{key}", theirs[key], ours[key])
+        return differences
 
-    def _same_text(self, where: str, theirs: str, ours: str) -> bool:
-        if where.rpartition(".")[2] in _ID_KEYS and _ENTRY_ID.fullmatch(theirs):
+    def _same_text(self, path: str, theirs: str, ours: str) -> bool:
+        if path.rpartition(".")[2] in _ID_KEYS and _ENTRY_ID.fullmatch(theirs):
             return self._same_id(theirs, ours)
         if theirs.startswith(UNREADABLE):
             return ours.startswith(UNREADABLE)

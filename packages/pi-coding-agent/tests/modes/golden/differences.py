@@ -154,7 +154,7 @@ UNASKED_SUMMARIES = {COMPACTION: 1}
 
 def absent(recording: str) -> frozenset[int]:
     """The places of records that ours leaves out."""
-    return frozenset(place for place, paths in of(recording).items() if paths == {ABSENT})
+    return frozenset(index for index, paths in of(recording).items() if paths == {ABSENT})
 
 
 def of(recording: str) -> dict[int, frozenset[str]]:

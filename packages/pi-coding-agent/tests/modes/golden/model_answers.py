@@ -54,42 +54,42 @@ def answers(steps: Sequence[Step]) -> list[Answer]:
 
 
 def _answers(steps: Sequence[Step]) -> Iterator[Answer]:
-    place = 0
-    while place < len(steps):
-        step = steps[place]
+    index = 0
+    while index < len(steps):
+        step = steps[index]
         record: Json = step.record if isinstance(step, Got) else {"type": "sent"}
         if record["type"] == "compaction_start":
-            yield from _summaries(steps, place)
+            yield from _summaries(steps, index)
         elif record["type"] == "message_start" and record["message"]["role"] == "assistant":
-            answer = _recorded_answer(steps, place)
+            answer = _recorded_answer(steps, index)
             if answer.message.get("errorMessage") != _NEVER_ASKED:
                 yield _answer(answer)
-            place = answer.end
-        place += 1
+            index = answer.end
+        index += 1
 
 
-def _recorded_answer(steps: Sequence[Step], place: int) -> RecordedAnswer:
-    start = steps[place]
+def _recorded_answer(steps: Sequence[Step], index: int) -> RecordedAnswer:
+    start = steps[index]
     assert isinstance(start, Got)
     updates: list[tuple[int, Json]] = []
-    for at in range(place + 1, len(steps)):
-        step = steps[at]
+    for position in range(index + 1, len(steps)):
+        step = steps[position]
         if not isinstance(step, Got):
             continue
         match step.record:
             case {"type": "message_update", "assistantMessageEvent": event}:
-                updates.append((at, event))
+                updates.append((position, event))
             case {"type": "message_end", "message": message}:
                 return RecordedAnswer(
-                    place=place,
+                    place=index,
                     started=start.record["message"],
                     updates=tuple(updates),
-                    end=at,
+                    end=position,
                     message=message,
                 )
     end = {"role": "assistant", "stopReason": "aborted", "usage": start.record["message"]["usage"]}
     return RecordedAnswer(
-        place=place,
+        place=index,
         started=start.record["message"],
         updates=tuple(updates),
         end=len(steps),
@@ -109,8 +109,8 @@ def _answer(answer: RecordedAnswer) -> Answer:
 # Summaries, which are asked for beside the conversation -------------------------------------------
 
 
-def _summaries(steps: Sequence[Step], place: int) -> Iterator[Answer]:
-    end = steps[place + 1]
+def _summaries(steps: Sequence[Step], index: int) -> Iterator[Answer]:
+    end = steps[index + 1]
     assert isinstance(end, Got)
     result = end.record.get("result")
     if result is None:
@@ -127,10 +127,10 @@ def _summaries(steps: Sequence[Step], place: int) -> Iterator[Answer]:
         }
         event = {"type": "text_delta", "contentIndex": 0, "delta": text}
         answer = RecordedAnswer(
-            place=place + 1,
+            place=index + 1,
             started=message,
-            updates=((place + 1, event),),
-            end=place + 1,
+            updates=((index + 1, event),),
+            end=index + 1,
             message=message,
         )
         yield Answer(pieces=tuple(_chat(answer)), summary=True)
@@ -151,33 +151,33 @@ def _chat(answer: RecordedAnswer) -> Iterator[Piece]:
         "model": answer.message["model"],
     }
 
-    def chunk(place: int, delta: Json, finish: str | None = None) -> Piece:
+    def chunk(index: int, delta: Json, finish: str | None = None) -> Piece:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return Piece(place=place, data=_event(head | {"choices": [choice]}))
+        return Piece(place=index, data=_event(head | {"choices": [choice]}))
 
     yield chunk(answer.place, {"role": "assistant", "content": ""})
     calls: dict[int, int] = {}
     last = answer.end
     begun: int | None = None  # a block begins with its first words
-    for place, event in answer.updates:
+    for position, event in answer.updates:
         index, begun_here, begun = event["contentIndex"], begun, None
         match event:
             case {"type": "text_start" | "thinking_start"}:
-                begun = place
+                begun = position
             case {"type": "text_delta", "delta": text}:
-                yield chunk(begun_here or place, {"content": text})
+                yield chunk(begun_here or position, {"content": text})
             case {"type": "thinking_delta", "delta": text}:
-                yield chunk(begun_here or place, {"reasoning_content": text})
+                yield chunk(begun_here or position, {"reasoning_content": text})
             case {"type": "toolcall_start", "id": id, "toolName": name}:
                 calls[index] = len(calls)
                 function = {"name": name, "arguments": ""}
                 call = {"index": calls[index], "id": id, "type": "function", "function": function}
-                yield chunk(place, {"tool_calls": [call]})
+                yield chunk(position, {"tool_calls": [call]})
             case {"type": "toolcall_delta", "delta": text} if text:
                 call = {"index": calls[index], "function": {"arguments": text}}
-                yield chunk(place, {"tool_calls": [call]})
+                yield chunk(position, {"tool_calls": [call]})
             case _:
-                last = min(last, place)
+                last = min(last, position)
     if finish := answer.message.get("rawStopReason"):
         yield chunk(last, {}, finish)
         usage = {"choices": [], "usage": _chat_usage(answer.message["usage"])}
@@ -198,8 +198,8 @@ def _chat_usage(usage: Json) -> Json:
 
 
 def _anthropic(answer: RecordedAnswer) -> Iterator[Piece]:
-    def named(place: int, data: Json) -> Piece:
-        return Piece(place=place, data=_event(data, name=data["type"]))
+    def named(index: int, data: Json) -> Piece:
+        return Piece(place=index, data=_event(data, name=data["type"]))
 
     begun = answer.started["usage"]
     message = {
@@ -217,28 +217,34 @@ def _anthropic(answer: RecordedAnswer) -> Iterator[Piece]:
         },
     }
     yield named(answer.place, {"type": "message_start", "message": message})
-    for place, event in answer.updates:
-        at = {"index": event["contentIndex"]}
+    for index, event in answer.updates:
+        location = {"index": event["contentIndex"]}
         block = answer.message["content"][event["contentIndex"]]
         match event:
             case {"type": "thinking_start"}:
                 empty: Json = {"type": "thinking", "thinking": "", "signature": ""}
-                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+                yield named(
+                    index, {"type": "content_block_start", **location, "content_block": empty}
+                )
             case {"type": "text_start"}:
                 empty = {"type": "text", "text": ""}
-                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+                yield named(
+                    index, {"type": "content_block_start", **location, "content_block": empty}
+                )
             case {"type": "toolcall_start", "id": id, "toolName": name}:
                 empty = {"type": "tool_use", "id": id, "name": name, "input": {}}
-                yield named(place, {"type": "content_block_start", **at, "content_block": empty})
+                yield named(
+                    index, {"type": "content_block_start", **location, "content_block": empty}
+                )
             case {"type": kind, "delta": text}:
                 field, name = _ANTHROPIC_DELTAS[kind]
                 delta = {"type": name, field: text}
-                yield named(place, {"type": "content_block_delta", **at, "delta": delta})
+                yield named(index, {"type": "content_block_delta", **location, "delta": delta})
             case _:
                 if signature := block.get("thinkingSignature"):
                     delta = {"type": "signature_delta", "signature": signature}
-                    yield named(place, {"type": "content_block_delta", **at, "delta": delta})
-                yield named(place, {"type": "content_block_stop", **at})
+                    yield named(index, {"type": "content_block_delta", **location, "delta": delta})
+                yield named(index, {"type": "content_block_stop", **location})
     end = {
         "type": "message_delta",
         "delta": {"stop_reason": answer.message["rawStopReason"]},
@@ -258,34 +264,34 @@ _ANTHROPIC_DELTAS = {
 def _responses(answer: RecordedAnswer) -> Iterator[Piece]:
     response = {"id": answer.message["responseId"], "status": "in_progress", "output": []}
 
-    def named(place: int, kind: str, **fields: object) -> Piece:
-        return Piece(place=place, data=_event({"type": kind, **fields}, name=kind))
+    def named(index: int, kind: str, **fields: object) -> Piece:
+        return Piece(place=index, data=_event({"type": kind, **fields}, name=kind))
 
     yield named(answer.place, "response.created", response=response)
     items = [_response_item(block) for block in answer.message["content"]]
-    for place, event in answer.updates:
+    for position, event in answer.updates:
         index = event["contentIndex"]
         item = items[index]
-        at: Json = {"output_index": index, "item_id": item["id"]}
+        location: Json = {"output_index": index, "item_id": item["id"]}
         match event:
             case {"type": kind, "delta": text}:
                 name = _RESPONSES_DELTAS[kind]
                 extra = {"summary_index": 0} if kind == "thinking_delta" else {"content_index": 0}
-                yield named(place, name, **at, **extra, delta=text)
+                yield named(position, name, **location, **extra, delta=text)
             case {"type": kind} if kind.endswith("_start"):
                 begun = item | {_RESPONSES_GROWS[item["type"]]: _EMPTY[item["type"]]}
                 added = "response.output_item.added"
-                yield named(place, added, output_index=index, item=begun)
+                yield named(position, added, output_index=index, item=begun)
                 if kind == "thinking_start":
                     part: Json = {"type": "summary_text", "text": ""}
                     name = "response.reasoning_summary_part.added"
-                    yield named(place, name, **at, summary_index=0, part=part)
+                    yield named(position, name, **location, summary_index=0, part=part)
                 if kind == "text_start":
                     part = {"type": "output_text", "text": "", "annotations": []}
                     name = "response.content_part.added"
-                    yield named(place, name, **at, content_index=0, part=part)
+                    yield named(position, name, **location, content_index=0, part=part)
             case _:
-                yield named(place, "response.output_item.done", output_index=index, item=item)
+                yield named(position, "response.output_item.done", output_index=index, item=item)
     usage = answer.message["usage"]
     done = response | {
         "status": answer.message["rawStopReason"],

@@ -30,10 +30,10 @@ class ModelServer:
         """The numbers of answers and of summaries that were not requested."""
         return len(self._answers), len(self._summaries)
 
-    async def allow(self, place: int) -> None:
-        """Send whatever belongs to ``place`` or before it."""
+    async def allow(self, index: int) -> None:
+        """Send whatever belongs to ``index`` or before it."""
         async with self._moved:
-            self._place = max(self._place, place)
+            self._place = max(self._place, index)
             self._moved.notify_all()
 
     def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

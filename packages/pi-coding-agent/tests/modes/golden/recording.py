@@ -105,10 +105,10 @@ def says_nothing(record: Json) -> bool:
 
 def usages(steps: Sequence[Step]) -> list[Json]:
     """Every usage that a recording shows of its answers."""
-    found: list[Json] = []
+    usages_seen: list[Json] = []
     for step in steps:
         if isinstance(step, Got) and step.record["type"].startswith("message_"):
             usage = step.record.get("usage") or step.record["message"].get("usage")
-            if usage is not None and usage not in found:
-                found.append(usage)
-    return found
+            if usage is not None and usage not in usages_seen:
+                usages_seen.append(usage)
+    return usages_seen

@@ -137,17 +137,17 @@ class Replay:
 
     async def run(self, client: Client) -> None:
         """Send and receive."""
-        for place, step in enumerate(self._steps):
+        for index, step in enumerate(self._steps):
             if isinstance(step, Sent):
                 self._judge()
                 client.send(self._comparison.ours_for(step.line))
-            elif place in self._left_out or says_nothing(step.record):
-                self.absent.append(place)
+            elif index in self._left_out or says_nothing(step.record):
+                self.absent.append(index)
             else:
-                await self._models.allow(place)
+                await self._models.allow(index)
                 if step.record["type"] == "agent_start":
                     self._clock.due.set()
-                self._pairs.append(Pair(place, step.record, await self._next(client)))
+                self._pairs.append(Pair(index, step.record, await self._next(client)))
                 self._clock.due.clear()
         self._judge()
 
@@ -166,9 +166,9 @@ class Replay:
         ready = in_one_order(self._pairs[self._judged :])
         self._judged = len(self._pairs)
         for pair in ready:
-            found = self._comparison.differences(pair.recorded, pair.ours)
-            if found:
-                self.differing[pair.place] = found
+            differences = self._comparison.differences(pair.recorded, pair.ours)
+            if differences:
+                self.differing[pair.place] = differences
             else:
                 self.equal += 1
 
@@ -187,16 +187,16 @@ def _rearranged(run: list[Pair]) -> list[Pair]:
     ours = _numbered([pair.ours for pair in run])
     if recorded.keys() != ours.keys():
         return run
-    places = {id(pair.recorded): pair.place for pair in run}
-    return [Pair(places[id(record)], record, ours[key]) for key, record in recorded.items()]
+    indexes = {id(pair.recorded): pair.place for pair in run}
+    return [Pair(indexes[id(record)], record, ours[key]) for key, record in recorded.items()]
 
 
 def _numbered(records: list[Json]) -> dict[tuple[Any, Any, int], Json]:
     """Records by what they are, of which call, and the how many-th of that."""
     seen: Counter[tuple[Any, Any]] = Counter()
-    found: dict[tuple[Any, Any, int], Json] = {}
+    by_key: dict[tuple[Any, Any, int], Json] = {}
     for record in records:
         what = (record["type"], record.get("toolCallId"))
         seen[what] += 1
-        found[(*what, seen[what])] = record
-    return found
+        by_key[(*what, seen[what])] = record
+    return by_key

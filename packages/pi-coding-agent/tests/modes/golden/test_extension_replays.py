@@ -89,7 +89,7 @@ async def test_dialogs_entries_and_moves_of_extensions_look_as_recorded(tmp_path
     replay = await replayed("extension-ui-and-tree", "spy", tmp_path / "lab", skill=False)
 
     differing = {
-        place: {difference.partition(":")[0].rpartition(".")[2] for difference in found}
-        for place, found in replay.differing.items()
+        index: {difference.partition(":")[0].rpartition(".")[2] for difference in differences}
+        for index, differences in replay.differing.items()
     }
     assert (differing, replay.equal) == (OTHERWISE, 193)

@@ -65,9 +65,9 @@ class Outcome(Record):
                 f" {len(self.differing)} differ as listed\n"
             )
         unlisted = {
-            place: self.differences.get(place)
-            for place, paths in self.differing.items()
-            if of(recording).get(place) != paths
+            index: self.differences.get(index)
+            for index, paths in self.differing.items()
+            if of(recording).get(index) != paths
         }
         assert unlisted == {}
         assert of(recording).keys() - self.differing.keys() == set()
@@ -75,8 +75,8 @@ class Outcome(Record):
 
 def outcome(equal: int, differences: dict[int, list[str]], absent: list[int]) -> Outcome:
     paths = {
-        place: frozenset(difference.partition(":")[0] for difference in found)
-        for place, found in differences.items()
+        index: frozenset(difference.partition(":")[0] for difference in lines)
+        for index, lines in differences.items()
     }
     return Outcome(
         equal=equal,
@@ -90,13 +90,13 @@ async def replayed(
 ) -> Outcome:
     steps = rpc_steps(recording)
     async with model_server(answers(steps)) as models:
-        place = ReplayHome(replay_home, models.url)
-        place.write_settings(settings)
+        home = ReplayHome(replay_home, models.url)
+        home.write_settings(settings)
         if skill:
-            place.add_skill()
+            home.add_skill()
         clock = ReplayClock()
         replay = Replay(steps, models, clock, left_out=absent(recording))
-        async with rpc_session(place, clock, options) as client:
+        async with rpc_session(home, clock, options) as client:
             await replay.run(client)
         assert models.unasked == (0, UNASKED_SUMMARIES.get(recording, 0))
     return outcome(replay.equal, replay.differing, replay.absent)
@@ -170,17 +170,17 @@ async def test_json_mode_emits_the_records_of_the_original_pi(
     ours = await json_lines(steps, tmp_path / "lab", *arguments)
     reported = [step.record for step in merged([Got(record=record) for record in ours])]  # type: ignore[union-attr]
 
-    absent = [place for place, step in enumerate(steps) if says_nothing(_record(step))]
-    expected = [place for place in range(len(steps)) if place not in absent]
+    absent = [index for index, step in enumerate(steps) if says_nothing(_record(step))]
+    expected = [index for index in range(len(steps)) if index not in absent]
     comparison = Comparison(usages(steps))
     pairs = [
-        Pair(place, _record(steps[place]), record)
-        for place, record in zip(expected, reported, strict=True)
+        Pair(index, _record(steps[index]), record)
+        for index, record in zip(expected, reported, strict=True)
     ]
     differences = {
-        pair.place: found
+        pair.place: texts
         for pair in in_one_order(pairs)
-        if (found := comparison.differences(pair.recorded, pair.ours))
+        if (texts := comparison.differences(pair.recorded, pair.ours))
     }
     outcome(len(expected) - len(differences), differences, absent).check(recording, capsys)
 

@@ -73,8 +73,8 @@ class Gate:
         while True:
             try:
                 return os.open(self._path, os.O_WRONLY | os.O_NONBLOCK)
-            except OSError as problem:
-                if problem.errno != errno.ENXIO:
+            except OSError as error:
+                if error.errno != errno.ENXIO:
                     raise
                 await asyncio.sleep(0.001)  # a pipe shows no one that it is read
 

@@ -26,7 +26,7 @@ def program(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
+async def paste_shows(tmp_path: Path, xclip: str, expected: str) -> None:
     """Press the key for pasting where the program for the clipboard is a script."""
     program(tmp_path, "xclip", xclip)
     app_fixture = AppFixture(
@@ -34,7 +34,7 @@ async def paste_shows(tmp_path: Path, xclip: str, shown: str) -> None:
     )
     async with app_fixture.running():
         app_fixture.type(CTRL_V)
-        await app_fixture.sees(shown)
+        await app_fixture.sees(expected)
 
 
 @pytest.mark.behaviour("image-paste-never-hangs")

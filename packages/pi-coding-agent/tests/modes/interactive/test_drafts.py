@@ -14,10 +14,10 @@ def test_a_draft_of_an_ended_program_is_recovered_once(tmp_path: Path) -> None:
     gone.save("half a thought")
     gone.close(keep=True)
 
-    found = drafts(tmp_path, "b")
-    assert found.recover() == "half a thought"
+    recovered = drafts(tmp_path, "b")
+    assert recovered.recover() == "half a thought"
     assert drafts(tmp_path, "c").recover() is None
-    found.close()
+    recovered.close()
 
 
 def test_a_draft_of_a_running_program_is_not_recovered(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ def test_names_and_defaults_are_those_of_the_settings() -> None:
         reported = msgspec.to_builtins(early)
         for nested in ("terminal", "editor", "tui"):
             reported.pop(nested, None)
-        whole = msgspec.to_builtins(real)
-        assert reported == {name: whole[name] for name in reported}
+        all_values = msgspec.to_builtins(real)
+        assert reported == {name: all_values[name] for name in reported}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])

@@ -23,7 +23,7 @@ def test_settings_override_detected_capabilities() -> None:
 
 
 def test_a_terminal_without_colours_gets_none_despite_the_setting() -> None:
-    found = replace(FOUND, colours=ColourDepth.NONE)
+    capabilities = replace(FOUND, colours=ColourDepth.NONE)
     settings = EarlySettings(terminal=EarlyTerminal(true_color=True))
 
-    assert apply_terminal_settings(found, settings).colours == ColourDepth.NONE
+    assert apply_terminal_settings(capabilities, settings).colours == ColourDepth.NONE

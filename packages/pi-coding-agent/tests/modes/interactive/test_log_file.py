@@ -103,8 +103,8 @@ def test_an_invalid_record_does_not_raise(tmp_path: Path) -> None:
     stop = start_log(tmp_path, {}, on_error=reported.append)
     try:
         handler = logging.getLogger().handlers[-1]  # not by way of pytest's own, which raises
-        for words, given in (({"no": "text"}, None), ("%d of %d", ("one",))):
-            record = {"levelno": logging.ERROR, "msg": words, "args": given}
+        for text, arguments in (({"no": "text"}, None), ("%d of %d", ("one",))):
+            record = {"levelno": logging.ERROR, "msg": text, "args": arguments}
             handler.handle(logging.makeLogRecord(record))
     finally:
         stop()

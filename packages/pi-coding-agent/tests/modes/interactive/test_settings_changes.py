@@ -36,12 +36,12 @@ async def test_a_theme_of_an_extension_is_shown_once_it_is_loaded(
     light = (BUILT_IN / "light.json").read_text()
     mine = app_fixture.fixture.write("elsewhere/mine.json", light.replace('"light"', '"mine"', 1))
     app_fixture.fixture.write(".pi/agent/settings.json", '{"theme": "mine"}')
-    known: list[Path] = []
+    theme_files: list[Path] = []
 
     async def begin() -> None:
-        known.append(mine)
+        theme_files.append(mine)
 
-    app_fixture.themes, app_fixture.begin = lambda: known, begin
+    app_fixture.themes, app_fixture.begin = lambda: theme_files, begin
     async with app_fixture.running():
         assert app_fixture.commands is not None
         assert app_fixture.commands.ui.themes.current == "mine"

@@ -29,10 +29,10 @@ def test_rows_of_a_dialog_beyond_those_of_the_editor_are_transient() -> None:
 
     slot.push(Text("one\ntwo\nthree\nfour\nfive", 0, 0))
     slot.render(10)
-    taken = slot.transient_rows
+    row_count = slot.transient_rows
     slot.push(Text("one", 0, 0))
     slot.render(10)
     smaller = slot.transient_rows
     slot.clear()
 
-    assert (taken, smaller, slot.transient_rows, slot.has_dialog) == (3, 0, 0, False)
+    assert (row_count, smaller, slot.transient_rows, slot.has_dialog) == (3, 0, 0, False)

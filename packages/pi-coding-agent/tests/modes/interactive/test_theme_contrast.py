@@ -83,8 +83,8 @@ def replay_home(rgb: Rgb) -> Rgb:
     x, y, z = (
         value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116
         for value in (
-            sum(a * b for a, b in zip(row, rgb, strict=True)) / whole
-            for row, whole in zip(rows, white, strict=True)
+            sum(a * b for a, b in zip(row, rgb, strict=True)) / white_part
+            for row, white_part in zip(rows, white, strict=True)
         )
     )
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
@@ -130,23 +130,23 @@ def test_every_text_can_be_read_on_the_background_of_its_theme(path: Path) -> No
 
 @pytest.mark.parametrize("path", THEMES, ids=lambda path: path.stem)
 def test_every_text_can_be_read_on_tinted_rows(path: Path) -> None:
-    found = colours(path)
-    pairs = [(text, behind) for text in IN_TOOLS for behind in TOOLS if text in found]
+    palette = colours(path)
+    pairs = [(text, behind) for text in IN_TOOLS for behind in TOOLS if text in palette]
     pairs += [("toolDiffAdded", "toolDiffAddedBg"), ("toolDiffRemoved", "toolDiffRemovedBg")]
-    syntax = [token for token in found if token.startswith("syntax")]
+    syntax = [token for token in palette if token.startswith("syntax")]
     pairs += [(token, f"toolDiff{row}Bg") for token in syntax for row in ("Added", "Removed")]
     pairs += [("accent", "selectedBg"), ("dim", "selectedBg"), ("dim", "userMessageBg")]
 
-    ratios = {pair: contrast(found[pair[0]], found[pair[1]]) for pair in pairs}
+    ratios = {pair: contrast(palette[pair[0]], palette[pair[1]]) for pair in pairs}
     assert {pair: ratio for pair, ratio in ratios.items() if ratio < SMALL} == {}
 
 
 @pytest.mark.parametrize("deficiency", DEFICIENCIES)
 @pytest.mark.parametrize("path", THEMES, ids=lambda path: path.stem)
 def test_added_and_removed_lines_differ_for_everyone(path: Path, deficiency: str) -> None:
-    found = colours(path)
+    palette = colours(path)
 
-    assert distance(found["toolDiffAdded"], found["toolDiffRemoved"], deficiency) >= APART
+    assert distance(palette["toolDiffAdded"], palette["toolDiffRemoved"], deficiency) >= APART
 
 
 @pytest.mark.parametrize("path", THEMES, ids=lambda path: path.stem)

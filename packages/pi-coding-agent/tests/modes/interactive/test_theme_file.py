@@ -42,12 +42,12 @@ def test_the_built_in_themes_define_every_colour(name: str) -> None:
 
 def test_backgrounds_of_changes_are_mixed_from_the_colours_that_a_theme_has() -> None:
     content = theme(colors=colours(toolPendingBg="#000000", toolDiffAdded=2, toolDiffRemoved=""))
-    found = read_theme(content, "mine").colours
+    palette = read_theme(content, "mine").colours
 
-    assert found["toolDiffAddedBg"] == "#001b00"
-    assert found["toolDiffRemovedBg"] is None
-    given = theme(colors=colours(toolDiffAddedBg="#123456"))
-    assert read_theme(given, "mine").colours["toolDiffAddedBg"] == "#123456"
+    assert palette["toolDiffAddedBg"] == "#001b00"
+    assert palette["toolDiffRemovedBg"] is None
+    theme_content = theme(colors=colours(toolDiffAddedBg="#123456"))
+    assert read_theme(theme_content, "mine").colours["toolDiffAddedBg"] == "#123456"
 
 
 def test_variables_lead_to_colours_over_several_steps() -> None:

@@ -122,9 +122,9 @@ async def talking(
 # What models say ----------------------------------------------------------------------------------
 
 
-def says(*words: str, hangs: bool = False) -> Answer:
+def says(*texts: str, hangs: bool = False) -> Answer:
     """An answer in words; with ``hangs`` nothing follows them."""
-    return _answer([{"content": word} for word in words], finish=None if hangs else "stop")
+    return _answer([{"content": word} for word in texts], finish=None if hangs else "stop")
 
 
 def calls_bash(command: str) -> Answer:

@@ -33,12 +33,12 @@ ADDED = {
 async def carried_out(fixture: SessionFixture, *commands: tuple[str, dict[str, Any]]) -> list[Any]:
     """The results of commands that are run one after another."""
     session = await fixture.open()
-    given = [
+    results = [
         await COMMANDS[name](session, Request(command=name, fields=fields))
         for name, fields in commands
     ]
     await session.close()
-    return [value if value is UNSET else msgspec.to_builtins(value) for value in given]
+    return [value if value is UNSET else msgspec.to_builtins(value) for value in results]
 
 
 def test_the_commands_are_exactly_the_documented_ones() -> None:
@@ -126,8 +126,8 @@ async def test_entries_after_a_given_entry_are_returned(tmp_path: Path) -> None:
     session = await fixture.open()
     [first, second] = [msgspec.json.decode(raw)["id"] for raw in session.info.entries()]
     request = Request(command="get_entries", fields={"since": first})
-    given = await COMMANDS["get_entries"](session, request)
+    result = await COMMANDS["get_entries"](session, request)
 
-    assert [msgspec.json.decode(raw)["id"] for raw in given["entries"]] == [second]
-    assert given["leafId"] == second
+    assert [msgspec.json.decode(raw)["id"] for raw in result["entries"]] == [second]
+    assert result["leafId"] == second
     await session.close()

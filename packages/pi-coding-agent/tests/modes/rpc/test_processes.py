@@ -38,15 +38,15 @@ def status(pid: int) -> Status:
 
 @pytest.mark.full
 async def test_a_line_of_ten_megabytes_is_read_and_reported_whole(tmp_path: Path) -> None:
-    words = "x" * 10 * MB
+    text = "x" * 10 * MB
     async with talking(tmp_path, says("long")) as peer:
         await peer.answer({"id": 0, "type": "set_auto_compaction", "enabled": False})
-        await peer.send({"id": 1, "type": "prompt", "message": words})
+        await peer.send({"id": 1, "type": "prompt", "message": text})
         reported = await peer.until(type="agent_settled")
         messages = await peer.answer({"id": 2, "type": "get_messages"})
 
         assert reported[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
-        assert messages["data"]["messages"][1]["content"][0]["text"] == words
+        assert messages["data"]["messages"][1]["content"][0]["text"] == text
         assert await peer.ended() == 0
 
 
@@ -260,8 +260,8 @@ async def test_output_of_libraries_and_children_goes_to_standard_error(tmp_path:
 
 @pytest.mark.full
 async def test_files_on_the_command_line_are_refused_and_messages_ignored(tmp_path: Path) -> None:
-    words = ("--model", "mock/mock-r", "a message")
-    async with talking(tmp_path / "1", arguments=words) as peer:
+    arguments = ("--model", "mock/mock-r", "a message")
+    async with talking(tmp_path / "1", arguments=arguments) as peer:
         assert (await peer.answer(STATE))["data"]["messageCount"] == 0
     async with talking(tmp_path / "2", arguments=("@a.txt",)) as peer:
         assert await peer.exit_code() == 1
@@ -316,17 +316,17 @@ async def test_a_file_of_another_program_is_resumed_counted_and_listed_as_a_whol
         state = (await peer.answer(STATE))["data"]
         stats = (await peer.answer({"id": 1, "type": "get_session_stats"}))["data"]
         messages = (await peer.answer({"id": 2, "type": "get_fork_messages"}))["data"]["messages"]
-        shown = (await peer.answer({"id": 3, "type": "get_messages"}))["data"]["messages"]
+        replayed = (await peer.answer({"id": 3, "type": "get_messages"}))["data"]["messages"]
 
         assert (state["model"]["id"], state["thinkingLevel"]) == ("mock-r", "medium")
         names = ("userMessages", "assistantMessages", "toolResults", "totalMessages")
         assert [stats[name] for name in names] == [3, 1, 0, 5]
-        assert [(each["entryId"], each["text"]) for each in messages] == [
+        assert [(message["entryId"], message["text"]) for message in messages] == [
             ("a", "first"),
             ("c", "left"),
             ("d", ""),
         ]
-        assert [each["role"] for each in shown] == [
+        assert [message["role"] for message in replayed] == [
             *("user", "assistant", "user", "bashExecution", "custom")
         ]
         assert await peer.ended() == 0

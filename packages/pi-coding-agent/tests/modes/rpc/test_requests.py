@@ -127,10 +127,10 @@ def test_fields_are_returned_with_their_types() -> None:
     [({}, 'field "message" is missing'), ({"message": 7}, 'field "message" must be a string')],
 )
 def test_a_field_that_is_missing_or_wrong_is_named(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadRequest) as problem:
+    with pytest.raises(BadRequest) as raised:
         Request(command="prompt", fields=fields).text("message")
 
-    assert problem.value.message == f'Command "prompt": {words}'
+    assert raised.value.message == f'Command "prompt": {words}'
 
 
 @pytest.mark.parametrize("fields", [{}, {"on": None}, {"on": "yes"}])

@@ -96,7 +96,7 @@ async def test_sessions_are_replaced_one_after_another_although_a_run_has_to_end
         )
 
     answers = [record for record in talk.records if "id" in record]
-    assert [(each["id"], each["success"]) for each in answers] == [
+    assert [(answer["id"], answer["success"]) for answer in answers] == [
         (1, True),
         (2, True),
         (3, True),

@@ -39,7 +39,7 @@ def extension(pi: ExtensionAPI) -> None:  # noqa: C901 - all that a recording sh
     pi.register_provider("extprov", config)
 
     @pi.on("input")
-    def given(event: Any, ctx: ExtensionContext) -> Any:
+    def arguments_of(event: Any, ctx: ExtensionContext) -> Any:
         match event.text:
             case "xform":
                 return {"action": "transform", "text": "TRANSFORMED"}

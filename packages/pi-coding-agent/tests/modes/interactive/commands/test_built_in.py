@@ -127,7 +127,7 @@ async def test_arguments_are_completed(tmp_path: Path) -> None:
     async def offered(name: str, typed: str) -> list[str]:
         complete = commands[name].complete
         assert complete is not None
-        return [each.value for each in await complete(typed)]
+        return [suggestion.value for suggestion in await complete(typed)]
 
     assert "faux/plain" in await offered("model", "plain")
     assert (await offered("thinking", "hi"))[0] == "high"

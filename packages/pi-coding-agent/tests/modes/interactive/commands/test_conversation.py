@@ -161,8 +161,8 @@ async def test_resuming_a_session_whose_folder_is_gone_asks_for_confirmation(
         first = other.session_id
         await other.close()
         shutil.rmtree(gone)
-        here = on.session.session_id
-        for answer, expected in ((["down", "enter"], here), (["enter"], first)):
+        current_session = on.session.session_id
+        for answer, expected in ((["down", "enter"], current_session), (["enter"], first)):
             task = on.start("/resume")
             await on.screen.press("tab")
             await on.screen.until(lambda text: "alpha" in text)
@@ -276,8 +276,8 @@ def test_a_compaction_preview_shows_the_number_of_kept_messages(kept: int, expec
     )
     everything = preview_section(replace(plan, keeps="all", kept_messages=1))
     assert everything.rows[-1] == ("Kept", "all: 1 message; large tool results become notes")
-    problem = preview_section(replace(plan, problem="Too small."))
-    assert problem.rows[2:] == (("Problem", "Too small."),)
+    section = preview_section(replace(plan, problem="Too small."))
+    assert section.rows[2:] == (("Problem", "Too small."),)
 
 
 async def test_the_question_after_a_preview_does_not_repeat_it(tmp_path: Path) -> None:
@@ -287,11 +287,11 @@ async def test_the_question_after_a_preview_does_not_repeat_it(tmp_path: Path) -
         await on.session.prompts.prompt("short")
         task = on.start("/compact --preview")
         await on.screen.until(lambda text: "Compact now?" in text)
-        shown = on.screen.text()
+        screen_text = on.screen.text()
         await on.screen.press("escape")
         await task
 
-    assert "tokens" not in shown.partition("Compact now?")[2]
+    assert "tokens" not in screen_text.partition("Compact now?")[2]
 
 
 async def test_compact_rejects_an_unknown_strategy_and_treats_a_bare_word_as_instructions(

@@ -63,7 +63,7 @@ async def test_a_scope_is_chosen_and_saved(tmp_path: Path) -> None:
 async def test_login_stores_a_key_and_logout_removes_it(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         await on.run("/login deepseek", *"sk-test", "enter")
-        accounts = {each.provider.id: each for each in await on.session.accounts.all()}
+        accounts = {account.provider.id: account for account in await on.session.accounts.all()}
         assert accounts["deepseek"].has_key
         assert accounts["deepseek"].usable
         await on.run("/logout", "enter")

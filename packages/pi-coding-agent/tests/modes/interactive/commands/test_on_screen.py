@@ -107,7 +107,7 @@ async def test_debug_hides_a_key_that_is_wrapped_over_several_rows(tmp_path: Pat
         await hosted.sees("Written to")
         text = (hosted.fixture.agent_dir / "pi-debug.log").read_text()
         assert "an answer" in text
-        assert [part for at in range(100) if (part := key[at : at + 12]) in text][:1] == []
+        assert [part for start in range(100) if (part := key[start : start + 12]) in text][:1] == []
 
 
 async def test_help_lists_prompt_templates_too(tmp_path: Path) -> None:
@@ -119,11 +119,11 @@ async def test_help_lists_prompt_templates_too(tmp_path: Path) -> None:
 
 
 async def test_the_session_is_reported_without_charts(tmp_path: Path) -> None:
-    words = ("first", "second", "third", "fourth", "fifth")
-    hosted = FullApp(tmp_path, *map(says, words), rows=40)
+    answers = ("first", "second", "third", "fourth", "fifth")
+    hosted = FullApp(tmp_path, *map(says, answers), rows=40)
     async with hosted.running():
-        for each in words:
-            hosted.send(each)
+        for answer in answers:
+            hosted.send(answer)
             await hosted.rests()
         hosted.send("/session")
         await hosted.sees("5 from you · 5 answers")
@@ -174,8 +174,8 @@ CONVERSATION = [
 def conversation(hosted: FullApp) -> list[str]:
     """The rows of the conversation on the tape, in order."""
     rows = hosted.tape.split("\n")
-    found = [each for row in rows for each in CONVERSATION if row.startswith(each)]
-    return found[-len(CONVERSATION) :]
+    labels = [label for row in rows for label in CONVERSATION if row.startswith(label)]
+    return labels[-len(CONVERSATION) :]
 
 
 async def compacted(tmp_path: Path) -> Path:
@@ -202,8 +202,8 @@ async def compacted(tmp_path: Path) -> Path:
         file = hosted.session.entries.log.file
     assert file is not None
     log = open_session(file, make_location(file.parent))
-    entries = [each for each in log.branch() if isinstance(each, MessageEntry)]
-    results = [each.id for each in entries if isinstance(each.message, ToolResultMessage)]
+    entries = [entry for entry in log.branch() if isinstance(entry, MessageEntry)]
+    results = [entry.id for entry in entries if isinstance(entry.message, ToolResultMessage)]
     log.append(ContextEdit(target_id=results[0], replacement={"content": "[Output truncated]"}))
     log.close()
     return file

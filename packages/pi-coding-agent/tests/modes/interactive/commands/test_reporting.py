@@ -85,11 +85,11 @@ async def test_doctor_shows_the_output_of_pi_doctor(tmp_path: Path) -> None:
 
 
 def test_long_lines_of_doctor_continue_below_their_column() -> None:
-    shown = HangingText(
+    hanging = HangingText(
         ["✓ pi            0.1.0", "✓ agent folder  /home/ada/.pi/agent/of/this/user"]
     )
 
-    assert shown.render(40) == [
+    assert hanging.render(40) == [
         "",
         " ✓ pi            0.1.0",
         " ✓ agent folder  /home/ada/.pi/agent/of",

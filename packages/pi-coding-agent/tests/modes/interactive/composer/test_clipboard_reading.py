@@ -34,20 +34,20 @@ async def test_a_picture_is_read_on_wayland_and_x11() -> None:
     png = picture("PNG")
     expected = Image(data=base64.b64encode(png).decode(), mime_type="image/png")
     for env in ({"WAYLAND_DISPLAY": "w"}, {"DISPLAY": ":0"}):
-        found = await read_clipboard(answering({"image/png": png}), system="linux", env=env)
-        assert found == expected
+        clipboard = await read_clipboard(answering({"image/png": png}), system="linux", env=env)
+        assert clipboard == expected
 
 
 @pytest.mark.behaviour("image-paste-never-hangs")
 async def test_a_bitmap_of_wsl_is_converted() -> None:
     ask = answering({"image/bmp": picture("BMP")})
 
-    found = await read_clipboard(
+    clipboard = await read_clipboard(
         ask, system="linux", env={"WAYLAND_DISPLAY": "w", "WSL_DISTRO_NAME": "Debian"}
     )
 
-    assert isinstance(found, Image)
-    assert found.mime_type == "image/png"
+    assert isinstance(clipboard, Image)
+    assert clipboard.mime_type == "image/png"
 
 
 async def test_macs_and_windows_write_pictures_as_text() -> None:
@@ -67,9 +67,9 @@ async def test_macs_and_windows_write_pictures_as_text() -> None:
 async def test_without_a_picture_there_is_text() -> None:
     ask = answering({"-out": b"", "--no-newline": "häh".encode()})
 
-    found = await read_clipboard(ask, system="linux", env={"WAYLAND_DISPLAY": "w"})
+    clipboard = await read_clipboard(ask, system="linux", env={"WAYLAND_DISPLAY": "w"})
 
-    assert found == "häh"
+    assert clipboard == "häh"
 
 
 async def test_a_broken_picture_is_reported_unless_there_is_text() -> None:
@@ -77,10 +77,10 @@ async def test_a_broken_picture_is_reported_unless_there_is_text() -> None:
 
     with pytest.raises(PiError, match="is damaged"):
         await read_clipboard(answering(broken), system="linux", env={"DISPLAY": ":0"})
-    found = await read_clipboard(
+    clipboard = await read_clipboard(
         answering(broken | {"-out": b"words"}), system="linux", env={"DISPLAY": ":0"}
     )
-    assert found == "words"
+    assert clipboard == "words"
 
 
 @pytest.mark.behaviour("image-paste-never-hangs")

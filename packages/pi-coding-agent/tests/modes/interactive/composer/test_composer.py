@@ -84,10 +84,10 @@ def test_a_taken_text_is_added_to_the_history() -> None:
     made = composer()
     made.set_text(" !make ")
 
-    taken = made.take()
+    prompt = made.take()
     made.prompt.handle_input("\x1b[A")
 
-    assert (taken, made.text) == (("!make", ()), "!make")
+    assert (prompt, made.text) == (("!make", ()), "!make")
 
 
 def test_the_text_is_reported_with_long_pastes_in_full() -> None:
@@ -132,7 +132,7 @@ def test_a_replacement_editor_gets_the_settings_and_the_text() -> None:
     made.set_text("half")
 
     other = FullEditor()
-    made.use(ExtensionEditor(other, lambda problem: None))
+    made.use(ExtensionEditor(other, lambda error: None))
     assert (other.text, other.reported) == ("half", [2])
     assert plain(made.component) == ["Working", "half"]
 

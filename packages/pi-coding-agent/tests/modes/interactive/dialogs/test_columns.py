@@ -18,8 +18,8 @@ def test_the_right_column_is_right_aligned_and_the_left_one_is_truncated_first()
 
 @given(st.text(max_size=40), st.text("ab漢", max_size=10), st.integers(1, 60))
 def test_rows_never_are_too_wide(left: str, right: str, width: int) -> None:
-    shown = "".join(char for char in left if char.isprintable())
-    assert visible_width(spread(shown, right, width)) <= width
+    printable = "".join(char for char in left if char.isprintable())
+    assert visible_width(spread(printable, right, width)) <= width
 
 
 def _tabs(open_tab: str, width: int) -> str:

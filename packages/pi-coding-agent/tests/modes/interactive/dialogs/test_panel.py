@@ -51,8 +51,8 @@ def test_the_text_beside_a_truncated_title_is_shown_in_full() -> None:
 def test_all_lines_of_a_title_are_shown() -> None:
     title = "Dangerous command:\n\n  rm -rf /very/long\n\nAllow?"
     rows = Panel(plain_theme(), title, Input(prompt=" > ")).render(22)
-    shown = [" Dangerous command:", "   rm -rf /very/long", "", " Allow?", "", " >"]
-    assert [strip_sequences(row).rstrip() for row in rows[1:-1]] == shown
+    expected = [" Dangerous command:", "   rm -rf /very/long", "", " Allow?", "", " >"]
+    assert [strip_sequences(row).rstrip() for row in rows[1:-1]] == expected
 
 
 def test_a_unified_diff_in_a_message_has_the_colours_of_a_diff() -> None:
@@ -81,8 +81,8 @@ def test_a_unified_diff_in_a_message_has_the_colours_of_a_diff() -> None:
 )
 def test_a_text_that_only_looks_like_a_diff_is_shown_as_it_is(text: str) -> None:
     rows = Panel(plain_theme(), f"Allow bash?\n\n{text}", Input(prompt=" > ")).render(40)
-    shown = "\n".join(strip_sequences(row).strip() for row in rows)
-    assert text in shown
+    text_on_screen = "\n".join(strip_sequences(row).strip() for row in rows)
+    assert text in text_on_screen
 
 
 def test_hints_name_the_keys_that_are_bound(tmp_path: Path) -> None:

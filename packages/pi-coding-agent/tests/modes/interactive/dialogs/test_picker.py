@@ -16,8 +16,8 @@ from tests.modes.interactive.fake_screen import plain_theme, sequence
 class Watched:
     """A picker of words and its calls."""
 
-    def __init__(self, *words: str, rows: int = 3, **more: Any) -> None:
-        self.words = list(words)
+    def __init__(self, *labels: str, rows: int = 3, **more: Any) -> None:
+        self.words = list(labels)
         self.calls: list[tuple[str, str | None]] = []
         self.picker: Picker[str] = Picker(
             plain_theme(),

@@ -44,9 +44,9 @@ def plain(component: Component, width: int = 20) -> list[str]:
 class Line:
     """Draws one line and handles keys."""
 
-    def __init__(self, text: str = "", *given: Any) -> None:
+    def __init__(self, text: str = "", *arguments: Any) -> None:
         self.text = text
-        self.given = given
+        self.given = arguments
         self.focused = False
         self.forgotten = 0
 

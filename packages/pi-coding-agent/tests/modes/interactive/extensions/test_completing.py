@@ -13,8 +13,8 @@ from pi.tui.completion.provider import Completed, Suggestion, Suggestions, repla
 class Words:
     """Returns the given suggestions, or raises the given exception."""
 
-    def __init__(self, found: Any) -> None:
-        self.found = found
+    def __init__(self, suggestions: Any) -> None:
+        self.found = suggestions
 
     async def get_suggestions(
         self, lines: Sequence[str], row: int, col: int, *, force: bool
@@ -43,7 +43,7 @@ FOUND = Suggestions(items=(Suggestion(value="usual"),), prefix="u")
 
 def completing() -> tuple[ExtensionCompletion, list[str]]:
     reported: list[str] = []
-    made = ExtensionCompletion(lambda problem: reported.append(str(problem)))
+    made = ExtensionCompletion(lambda error: reported.append(str(error)))
     made.complete_with(Usual(FOUND))
     return made, reported
 
@@ -80,9 +80,9 @@ async def test_providers_of_extensions_are_called_before_the_default_provider() 
     made, _ = completing()
     end = made.add(Words({"items": ["own"], "prefix": "o"}))
 
-    found = await made.provider.get_suggestions(["o"], 0, 1, force=False)
-    assert found == Suggestions(items=(Suggestion(value="own"),), prefix="o")
-    assert made.provider.apply_completion(["o"], 0, 1, found.items[0], "o").lines == ("own",)
+    suggestions = await made.provider.get_suggestions(["o"], 0, 1, force=False)
+    assert suggestions == Suggestions(items=(Suggestion(value="own"),), prefix="o")
+    assert made.provider.apply_completion(["o"], 0, 1, suggestions.items[0], "o").lines == ("own",)
 
     end()
     end()
@@ -112,7 +112,7 @@ def test_a_provider_that_fails_to_decide_about_tab_does_not_prevent_completion()
         raise ValueError("no idea")
 
     reported: list[str] = []
-    made = ExtensionCompletion(lambda problem: reported.append(str(problem)))
+    made = ExtensionCompletion(lambda error: reported.append(str(error)))
     made.add(SimpleNamespace(should_trigger_file_completion=decide))
 
     answers = [made.provider.should_trigger_file_completion([""], 0, 0) for _ in range(2)]
@@ -122,8 +122,8 @@ def test_a_provider_that_fails_to_decide_about_tab_does_not_prevent_completion()
 
 async def test_a_provider_applies_its_own_suggestions() -> None:
     class Own(Words):
-        def apply_completion(self, *given: Any) -> Any:
-            if given[3].value == "bad":
+        def apply_completion(self, *arguments: Any) -> Any:
+            if arguments[3].value == "bad":
                 raise ValueError("cannot")
             return SimpleNamespace(lines=["mine"], row=0, col=4)
 

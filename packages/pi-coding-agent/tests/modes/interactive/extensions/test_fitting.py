@@ -59,7 +59,7 @@ def test_a_component_without_invalidate_can_be_invalidated() -> None:
 
 def test_keys_and_the_focus_are_passed_on() -> None:
     line = Line("a")
-    player = SafeInteractive(line, lambda problem: None)
+    player = SafeInteractive(line, lambda error: None)
 
     player.focused = True
     player.handle_input("b")
@@ -68,7 +68,7 @@ def test_keys_and_the_focus_are_passed_on() -> None:
 
 
 def test_a_component_without_an_input_handler_gets_no_keys() -> None:
-    player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
+    player = SafeInteractive(SafeLines(["x"]), lambda error: None)
 
     player.focused = True
     player.handle_input("b")
@@ -78,7 +78,7 @@ def test_a_component_without_an_input_handler_gets_no_keys() -> None:
 
 def test_exceptions_of_a_component_are_reported() -> None:
     reported: list[str] = []
-    player = SafeInteractive(Line("broken"), lambda problem: reported.append(str(problem)))
+    player = SafeInteractive(Line("broken"), lambda error: reported.append(str(error)))
 
     assert player.render(9) == []
     player.handle_input("\x1b")
@@ -102,7 +102,7 @@ def mouse_press() -> MouseEvent:
 def test_the_mouse_is_passed_on() -> None:
     child = SafeLines(["x"])
     region = MouseRegion(SafeComponent(child), lambda event: MouseResult(handled=event.x == 1))
-    player = SafeInteractive(region, lambda problem: None)
+    player = SafeInteractive(region, lambda error: None)
     player.render(9)
 
     assert player.handle_mouse(mouse_press()) == MouseResult(handled=True)
@@ -110,7 +110,7 @@ def test_the_mouse_is_passed_on() -> None:
 
 
 def test_a_component_without_a_mouse_handler_gets_no_mouse_events() -> None:
-    player = SafeInteractive(SafeLines(["x"]), lambda problem: None)
+    player = SafeInteractive(SafeLines(["x"]), lambda error: None)
 
     assert (player.handle_mouse(mouse_press()), player.areas_at(0)) == (None, [])
 
@@ -124,4 +124,4 @@ def test_a_component_that_fails_at_the_mouse_is_reported() -> None:
     player = SafeInteractive(MouseRegion(SafeComponent(SafeLines(["x"])), fail), problems.append)
 
     assert player.handle_mouse(mouse_press()) is None
-    assert [str(problem) for problem in problems] == ["no"]
+    assert [str(message) for message in problems] == ["no"]

@@ -46,11 +46,11 @@ def test_footer_lines_are_sorted_by_order_and_then_by_registration() -> None:
 def test_only_a_line_that_changes_is_painted() -> None:
     footer = Footer()
     line = Line("before")
-    shown = footer.lines.set("x", line, order=0)
+    line_handle = footer.lines.set("x", line, order=0)
     footer.painted.clear()
 
     line.text = "after"
-    shown.invalidate()
+    line_handle.invalidate()
 
     assert footer.painted == [*footer.lines.children]
     assert plain(footer.lines) == ["after"]

@@ -15,14 +15,14 @@ class EditorFixture:
         self.problems: list[str] = []
         self.sent: list[str] = []
         self.changes: list[str] = []
-        self.editor = ExtensionEditor(component, lambda problem: self.problems.append(str(problem)))
+        self.editor = ExtensionEditor(component, lambda error: self.problems.append(str(error)))
         self.editor.on_submit = self.sent.append
         self.editor.on_change = self.changes.append
 
 
 def test_a_component_without_editor_methods_is_rejected() -> None:
     with pytest.raises(ExtensionError, match="lacks get_text, set_text"):
-        ExtensionEditor(Line("x"), lambda problem: None)
+        ExtensionEditor(Line("x"), lambda error: None)
 
 
 def test_changes_and_submissions_of_an_extension_editor_are_reported() -> None:

@@ -73,10 +73,10 @@ async def test_a_dialog_cancelled_while_waiting_is_never_shown(tmp_path: Path) -
 
 async def test_a_custom_component_gets_a_callback_that_closes_it(tmp_path: Path) -> None:
     on = Asking(tmp_path)
-    given: list[Any] = []
+    arguments: list[Any] = []
 
     def make(tui: Any, theme: Any, keys: Any, done: Any) -> Line:
-        given.extend((tui, theme, keys))
+        arguments.extend((tui, theme, keys))
         asyncio.get_running_loop().call_soon(done, 42)
         return Line("x")
 
@@ -85,7 +85,10 @@ async def test_a_custom_component_gets_a_callback_that_closes_it(tmp_path: Path)
         await on.questions.custom(make, overlay=True, overlay_options={"width": 9}),
     ]
 
-    assert (answers, given) == ([42, 42], [on.frame.tui, on.questions.colours, on.frame.keymap] * 2)
+    assert (answers, arguments) == (
+        [42, 42],
+        [on.frame.tui, on.questions.colours, on.frame.keymap] * 2,
+    )
 
 
 async def test_a_failing_component_raises_in_the_caller(tmp_path: Path) -> None:

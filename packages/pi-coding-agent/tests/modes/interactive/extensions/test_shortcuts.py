@@ -29,9 +29,9 @@ def shortcuts(*keys: str, **purposes: str) -> tuple[Shortcuts, list[str]]:
 def test_a_shortcut_on_a_free_key_is_called_in_any_spelling() -> None:
     made, pressed = shortcuts("F5", "ctrl+s")
 
-    taken = [made.handle_key(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
+    handled = [made.handle_key(data) for data in (F5, CTRL_S, SHIFT_F5, "x")]
 
-    assert (taken, pressed) == ([True, True, False, False], ["F5", "ctrl+s"])
+    assert (handled, pressed) == ([True, True, False, False], ["F5", "ctrl+s"])
 
 
 def test_a_shortcut_on_a_bound_key_is_not_called() -> None:

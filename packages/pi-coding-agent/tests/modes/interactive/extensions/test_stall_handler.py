@@ -36,18 +36,18 @@ def hanging(end: Callable[[threading.Event], None]) -> Stalled:
 
 
 async def test_ctrl_c_ends_a_hanging_extension_and_other_keys_are_kept(tmp_path: Path) -> None:
-    shown: list[str] = []
+    screen_rows: list[str] = []
     kit = HangingTerminal(b"dra", b"\x03ft")
 
     def end(over: threading.Event) -> None:
-        shown.extend(kit.screen)
+        screen_rows.extend(kit.screen)
         over.set()
 
     rescue = StallHandler(TUI(kit, env={}), kit, new_frame(tmp_path).theme)
     rescue(hanging(end))
 
     assert kit.kept == [b"dra", b"ft"]
-    assert shown == [
+    assert screen_rows == [
         "",
         "",
         "",

@@ -38,62 +38,62 @@ class Shown:
 
 
 async def test_the_activity_can_be_customised(tmp_path: Path) -> None:
-    shown = Shown(tmp_path)
-    shown.activity.handle_event(AgentStart())
-    labels = [shown.activity.label()]
+    fixture = Shown(tmp_path)
+    fixture.activity.handle_event(AgentStart())
+    labels = [fixture.activity.label()]
 
-    shown.ui.set_working_indicator(["*"], 1.0)
-    shown.ui.set_working_message("Pondering")
-    labels.append(shown.activity.label())
-    shown.ui.set_working_visible(visible=False)
-    labels.append(shown.activity.label())
-    shown.ui.set_working_visible(visible=True)
-    shown.ui.set_working_message(None)
-    shown.ui.set_working_indicator(None, None)
-    labels.append(shown.activity.label())
+    fixture.ui.set_working_indicator(["*"], 1.0)
+    fixture.ui.set_working_message("Pondering")
+    labels.append(fixture.activity.label())
+    fixture.ui.set_working_visible(visible=False)
+    labels.append(fixture.activity.label())
+    fixture.ui.set_working_visible(visible=True)
+    fixture.ui.set_working_message(None)
+    fixture.ui.set_working_indicator(None, None)
+    labels.append(fixture.activity.label())
 
     assert labels == ["⠋ Working", "* Pondering", "", "⠋ Working"]
-    assert shown.worked == 6
+    assert fixture.worked == 6
 
 
 async def test_an_extension_can_set_the_window_title_and_the_thinking_label(tmp_path: Path) -> None:
-    shown = Shown(tmp_path)
+    fixture = Shown(tmp_path)
 
-    shown.ui.set_title("mine")
-    shown.ui.set_hidden_thinking_label("Hm…")
-    assert shown.transcript.look.thinking_label == "Hm…"
-    shown.ui.set_hidden_thinking_label(None)
+    fixture.ui.set_title("mine")
+    fixture.ui.set_hidden_thinking_label("Hm…")
+    assert fixture.transcript.look.thinking_label == "Hm…"
+    fixture.ui.set_hidden_thinking_label(None)
 
-    assert shown.transcript.look.thinking_label == "Thinking…"
-    assert (shown.written, shown.screen.refreshes) == (["\x1b]0;mine\x07"], 2)
+    assert fixture.transcript.look.thinking_label == "Thinking…"
+    assert (fixture.written, fixture.screen.refreshes) == (["\x1b]0;mine\x07"], 2)
 
 
 async def test_expanding_tools_twice_refreshes_the_screen_once(tmp_path: Path) -> None:
-    shown = Shown(tmp_path)
+    fixture = Shown(tmp_path)
 
-    shown.ui.set_tools_expanded(expanded=True)
-    shown.ui.set_tools_expanded(expanded=True)
+    fixture.ui.set_tools_expanded(expanded=True)
+    fixture.ui.set_tools_expanded(expanded=True)
 
-    assert (shown.ui.get_tools_expanded(), shown.screen.refreshes) == (True, 1)
+    assert (fixture.ui.get_tools_expanded(), fixture.screen.refreshes) == (True, 1)
 
 
 async def test_themes_are_found_and_chosen_by_name(tmp_path: Path) -> None:
-    shown = Shown(tmp_path)
+    fixture = Shown(tmp_path)
 
-    light = shown.ui.get_theme("light")
+    light = fixture.ui.get_theme("light")
     assert light is not None
-    assert (light.name, shown.ui.get_theme("nope")) == ("light", None)
-    assert {"dark", "light"} <= set(shown.ui.get_all_themes())
+    assert (light.name, fixture.ui.get_theme("nope")) == ("light", None)
+    assert {"dark", "light"} <= set(fixture.ui.get_all_themes())
 
-    assert shown.ui.set_theme("light") == ThemeChange(success=True)
-    assert shown.screen.themes.current == "light"
-    assert shown.screen.port.settings.values.theme == "light"
+    assert fixture.ui.set_theme("light") == ThemeChange(success=True)
+    assert fixture.screen.themes.current == "light"
+    assert fixture.screen.port.settings.values.theme == "light"
 
 
 async def test_an_unknown_theme_changes_nothing(tmp_path: Path) -> None:
-    shown = Shown(tmp_path)
+    fixture = Shown(tmp_path)
 
-    change = shown.ui.set_theme("nope")
+    change = fixture.ui.set_theme("nope")
 
     assert (change.success, "Unknown theme" in (change.error or "")) == (False, True)
-    assert shown.screen.port.settings.values.theme is None
+    assert fixture.screen.port.settings.values.theme is None

@@ -46,8 +46,8 @@ async def test_each_thing_is_drawn_by_the_view_of_its_name(tmp_path: Path) -> No
         assert views.message(note, 8, expanded=False) == ["abababab", "abababab", "ab"]
         assert views.message(other, 8, expanded=False) is None
         assert views.entry(Custom(custom_type="mark"), 8, expanded=True) == ["2"]
-        shown = [views.shows(Custom(custom_type=name)) for name in ("mark", "x")]
-        assert (shown, views.shows_entries) == ([True, False], True)
+        visibilities = [views.shows(Custom(custom_type=name)) for name in ("mark", "x")]
+        assert (visibilities, views.shows_entries) == ([True, False], True)
         assert views.markdown("hi", "user") == "hi [80, False, 'user']"
 
     assert seen == [
@@ -82,13 +82,13 @@ async def test_entries_are_shown_at_their_place_among_the_messages(tmp_path: Pat
         await hosted.session.prompt("/mark third")
         facts = hosted.session.info
 
-        shown = facts.transcript(100, views_of(hosted).shows).items
-        places = [
-            (place, each.data) for place, each in enumerate(shown) if isinstance(each, Custom)
+        items = facts.transcript(100, views_of(hosted).shows).items
+        positions = [
+            (position, item.data) for position, item in enumerate(items) if isinstance(item, Custom)
         ]
 
-        assert places == [(0, "first"), (3, "second"), (6, "third")]
-        assert not any(isinstance(each, Custom) for each in facts.transcript(100).items)
+        assert positions == [(0, "first"), (3, "second"), (6, "third")]
+        assert not any(isinstance(item, Custom) for item in facts.transcript(100).items)
 
 
 async def test_code_of_a_language_is_drawn_and_a_failed_view_leaves_the_source(

@@ -69,9 +69,9 @@ def table(*records: bytes, version: int = 1) -> bytes:
 def with_tables(folder: Path, *tables: bytes) -> Path:
     tables_folder = repository(folder, "ref: refs/heads/.invalid\n") / ".git" / "reftable"
     tables_folder.mkdir()
-    for place, content in enumerate(tables):
-        (tables_folder / f"{place}.ref").write_bytes(content)
-    names = "".join(f"{place}.ref\n" for place in range(len(tables)))
+    for number, content in enumerate(tables):
+        (tables_folder / f"{number}.ref").write_bytes(content)
+    names = "".join(f"{number}.ref\n" for number in range(len(tables)))
     (tables_folder / "tables.list").write_text(names)
     return folder
 

@@ -26,7 +26,7 @@ def footers(
     return LastFooters(tmp_path, tmp_path / cwd, environ or {}, options)
 
 
-def shown(tmp_path: Path, **changes: object) -> bool:
+def shows_stored_facts(tmp_path: Path, **changes: object) -> bool:
     return footers(tmp_path, **changes).find("~") is not None  # type: ignore[arg-type]
 
 
@@ -59,12 +59,14 @@ def test_the_next_start_shows_the_model_and_nothing_of_the_conversation(tmp_path
 def test_the_cached_footer_is_not_used_if_the_model_may_have_changed(tmp_path: Path) -> None:
     footers(tmp_path).store(FACTS)
 
-    assert shown(tmp_path)
-    assert shown(tmp_path, cwd="other")  # nothing in either folder decides about the model
-    assert not shown(tmp_path, options=("model=two",))
-    assert not shown(tmp_path, options=None)  # a stored session has its own model
-    assert not shown(tmp_path, environ={"ANTHROPIC_API_KEY": "none"})
-    assert shown(tmp_path, environ={"WINDOWID": "7"})
+    assert shows_stored_facts(tmp_path)
+    assert shows_stored_facts(
+        tmp_path, cwd="other"
+    )  # nothing in either folder decides about the model
+    assert not shows_stored_facts(tmp_path, options=("model=two",))
+    assert not shows_stored_facts(tmp_path, options=None)  # a stored session has its own model
+    assert not shows_stored_facts(tmp_path, environ={"ANTHROPIC_API_KEY": "none"})
+    assert shows_stored_facts(tmp_path, environ={"WINDOWID": "7"})
 
 
 @pytest.mark.parametrize("name", ["settings.json", "auth.json", "project/.pi/settings.json"])
@@ -72,12 +74,12 @@ def test_the_cached_footer_is_not_used_after_a_change_of_a_file(tmp_path: Path, 
     footers(tmp_path).store(FACTS)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("{}")
-    assert not shown(tmp_path)
+    assert not shows_stored_facts(tmp_path)
 
     footers(tmp_path).store(FACTS)
-    assert shown(tmp_path)
+    assert shows_stored_facts(tmp_path)
     os.utime(tmp_path / name, (1, 1))
-    assert not shown(tmp_path)
+    assert not shows_stored_facts(tmp_path)
 
 
 def test_no_secret_is_stored(tmp_path: Path) -> None:
@@ -88,8 +90,8 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
 def test_only_the_last_footers_are_kept(tmp_path: Path) -> None:
     for number in range(MAX_STORED + 1):
         footers(tmp_path, options=(f"model={number}",)).store(FACTS)
-    assert not shown(tmp_path, options=("model=0",))
-    assert shown(tmp_path, options=("model=1",))
+    assert not shows_stored_facts(tmp_path, options=("model=0",))
+    assert shows_stored_facts(tmp_path, options=("model=1",))
 
 
 def test_folders_with_own_settings_have_own_footers(tmp_path: Path) -> None:
@@ -98,16 +100,16 @@ def test_folders_with_own_settings_have_own_footers(tmp_path: Path) -> None:
         (tmp_path / name / ".pi" / "settings.json").write_text("{}")
         os.utime(tmp_path / name / ".pi" / "settings.json", (1, 1))
     footers(tmp_path).store(FACTS)
-    assert shown(tmp_path)
-    assert not shown(tmp_path, cwd="other")
+    assert shows_stored_facts(tmp_path)
+    assert not shows_stored_facts(tmp_path, cwd="other")
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'[{"a": 1}]', b"\xff"])
 def test_an_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE).write_bytes(content)
-    assert not shown(tmp_path)
+    assert not shows_stored_facts(tmp_path)
     footers(tmp_path).store(FACTS)
-    assert shown(tmp_path)
+    assert shows_stored_facts(tmp_path)
 
 
 async def test_the_first_frame_of_the_second_start_has_the_model(tmp_path: Path) -> None:

@@ -115,13 +115,13 @@ def test_hidden_thinking_shows_a_label_while_streaming_and_its_duration_afterwar
     shared.monotonic = lambda: now
     shared.hides_thinking = True
     block, stored = AnswerBlock(shared), AnswerBlock(shared, is_stored=True)
-    for each in (block, stored):
-        each.append("thinking", "a secret plan")
+    for thinking in (block, stored):
+        thinking.append("thinking", "a secret plan")
     assert plain(block) == ["", " Thinking…"]
     assert block.commit_safe_end == 0
     now = 4.2
-    for each in (block, stored):
-        each.finish()
+    for thinking in (block, stored):
+        thinking.finish()
 
     assert plain(block) == ["", " Thought for 4 s (ctrl+t)"]
     assert plain(stored) == ["", " Thought (ctrl+t)"]

@@ -42,14 +42,14 @@ def test_drawn_pictures_follow_changes_of_the_picture_settings() -> None:
     shared = look()
     graphics = shared.graphics = Graphics("kitty", write=lambda data: None)
     pictures, images = ImageCache(shared), (picture(),)
-    shown = pictures.rows(images, 60)
+    rows = pictures.rows(images, 60)
 
     shared.graphics = None
     hidden = pictures.rows(images, 60)
     shared.graphics, shared.image_columns = graphics, 5
     small = pictures.rows(images, 60)
 
-    assert (len(shown), len(hidden), len(small)) == (2, 1, 1)
+    assert (len(rows), len(hidden), len(small)) == (2, 1, 1)
     assert "[Image:" in hidden[0]
     assert "[Image:" not in small[0]
 

@@ -40,9 +40,9 @@ def test_a_long_call_shows_its_duration() -> None:
 def test_reads_are_grouped_until_the_group_is_closed() -> None:
     group = ReadGroupBlock(look())
     calls = [call("read", path=name) for name in ("a.py", "b.py")]
-    for each in calls:
-        group.add(each)
-        each.end((Text(text="x"),), None, failed=False, now=0.0)
+    for tool_call in calls:
+        group.add(tool_call)
+        tool_call.end((Text(text="x"),), None, failed=False, now=0.0)
 
     assert plain(group) == ["", " ✓ read a.py  1 line", " ✓      b.py  1 line"]
     assert not group.is_final
@@ -103,11 +103,11 @@ def test_rows_that_may_still_change_are_kept_out_of_the_history() -> None:
     running = ToolBlock(look(), call("edit", path="a.py", edits=[]))
     group = ReadGroupBlock(look())
     calls = [call("read", path=name) for name in ("a.py", "b.py", "c.py")]
-    for each in calls:
-        group.add(each)
+    for tool_call in calls:
+        group.add(tool_call)
     safe = []
-    for each in (calls[2], calls[0], calls[1]):
-        each.end((Text(text="x"),), None, failed=False, now=0.0)
+    for tool_call in (calls[2], calls[0], calls[1]):
+        tool_call.end((Text(text="x"),), None, failed=False, now=0.0)
         group.invalidate()
         group.render(40)
         safe.append(group.commit_safe_end)

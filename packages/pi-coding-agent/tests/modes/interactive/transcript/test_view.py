@@ -35,14 +35,14 @@ def test_a_divider_shows_the_number_of_messages_that_are_not_drawn() -> None:
 
 
 def test_unfolding_shows_more_of_a_long_conversation_above_what_was_loaded() -> None:
-    view, places = TranscriptView(look()), list[int | None]()
+    view, counts = TranscriptView(look()), list[int | None]()
     first = DisplayTranscript(items=(UserMessage(content="first"),))
     middle = DisplayTranscript(items=(UserMessage(content="second"),), earlier=1, end=7)
     end = DisplayTranscript(items=(UserMessage(content="third"),), earlier=2, end=8)
 
-    def earlier(place: int | None) -> DisplayTranscript:
-        places.append(place)
-        return middle if place == 8 else first
+    def earlier(count: int | None) -> DisplayTranscript:
+        counts.append(count)
+        return middle if count == 8 else first
 
     def rows() -> list[str]:
         return [row.rstrip("─ ") for row in plain(view.component) if row]
@@ -53,12 +53,12 @@ def test_unfolding_shows_more_of_a_long_conversation_above_what_was_loaded() -> 
     view.toggle_expanded()
     assert rows()[:3] == ["── 1 earlier message (ctrl+o for more)", "▌ second", "▌ third"]
     view.toggle_expanded()
-    assert places == [8]
+    assert counts == [8]
     view.toggle_expanded()
     assert rows() == ["▌ first", "▌ second", "▌ third", " since then"]
     view.toggle_expanded()
     view.toggle_expanded()
-    assert places == [8, 7]
+    assert counts == [8, 7]
 
 
 def test_clearing_removes_the_conversation() -> None:

@@ -87,8 +87,8 @@ async def test_a_login_shows_the_whole_address_and_how_requests_are_paid_for(
         *("With a plan", "→ Code plan", "The Plan plan or key", "With an API key", "Keyed key")
     ]
     await screen.press("down", "enter", "enter")
-    shown = "".join(line.strip() for line in screen.lines())
-    assert LONG in shown
+    address_text = "".join(line.strip() for line in screen.lines())
+    assert LONG in address_text
     assert screen.notices == []
     await screen.press("ctrl+x", *"code", "enter")
     assert await task

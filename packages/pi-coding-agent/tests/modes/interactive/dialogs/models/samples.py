@@ -53,7 +53,7 @@ def screen_with(
         discover=discover,
         registry=registry,
         current=HAIKU,
-        scope=tuple(ResolvedModel(model=each) for each in scope),
+        scope=tuple(ResolvedModel(model=model) for model in scope),
         thinking_level="low",
         notes=ModelNotes(),
         levels=lambda: ("off", "low", "high"),

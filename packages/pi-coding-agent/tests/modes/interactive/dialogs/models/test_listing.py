@@ -55,10 +55,10 @@ def test_windows_are_reported_in_short() -> None:
 
 def test_recommended_models_come_first_below_a_heading() -> None:
     opus = model("anthropic/claude-opus-4-8")
-    known = known_models((HAIKU, GPT, opus), (HAIKU, GPT, opus), current=GPT)
+    catalogue = known_models((HAIKU, GPT, opus), (HAIKU, GPT, opus), current=GPT)
 
-    assert known.under(ALL) == [GPT, opus, HAIKU]
-    assert [known.group(each) for each in (GPT, opus, HAIKU)] == [
+    assert catalogue.under(ALL) == [GPT, opus, HAIKU]
+    assert [catalogue.group(model) for model in (GPT, opus, HAIKU)] == [
         *("Recommended", "Recommended", "anthropic")
     ]
     assert KNOWN.group(HAIKU) == ""

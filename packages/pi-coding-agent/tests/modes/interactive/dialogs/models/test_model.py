@@ -128,7 +128,7 @@ async def test_badges_are_dropped_before_the_name_on_a_narrow_screen(tmp_path: P
     await dialog
 
 
-def found(owner: Owner | None) -> ServerStatus:
+def server_of(owner: Owner | None) -> ServerStatus:
     """An Ollama server of another user; ``owner`` is the owner that was chosen before."""
     before = None
     if owner is not None:
@@ -164,7 +164,7 @@ async def test_built_in_models_have_their_own_tab_beside_other_models(tmp_path: 
 async def test_a_discovered_server_that_was_not_chosen_is_listed_with_its_owner(
     tmp_path: Path, before: Owner | None, shown: str
 ) -> None:
-    screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(before),))
+    screen = screen_with(tmp_path, offered=(LLAMA,), found=(server_of(before),))
     dialog = asyncio.create_task(pick_model(screen))
     await screen.shown()
     assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
@@ -179,7 +179,7 @@ async def test_a_discovered_server_that_was_not_chosen_is_listed_with_its_owner(
 async def test_the_user_decides_whether_a_discovered_server_is_used(
     tmp_path: Path, keys: tuple[str, ...], *, allowed: bool
 ) -> None:
-    screen = screen_with(tmp_path, offered=(LLAMA,), found=(found(None),))
+    screen = screen_with(tmp_path, offered=(LLAMA,), found=(server_of(None),))
     dialog = asyncio.create_task(may_ask_server(screen, "ollama"))
     await screen.shown()
     assert "Use the server on 127.0.0.1:11434 as ollama?" in screen.text()
@@ -191,10 +191,10 @@ async def test_the_user_decides_whether_a_discovered_server_is_used(
 
 async def test_roles_are_badges_and_used_models_are_listed_first(tmp_path: Path) -> None:
     notes = ModelNotes(badges={"openai/gpt-6": ("smol",)}, used=("anthropic/sonnet-4-6",))
-    known = known_models([GPT, SONNET, HAIKU], [GPT, SONNET, HAIKU], current=HAIKU, notes=notes)
+    catalogue = known_models([GPT, SONNET, HAIKU], [GPT, SONNET, HAIKU], current=HAIKU, notes=notes)
 
-    assert [each.id for each in known.under("All")] == ["haiku-4-5", "sonnet-4-6", "gpt-6"]
-    assert "@smol" in known.badges(GPT)
+    assert [model.id for model in catalogue.under("All")] == ["haiku-4-5", "sonnet-4-6", "gpt-6"]
+    assert "@smol" in catalogue.badges(GPT)
 
 
 async def test_a_model_picked_for_a_role_cannot_become_the_default(tmp_path: Path) -> None:

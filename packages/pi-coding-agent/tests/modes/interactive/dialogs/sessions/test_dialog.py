@@ -21,20 +21,20 @@ async def three(tmp_path: Path) -> AsyncIterator[tuple[FakeScreen, asyncio.Task[
     """Three sessions, of which the last one is open, and the list of them."""
     fixture = SessionFixture(tmp_path, *(says(f"answer {n}") for n in (1, 2, 3)))
     session = await fixture.open()
-    for words in ("alpha question", "beta question", "gamma question"):
-        await session.prompts.prompt(words)
+    for text in ("alpha question", "beta question", "gamma question"):
+        await session.prompts.prompt(text)
         await fixture.clock.advance(120)
-        if not words.startswith("gamma"):
+        if not text.startswith("gamma"):
             await session.sessions.new()
     screen = FakeScreen(tmp_path, session, fixture.host)
-    where = SessionScope(
+    scope = SessionScope(
         host=fixture.host,
         catalog=SessionCatalog(fixture.agent_dir),
         cwd=str(fixture.cwd),
         current=session.session_file,
         rename_current=session.info.rename,
     )
-    task = asyncio.create_task(pick_session(screen, where))
+    task = asyncio.create_task(pick_session(screen, scope))
     await _until(screen, "gamma question")
     try:
         yield screen, task
@@ -140,8 +140,8 @@ async def test_messages_of_other_folders_are_searched_when_their_sessions_are_li
     async with three(tmp_path) as (screen, _):
         in_another_place = screen.host.agent_dir / "sessions" / "--elsewhere--" / "x.jsonl"
         in_another_place.parent.mkdir()
-        here = next(screen.host.agent_dir.glob("sessions/*/*.jsonl"))
-        header, *rest = here.read_text().splitlines(keepends=True)
+        file = next(screen.host.agent_dir.glob("sessions/*/*.jsonl"))
+        header, *rest = file.read_text().splitlines(keepends=True)
         moved = header.replace(str(tmp_path / "home/project"), "/elsewhere")
         in_another_place.write_text(moved + "".join(rest).replace("answer", "solution"))
         await screen.type("solution")
@@ -174,8 +174,8 @@ async def test_an_outdated_list_is_not_shown(
 ) -> None:
     screen = FakeScreen(tmp_path)
     catalog = SlowCatalog(screen.host.agent_dir)
-    where = SessionScope(host=screen.host, catalog=catalog, cwd="/somewhere")
-    task = asyncio.create_task(pick_session(screen, where))
+    scope = SessionScope(host=screen.host, catalog=catalog, cwd="/somewhere")
+    task = asyncio.create_task(pick_session(screen, scope))
     await _until(screen, "→ here")
     await screen.press("tab", "tab")
     catalog.gate.set()

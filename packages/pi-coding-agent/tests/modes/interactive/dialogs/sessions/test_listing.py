@@ -64,7 +64,7 @@ def test_a_search_lists_matching_names_before_matching_messages() -> None:
 
 def test_the_title_of_a_session_is_its_name_or_its_first_message() -> None:
     with_file = session("d", first='<file name="/p/a.py"> x = 1 </file> explain')
-    names = [title(SessionRow(session=each)) for each in (A, B, C, with_file)]
+    names = [title(SessionRow(session=listed_session)) for listed_session in (A, B, C, with_file)]
     assert names == ["hello", "Named", "(no words)", "@a.py explain"]
 
 
@@ -95,6 +95,6 @@ def test_every_session_is_threaded_once_for_any_parent_links(
     parents: list[int],
 ) -> None:
     sessions = [
-        session(str(place), parent=f"/s/{parent}.jsonl") for place, parent in enumerate(parents)
+        session(str(number), parent=f"/s/{parent}.jsonl") for number, parent in enumerate(parents)
     ]
-    assert sorted(ids(threaded(sessions))) == sorted(each.summary.id for each in sessions)
+    assert sorted(ids(threaded(sessions))) == sorted(session.summary.id for session in sessions)

@@ -24,7 +24,7 @@ class Watched:
         self.screen = FakeScreen(tmp_path)
 
         def handle_event(name: str) -> Any:
-            return lambda *words: self.calls.append((name, *words))
+            return lambda *arguments: self.calls.append((name, *arguments))
 
         names = ("pick", "close", "rename", "delete", "change_scope", "search")
         acts = SessionActions(**{name: handle_event(name) for name in names})

@@ -32,17 +32,17 @@ def trees(draw: st.DrawFn, most: int = 25) -> Tree:
     count = draw(st.integers(0, most))
     order = draw(st.permutations(range(count)))
     parents = [ROOT] * count
-    for at, place in enumerate(order):
-        if at:
-            parents[place] = draw(st.sampled_from([ROOT, *order[:at]]))
+    for position, number in enumerate(order):
+        if position:
+            parents[number] = draw(st.sampled_from([ROOT, *order[:position]]))
     nodes = tuple(
         node(
-            f"n{place}",
-            parents[place],
+            f"n{number}",
+            parents[number],
             draw(st.sampled_from(KINDS)),
             timestamp=str(draw(st.integers(0, 3))),
             label=draw(st.sampled_from(["", "", "mark"])),
         )
-        for place in range(count)
+        for number in range(count)
     )
     return Tree(nodes, leaf=draw(st.integers(-1, count - 1)))

@@ -60,11 +60,11 @@ async def test_picking_a_prompt_puts_it_into_the_editor_and_moves_the_leaf_befor
         await screen.press("up", "enter", "enter")
         await walk
         assert screen.editor_text == "second question"
-        assert _words(session) == ["One"]
+        assert _texts(session) == ["One"]
 
 
-def _words(session: AgentSession) -> list[str]:
-    return [words for message in session.messages if (words := getattr(message, "text", ""))]
+def _texts(session: AgentSession) -> list[str]:
+    return [text for message in session.messages if (text := getattr(message, "text", ""))]
 
 
 @pytest.mark.behaviour("drafts-are-kept")

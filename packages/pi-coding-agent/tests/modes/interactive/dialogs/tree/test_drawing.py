@@ -77,10 +77,12 @@ def test_entries_of_many_branches_stay_readable() -> None:
 @given(st.integers(0, 80), st.integers(-5, 120))
 def test_connectors_keep_whole_steps(depth: int, room: int) -> None:
     lines = "│  " * depth + "├─ "
-    kept = fitted(lines, room)
-    assert kept == lines or (kept.startswith("… ") and lines.endswith(kept[2:]))
-    assert kept == lines or len(kept) <= max(room, 5)
-    assert kept.endswith("├─ ")
+    fitted_lines = fitted(lines, room)
+    assert fitted_lines == lines or (
+        fitted_lines.startswith("… ") and lines.endswith(fitted_lines[2:])
+    )
+    assert fitted_lines == lines or len(fitted_lines) <= max(room, 5)
+    assert fitted_lines.endswith("├─ ")
 
 
 @given(trees(), st.integers(1, 60))

@@ -14,8 +14,8 @@ SAMPLE = tree(
 
 
 def listed(sample: Tree, mode: Mode, query: str = "") -> list[str]:
-    places = enumerate(shown(sample, mode, query))
-    return [sample.nodes[place].id for place, is_shown in places if is_shown]
+    numbers = enumerate(shown(sample, mode, query))
+    return [sample.nodes[number].id for number, is_shown in numbers if is_shown]
 
 
 @pytest.mark.parametrize(

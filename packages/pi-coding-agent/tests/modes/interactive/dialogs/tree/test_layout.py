@@ -77,25 +77,25 @@ def test_connectors_are_consistent_whatever_is_hidden(
     sample: Tree, mode: Mode, query: str, data: st.DataObject
 ) -> None:
     listed = shown(sample, mode, query)
-    places = st.integers(0, max(len(sample.nodes) - 1, 0))
-    folded = data.draw(st.sets(places, max_size=3))
+    node_numbers = st.integers(0, max(len(sample.nodes) - 1, 0))
+    folded = data.draw(st.sets(node_numbers, max_size=3))
     rows = lay_out(sample, listed, folded)
 
     below = listed_children(sample, listed)
-    hidden = {place for each in folded for place in _under(below, each) if listed[each]}
+    hidden = {number for node in folded for number in _under(below, node) if listed[node]}
     assert [row.place for row in rows] == list(dict.fromkeys(row.place for row in rows))
     assert {row.place for row in rows} == {p for p, is_on in enumerate(listed) if is_on} - hidden
     _check_lines(rows)
 
 
-def _under(below: dict[int, list[int]], place: int) -> set[int]:
-    found: set[int] = set()
-    waiting = list(below.get(place, ()))
+def _under(below: dict[int, list[int]], number: int) -> set[int]:
+    descendants: set[int] = set()
+    waiting = list(below.get(number, ()))
     while waiting:
-        each = waiting.pop()
-        found.add(each)
-        waiting += below.get(each, ())
-    return found
+        descendant = waiting.pop()
+        descendants.add(descendant)
+        waiting += below.get(descendant, ())
+    return descendants
 
 
 def _check_lines(rows: list[Row]) -> None:

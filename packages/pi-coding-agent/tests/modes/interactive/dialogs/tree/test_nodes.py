@@ -24,7 +24,7 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
     assert [node.description.text for node in messages] == ["first", "One", "second", "Two"]
     assert messages[0].label == "start"
     assert tree.nodes[tree.leaf] == messages[1]
-    assert [tree.nodes[place].id for place in sorted(tree.path())][-1] == messages[1].id
+    assert [tree.nodes[number].id for number in sorted(tree.path())][-1] == messages[1].id
     assert tree.place(messages[2].id) == tree.nodes.index(messages[2])
     assert tree.place("nowhere") == ROOT
     await session.close()
@@ -50,5 +50,8 @@ async def test_results_are_matched_to_their_calls_although_ids_are_reused(tmp_pa
 
     descriptions = [node.description for node in read_tree(session).nodes]
 
-    assert [each.text for each in descriptions if each.kind == "tool"] == ["echo one", "echo two"]
+    assert [description.text for description in descriptions if description.kind == "tool"] == [
+        "echo one",
+        "echo two",
+    ]
     await session.close()

@@ -15,11 +15,11 @@ def test_grep_counts_lines_that_match() -> None:
 
 
 def test_find_counts_files_and_ls_entries() -> None:
-    found = done(call("find", pattern="*.py"), "a.py\nb.py")
+    ended_call = done(call("find", pattern="*.py"), "a.py\nb.py")
     listed = done(call("ls"), "a.py")
     cut = done(call("grep", pattern="x"), "a.py:1: x\n\n[Some lines truncated to 500 chars]")
 
-    assert shown(find_view, found) == ("*.py", [], "2 files")
+    assert shown(find_view, ended_call) == ("*.py", [], "2 files")
     assert shown(ls_view, listed) == (".", [], "1 entry")
     assert shown(grep_view, cut)[2] == "1 match"
 
