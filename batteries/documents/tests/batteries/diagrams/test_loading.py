@@ -56,7 +56,7 @@ async def test_without_the_extra_mermaid_is_shown_as_code(tmp_path: Path) -> Non
     session = await fixture.open(mode="tui")
 
     assert not session.extensions.views.has("code", "mermaid")
-    (info,) = (each for each in session.extensions.infos() if each.name == "diagrams")
+    (info,) = (info for info in session.extensions.infos() if info.name == "diagrams")
     assert info.needs == ("no-such-library",)
     assert not session.extensions.views.has("code", "mermaid")
     await session.close()

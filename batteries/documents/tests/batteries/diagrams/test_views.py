@@ -42,12 +42,12 @@ class Drawn:
 
 def page(width: int) -> str:
     """All diagrams as an answer of that width shows them."""
-    shown = []
+    sections = []
     for number, source in enumerate(DIAGRAMS, 1):
         widget = Markdown(f"```mermaid\n{source}```\n", 0, 0, code_views=Drawn())
         rows = (strip_sequences(row).rstrip() for row in widget.render(width))
-        shown.append("\n".join((f"## {number}", *rows)))
-    return "\n".join(shown) + "\n"
+        sections.append("\n".join((f"## {number}", *rows)))
+    return "\n".join(sections) + "\n"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -125,7 +125,7 @@ def test_settled_rows_never_change_over_chunks_and_resizes(
         assert rows[: len(before)] == before
         settled[width] = rows[: widget.settled_end]
 
-    for number, part in enumerate(chunks(source, [4 * each for each in lengths])):
+    for number, part in enumerate(chunks(source, [4 * length for length in lengths])):
         widget.append(part)
         check(columns[number % len(columns)])
     widget.finish()

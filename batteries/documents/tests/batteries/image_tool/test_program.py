@@ -23,12 +23,12 @@ def gateway(
     answer: object = ANSWER, header: str = "Authorization"
 ) -> Iterator[tuple[int, list[str]]]:
     """A server that returns pictures; yields its port and the paths and keys of its requests."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append(f"{self.path} {self.headers[header]}")
+            requests.append(f"{self.path} {self.headers[header]}")
             body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -42,7 +42,7 @@ def gateway(
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield server.server_address[1], asked
+        yield server.server_address[1], requests
     finally:
         server.shutdown()
         server.server_close()
@@ -51,7 +51,7 @@ def gateway(
 
 @pytest.mark.full
 def test_a_picture_comes_from_the_gateway_of_the_provider(tmp_path: Path) -> None:
-    with loopback_model() as model, gateway() as (port, asked):
+    with loopback_model() as model, gateway() as (port, requests):
         cli = Program.below(tmp_path)
         cli.use_server(urlsplit(model.url).port or 0)
         path = cli.agent_dir / "models.json"
@@ -66,7 +66,7 @@ def test_a_picture_comes_from_the_gateway_of_the_provider(tmp_path: Path) -> Non
         exported = cli.run("--export", str(file), str(tmp_path / "page.html"))
 
     assert (ended.code, ended.err, exported.code) == (0, "", 0)
-    assert asked == ["/v1/images/generations Bearer k"]
+    assert requests == ["/v1/images/generations Bearer k"]
     assert (cli.cwd / "a-fox.png").read_bytes() == PNG
     assert base64.b64encode(PNG).decode() in (tmp_path / "page.html").read_text()
 
@@ -74,7 +74,7 @@ def test_a_picture_comes_from_the_gateway_of_the_provider(tmp_path: Path) -> Non
 def test_pictures_of_google_need_only_its_general_key(tmp_path: Path) -> None:
     part = {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}}
     answer = {"candidates": [{"content": {"parts": [part]}}]}
-    with loopback_model() as model, gateway(answer, "x-goog-api-key") as (port, asked):
+    with loopback_model() as model, gateway(answer, "x-goog-api-key") as (port, requests):
         cli = Program.below(tmp_path, GOOGLE_API_KEY="general")
         cli.use_server(urlsplit(model.url).port or 0)
         path = cli.agent_dir / "models.json"
@@ -90,6 +90,6 @@ def test_pictures_of_google_need_only_its_general_key(tmp_path: Path) -> None:
         ended = cli.run("--model", "mock/echo-1", "-p", "draw")
 
     assert (ended.code, ended.err) == (0, "")
-    assert asked == ["/v1beta/models/gemini-2.5-flash-image:generateContent general"]
+    assert requests == ["/v1beta/models/gemini-2.5-flash-image:generateContent general"]
     assert (cli.cwd / "a-fox.png").read_bytes() == PNG
     assert "key=." in model.requests[-1]

@@ -43,8 +43,8 @@ async def results(
             (Path(hosted.session.workspace.cwd) / "old.txt").write_text("x")
             await hosted.session.prompt("go")
             assert hosted.failures == []
-            found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return found, server
+            messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return messages, server
 
 
 def text(result: ToolResultMessage) -> str:
@@ -87,7 +87,7 @@ async def test_a_picture_is_edited(tmp_path: Path) -> None:
     )
 
     assert text(edited).startswith("Saved new.png")
-    assert [asked[1] for asked in server.asked] == ["/images/edits"]
+    assert [request[1] for request in server.asked] == ["/images/edits"]
     assert text(refused) == "old.txt is not a PNG, JPEG, GIF or WebP picture."
     assert missing.is_error
 

@@ -71,10 +71,10 @@ def tar_bomb(dice: random.Random) -> bytes:
 def encrypted(dice: random.Random) -> bytes:
     data = bytearray(make_zip(dice))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        at = data.find(mark)
-        while at >= 0:
-            data[at + offset] |= 1
-            at = data.find(mark, at + 4)
+        position = data.find(mark)
+        while position >= 0:
+            data[position + offset] |= 1
+            position = data.find(mark, position + 4)
     return bytes(data)
 
 
@@ -120,7 +120,7 @@ def use_archive(number: int) -> str:
     try:
         before = archives.members(data, kind)
         readable = {}
-        for name in dict.fromkeys(archives.clean_name(each.name) for each in before):
+        for name in dict.fromkeys(archives.clean_name(member.name) for member in before):
             try:
                 readable[name] = archives.read_member(data, kind, name)
             except ToolFailed as error:
@@ -130,7 +130,7 @@ def use_archive(number: int) -> str:
         assert_clear(error)
         return error.message.split(":")[0]
     after = archives.members(changed, kind)
-    assert [each.name for each in after] == [*(each.name for each in before), "new.txt"]
+    assert [member.name for member in after] == [*(member.name for member in before), "new.txt"]
     for name, content in readable.items():
         assert archives.read_member(changed, kind, name) == content
     return "written"

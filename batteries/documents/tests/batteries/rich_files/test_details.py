@@ -103,8 +103,8 @@ def merged(folder: Path) -> None:
     git += ["-c", "merge.conflictStyle=diff3", "-c", "core.autocrlf=false"]
     env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
 
-    def run(*words: str) -> None:
-        subprocess.run([*git, *words], cwd=folder, env=env, check=False, capture_output=True)
+    def run(*arguments: str) -> None:
+        subprocess.run([*git, *arguments], cwd=folder, env=env, check=False, capture_output=True)
 
     file = folder / "f.txt"
     run("init", "-q", "-b", "main")
@@ -119,7 +119,7 @@ def merged(folder: Path) -> None:
 
 
 async def test_all_conflicts_of_a_merge_are_resolved(tmp_path: Path) -> None:
-    shown, base, _, done = await results(
+    conflicts_result, base, _, done = await results(
         tmp_path,
         calls("read", path="f.txt"),
         calls("read", path="conflict://2/base"),
@@ -128,7 +128,7 @@ async def test_all_conflicts_of_a_merge_are_resolved(tmp_path: Path) -> None:
         ready=merged,
     )
 
-    assert "conflict://1 (line 1), conflict://2" in text(shown)
+    assert "conflict://1 (line 1), conflict://2" in text(conflicts_result)
     assert text(base).rstrip() == "base 2"
     assert isinstance(done.details, dict)
     assert done.details["resolvedFiles"] == [str(project(tmp_path) / "f.txt")]
@@ -170,11 +170,11 @@ def test_wide_tables_are_truncated() -> None:
 
 def test_members_and_tables_are_drawn_as_lists_and_other_files_as_usual() -> None:
     members = {"members": [{"name": f"m{n}\n", "size": 1000} for n in range(10)]}
-    shown = view(call(members), ViewOptions(), PlainTheme())
+    rows = view(call(members), ViewOptions(), PlainTheme())
 
-    assert shown is not None
-    assert (shown[0], shown[-1]) == ("x 10 members", "… 2 more")
-    assert "1,000 bytes" in shown[1]
+    assert rows is not None
+    assert (rows[0], rows[-1]) == ("x 10 members", "… 2 more")
+    assert "1,000 bytes" in rows[1]
     assert view(call({"tables": ["a"]}), ViewOptions(), PlainTheme()) == ["x 1 table", "a"]
     assert view(call({"truncation": {}}), ViewOptions(), PlainTheme()) is None
     assert view(call(None), ViewOptions(), PlainTheme()) is None
@@ -190,7 +190,7 @@ def tables(folder: Path) -> None:
 
 
 async def test_rows_of_unusual_tables_are_written_or_rejected(tmp_path: Path) -> None:
-    found = await results(
+    all_results = await results(
         tmp_path,
         calls("write", path="app.db:plain", content="{}"),
         calls("read", path="app.db:plain:1"),
@@ -203,7 +203,7 @@ async def test_rows_of_unusual_tables_are_written_or_rejected(tmp_path: Path) ->
         ready=tables,
     )
 
-    texts = [("! " if each.is_error else "") + text(each) for each in found]
+    texts = [("! " if result.is_error else "") + text(result) for result in all_results]
     assert texts[:2] == ["Inserted row into plain", "name: none"]
     assert texts[2] == "! keyed is a WITHOUT ROWID table; rows cannot be addressed by a key."
     assert texts[3] == "! seen is a view; its rows have no key."

@@ -249,8 +249,8 @@ def conflicted(folder: Path) -> None:
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org"]
     env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
 
-    def run(*words: str) -> None:
-        subprocess.run([*git, *words], cwd=folder, env=env, check=False, capture_output=True)
+    def run(*arguments: str) -> None:
+        subprocess.run([*git, *arguments], cwd=folder, env=env, check=False, capture_output=True)
 
     file = folder / "f.txt"
     run("init", "-q", "-b", "main")

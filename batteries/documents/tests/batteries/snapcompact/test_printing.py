@@ -27,15 +27,17 @@ def picture(image: Image) -> Pictures.Image:
 def read_back(image: Image, columns: int) -> str:
     """The text of a picture, recognised by its glyphs."""
     pixels = picture(image).convert("L")
-    known = {glyph(chr(code)): chr(code) for code in range(32, 127)} | {glyph(NEW_LINE): NEW_LINE}
+    characters = {glyph(chr(code)): chr(code) for code in range(32, 127)} | {
+        glyph(NEW_LINE): NEW_LINE
+    }
     text = ""
     for top in range(0, pixels.height, 12):
-        for left in range(columns):
+        for column in range(columns):
             rows = []
             for y in range(HEIGHT):
-                bits = (pixels.getpixel((left * 6 + x, top + y)) < 200 for x in range(5))  # type: ignore[operator]
+                bits = (pixels.getpixel((column * 6 + x, top + y)) < 200 for x in range(5))  # type: ignore[operator]
                 rows.append(sum(bit << (4 - x) for x, bit in enumerate(bits)))
-            text += known[tuple(rows)]
+            text += characters[tuple(rows)]
     return text
 
 
@@ -92,10 +94,10 @@ def test_readability_is_judged_separately_for_messages_and_results(
 @pytest.mark.parametrize("name", SHAPES)
 def test_pages_contain_the_whole_text_in_every_shape(name: str) -> None:
     shape = SHAPES[name]
-    words = " ".join(f"word{n}" for n in range(9_000))
-    printed = paginate([Piece(text=words)], shape)
+    text = " ".join(f"word{n}" for n in range(9_000))
+    printed = paginate([Piece(text=text)], shape)
 
-    assert "".join(page.text for page in printed.pages).replace(" ", "") == words.replace(" ", "")
+    assert "".join(page.text for page in printed.pages).replace(" ", "") == text.replace(" ", "")
     assert all(len(line) <= shape.characters for page in printed.pages for line in page.lines)
     first = picture(draw(printed.pages[0], shape))
     assert first.width == shape.width
@@ -121,8 +123,8 @@ def test_a_picture_of_1568_pixels_holds_33930_characters() -> None:
 def test_the_shape_is_selected_by_model_then_by_wire(
     model: str, api: str, shape: str, width: int
 ) -> None:
-    found = shape_for(Model(id=model, name=model, api=api, provider="x"))
-    assert (found.name, found.width) == (shape, width)
+    selected = shape_for(Model(id=model, name=model, api=api, provider="x"))
+    assert (selected.name, selected.width) == (shape, width)
 
 
 def test_a_shape_can_be_configured_and_unknown_providers_allow_five_pictures() -> None:
@@ -159,17 +161,17 @@ def test_results_and_arguments_are_shortened_and_useless_pairs_left_out() -> Non
         ),
     ]
 
-    found = pieces(items, lambda text: text)
+    printed = pieces(items, lambda text: text)
 
-    assert [piece.text[:12] for piece in found] == [
+    assert [piece.text[:12] for piece in printed] == [
         f"[user] go{NEW_LINE}on",
         "[assistant] ",
         "[call bash] ",
         "[result] hhh",
     ]
-    assert [piece.is_output for piece in found] == [False, False, False, True]
-    assert "400 characters left out" in found[2].text
-    head, _, tail = found[3].text.removeprefix("[result] ").partition(" [... ")
+    assert [piece.is_output for piece in printed] == [False, False, False, True]
+    assert "400 characters left out" in printed[2].text
+    head, _, tail = printed[3].text.removeprefix("[result] ").partition(" [... ")
     assert len(head) == int(MAX_RESULT * 0.6)
     assert tail.endswith("t" * 800)
 

@@ -46,8 +46,8 @@ async def talk(hosted: ExtensionFixture, count: int, *, first: str = "question")
 
 
 def latest(hosted: ExtensionFixture) -> Compaction:
-    found = [e for e in hosted.session.entries.log.entries() if isinstance(e, Compaction)]
-    return found[-1]
+    compactions = [e for e in hosted.session.entries.log.entries() if isinstance(e, Compaction)]
+    return compactions[-1]
 
 
 def images(entry: Compaction) -> list[Image]:
@@ -61,11 +61,11 @@ def shown_tokens(hosted: ExtensionFixture) -> int:
 async def test_history_becomes_pictures_without_a_request(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         await talk(hosted, 6)
-        asked, before = len(hosted.fixture.provider.requests), shown_tokens(hosted)
+        request_count, before = len(hosted.fixture.provider.requests), shown_tokens(hosted)
         result = await hosted.session.compact()
 
         entry = latest(hosted)
-        assert len(hosted.fixture.provider.requests) == asked
+        assert len(hosted.fixture.provider.requests) == request_count
         assert 1 <= len(images(entry)) <= 5
         assert shown_tokens(hosted) < 0.6 * before
         assert ORDER in entry.summary  # the only text for a model without image input
@@ -137,7 +137,7 @@ async def test_instructions_and_models_without_images_use_a_text_summary(tmp_pat
         hosted.fixture.provider.add(*[says("summary for the blind")] * 2)
         await hosted.session.compact()
         assert "summary for the blind" in latest(hosted).summary
-        assert any("needs a model that sees pictures" in str(each) for each in ui.seen)
+        assert any("needs a model that sees pictures" in str(call) for call in ui.seen)
 
 
 @pytest.mark.behaviour("portable-summary-fallback")
@@ -151,7 +151,7 @@ async def test_a_text_summary_after_pictures_covers_the_archived_messages(tmp_pa
         )
         await hosted.session.compact(strategy="context-full")
 
-        requests = str([each.messages for each in hosted.fixture.provider.requests[-2:]])
+        requests = str([request.messages for request in hosted.fixture.provider.requests[-2:]])
         assert "question 0" in requests
         assert "question 4" in requests
         assert "archived in" not in requests
@@ -239,9 +239,9 @@ async def test_secrets_are_redacted_from_pictures(
     printed: list[str] = []
 
     def recorded(pieces: Any, shape: Any) -> Any:
-        found = paginate(pieces, shape)
-        printed.extend(page.text for page in found.pages)
-        return found
+        printed_text = paginate(pieces, shape)
+        printed.extend(page.text for page in printed_text.pages)
+        return printed_text
 
     monkeypatch.setattr(adapter, "paginate", recorded)
     used = (extension, secrets_extension) if with_battery else (extension,)

@@ -76,7 +76,7 @@ async def reading(
         pages = WebPages(pi, hosts)
         pi.add_path_form(pages.parse, pages)
 
-    steps = (*(calls("read", **each) for each in reads), says("done"))
+    steps = (*(calls("read", **read) for read in reads), says("done"))
     async with extension_session(
         tmp_path, extension, steps=steps, settings={"web": web}, **options
     ) as hosted:
@@ -87,8 +87,8 @@ async def read_texts(
     tmp_path: Path, *reads: Mapping[str, Any] | str, allow: tuple[str, ...] = (), **options: Any
 ) -> list[str]:
     """The results as texts: errors start with ``! ``, pictures are shown as their type."""
-    given = [{"path": each} if isinstance(each, str) else each for each in reads]
-    async with reading(tmp_path, *given, allow=allow, **options) as hosted:
+    calls_of_read = [{"path": read} if isinstance(read, str) else read for read in reads]
+    async with reading(tmp_path, *calls_of_read, allow=allow, **options) as hosted:
         await hosted.session.prompt("go")
         assert hosted.failures == []
         results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]

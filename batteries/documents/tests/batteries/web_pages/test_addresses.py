@@ -90,8 +90,8 @@ async def test_no_notation_of_a_local_or_private_address_is_connected(
     texts = await read_texts(tmp_path, *urls)
 
     assert no_connections == []
-    shown = dict(zip(urls, texts, strict=True))
-    assert [url for url, text in shown.items() if not text.startswith("! ")] == []
+    text_by_url = dict(zip(urls, texts, strict=True))
+    assert [url for url, text in text_by_url.items() if not text.startswith("! ")] == []
 
 
 async def test_a_public_address_is_connected(tmp_path: Path, no_connections: list[Any]) -> None:
@@ -144,7 +144,7 @@ async def test_redirects_are_checked_at_every_step(tmp_path: Path) -> None:
 
 def resolver(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """Resolve every name to these addresses in turn; the last one repeats."""
-    asked: list[str] = []
+    names: list[str] = []
     plain = socket.getaddrinfo
 
     def resolve(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
@@ -153,21 +153,21 @@ def resolver(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
             return plain(host, port, *rest, **more)
         if more.get("flags") == socket.AI_NUMERICHOST:
             raise socket.gaierror
-        asked.append(name)
-        address = answers[min(len(asked), len(answers)) - 1]
+        names.append(name)
+        address = answers[min(len(names), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    return asked
+    return names
 
 
 async def test_a_name_is_resolved_once_and_the_checked_address_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_connections: list[Any]
 ) -> None:
-    asked = resolver(monkeypatch, "93.184.215.14", "127.0.0.1")
+    names = resolver(monkeypatch, "93.184.215.14", "127.0.0.1")
     await read_texts(tmp_path, "http://rebinding.example:82/")
 
-    assert asked == ["rebinding.example"]
+    assert names == ["rebinding.example"]
     assert no_connections == [("93.184.215.14", 82)]
 
 

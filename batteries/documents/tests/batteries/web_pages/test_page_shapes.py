@@ -27,14 +27,14 @@ def converted(data: bytes) -> str:
 @pytest.mark.parametrize("name", SHAPES)
 def test_converted_pages_match_their_snapshots(name: str) -> None:
     file = FOLDER / f"{name}.txt"
-    shown = converted(SHAPES[name])
-    if len(shown) > 2000:
-        shown = f"{shown[:1000]}\n({len(shown)} characters)\n{shown[-200:]}"
+    page = converted(SHAPES[name])
+    if len(page) > 2000:
+        page = f"{page[:1000]}\n({len(page)} characters)\n{page[-200:]}"
     if os.environ.get("WRITE_SNAPSHOTS"):
         FOLDER.mkdir(exist_ok=True)
-        file.write_text(shown, encoding="utf-8")
+        file.write_text(page, encoding="utf-8")
 
-    assert shown == file.read_text(encoding="utf-8")
+    assert page == file.read_text(encoding="utf-8")
 
 
 def test_there_are_at_least_fifty_shapes_and_no_other_snapshots() -> None:

@@ -34,8 +34,8 @@ async def read_all(
     """Read paths of a loopback site, or calls with a path."""
     async with web_site(pages) as site:
         calls = [
-            {**each, "path": site.url + each["path"]} if isinstance(each, dict) else site.url + each
-            for each in reads
+            {**read, "path": site.url + read["path"]} if isinstance(read, dict) else site.url + read
+            for read in reads
         ]
         allow = (f"127.0.0.1:{site.port}",)
         texts = await read_texts(tmp_path, *calls, allow=allow, **options)
@@ -76,19 +76,21 @@ async def test_content_types_are_converted_to_text(tmp_path: Path) -> None:
     }
     texts, _ = await read_all(tmp_path, pages, *pages)
 
-    shown = dict(zip(pages, (text.partition("]\n\n")[2] or text for text in texts), strict=True))
-    assert shown["/j"] == '{\n  "a": [\n    1,\n    2\n  ]\n}'
-    assert shown["/t"] == "gr\ufffdn"
-    assert shown["/l"] == "grün"
-    assert shown["/m"] == "# As it is"
-    assert shown["/p"] == "Picture from http://site/p [image/png]\nimage/png"
-    assert shown["/n.ipynb"].startswith("# Cells")
-    assert shown["/b"].startswith("! http://site/b is binary (application/zip, 6 bytes)")
-    assert shown["/none"] == "sniffed"
-    assert shown["/script"] == "let x = 1;"
-    assert shown["/pdf"].startswith("! The PDF cannot be converted")
-    assert "A page of a paper" in shown["/paper"]
-    assert "The second page" in shown["/paper"]
+    text_by_path = dict(
+        zip(pages, (text.partition("]\n\n")[2] or text for text in texts), strict=True)
+    )
+    assert text_by_path["/j"] == '{\n  "a": [\n    1,\n    2\n  ]\n}'
+    assert text_by_path["/t"] == "gr\ufffdn"
+    assert text_by_path["/l"] == "grün"
+    assert text_by_path["/m"] == "# As it is"
+    assert text_by_path["/p"] == "Picture from http://site/p [image/png]\nimage/png"
+    assert text_by_path["/n.ipynb"].startswith("# Cells")
+    assert text_by_path["/b"].startswith("! http://site/b is binary (application/zip, 6 bytes)")
+    assert text_by_path["/none"] == "sniffed"
+    assert text_by_path["/script"] == "let x = 1;"
+    assert text_by_path["/pdf"].startswith("! The PDF cannot be converted")
+    assert "A page of a paper" in text_by_path["/paper"]
+    assert "The second page" in text_by_path["/paper"]
 
 
 async def test_a_status_is_explained(tmp_path: Path) -> None:
@@ -242,9 +244,9 @@ REPOSITORY = {
     ],
 )
 def test_github_urls_are_recognised(url: str, kind: str | None) -> None:
-    found = parse_github(url)
+    page = parse_github(url)
 
-    assert (None if found is None else found.kind) == kind
+    assert (None if page is None else page.kind) == kind
 
 
 async def github(

@@ -64,8 +64,10 @@ class User(ExtensionUI):
 async def asking(
     tmp_path: Path, *steps: Step, ui: ExtensionUI, mode: Mode = "tui", **settings: Any
 ) -> AsyncIterator[ExtensionFixture]:
-    given = {"ask": {"enabled": True, **settings}}
-    async with extension_session(tmp_path, extension, steps=steps, settings=given, ui=ui) as hosted:
+    ask_settings = {"ask": {"enabled": True, **settings}}
+    async with extension_session(
+        tmp_path, extension, steps=steps, settings=ask_settings, ui=ui
+    ) as hosted:
         hosted.session.extensions.attach(ui, mode)
         yield hosted
 
@@ -92,7 +94,7 @@ async def test_a_chosen_option_is_the_answer(tmp_path: Path) -> None:
     assert text(result) == "colour: Red"
     title, options, more = user.asked[0]
     assert title == "Theme: Which colour?"
-    assert [each.label for each in options] == ["Red", "Blue", OTHER]
+    assert [option.label for option in options] == ["Red", "Blue", OTHER]
     assert options[1].description == "recommended: cold"
     assert options[0].preview == "#f00"
     assert more["initial"] == "Blue"
@@ -211,14 +213,14 @@ def test_over_rpc_a_question_is_sent_as_a_ui_request(cli: Program, model: Loopba
     model.tools = [("ask", {"questions": [QUESTION]})]
     child = cli.start("--model", "mock/echo-1", "--mode", "rpc")
     assert child.stdin is not None and child.stdout is not None
-    asked = []
+    requests = []
     with child:
         child.stdin.write(b'{"type": "prompt", "message": "go"}\n')
         child.stdin.flush()
         for line in child.stdout:
             record = json.loads(line)
             if record.get("method") == "select":
-                asked.append(record)
+                requests.append(record)
                 answer = {"type": "extension_ui_response", "id": record["id"], "value": "Red"}
                 child.stdin.write(json.dumps(answer).encode() + b"\n")
                 child.stdin.flush()
@@ -227,7 +229,7 @@ def test_over_rpc_a_question_is_sent_as_a_ui_request(cli: Program, model: Loopba
         child.stdin.close()
         child.wait(30)
 
-    (request,) = asked
+    (request,) = requests
     assert request["options"] == ["Red", "Blue", OTHER]
     assert request["previews"] == ["#f00", "#00f", ""]
     assert "colour: Red" in model.requests[1]

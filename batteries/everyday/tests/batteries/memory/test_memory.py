@@ -49,7 +49,7 @@ def test_a_note_is_a_markdown_file_that_the_user_can_edit(tmp_path: Path) -> Non
     (edited,) = notes.all()
     assert (edited.title, edited.text) == ("Linting, new", "Use `ruff`.")
     (tmp_path / "user" / "own.md").write_text("no heading, but a note\n")
-    assert [each.title for each in notes.all()] == ["Linting, new", "no heading, but a note"]
+    assert [note.title for note in notes.all()] == ["Linting, new", "no heading, but a note"]
     notes.forget(edited)
     assert not note.path.exists()
 
@@ -142,8 +142,8 @@ async def test_a_note_is_recalled_in_a_later_session(tmp_path: Path) -> None:
         assert "- Running tests (project)" in str(hosted.session.prompts.sections())
         await hosted.session.prompt("how do tests run?")
 
-        found, none = results(hosted)
-        assert "--seed 7" in found
+        recalled, none = results(hosted)
+        assert "--seed 7" in recalled
         assert none == "No note matches."
         assert hosted.failures == []
 
@@ -209,8 +209,10 @@ class MemoryUI(FakeUI):
     async def select(self, title: str, options: Any, **more: Any) -> Any:
         """The next answer, which is one of the options."""
         answer = self.answers.pop(0) if self.answers else None
-        labels = [each if isinstance(each, str) else each.label for each in options]
-        self.described |= {each.label: each.description for each in options if each not in labels}
+        labels = [option if isinstance(option, str) else option.label for option in options]
+        self.described |= {
+            option.label: option.description for option in options if option not in labels
+        }
         assert answer is None or answer in labels, labels
         return answer
 

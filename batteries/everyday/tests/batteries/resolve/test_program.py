@@ -39,8 +39,8 @@ def tools(model: LoopbackModel, number: int = 0) -> list[str]:
     return [tool["function"]["name"] for tool in json.loads(model.requests[number])["tools"]]
 
 
-def ends(cli: Program, *words: str) -> list[Any]:
-    ended = cli.run(*MODEL, "--mode", "json", *words, "go")
+def ends(cli: Program, *arguments: str) -> list[Any]:
+    ended = cli.run(*MODEL, "--mode", "json", *arguments, "go")
     events = [json.loads(line) for line in ended.out.splitlines()]
     return [event for event in events if event["type"] == "tool_execution_end"]
 

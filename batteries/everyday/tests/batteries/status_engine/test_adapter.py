@@ -85,14 +85,14 @@ async def test_disabled_lines_are_published_as_empty(tmp_path: Path) -> None:
 
 def publications(show: StatusSession) -> list[Any]:
     """The lines that are published from now on."""
-    found: list[Any] = []
+    published: list[Any] = []
 
     def handle_event(event: object) -> None:
         if isinstance(event, ExtensionEvent) and event.name == "status_engine":
-            found.append(event.data)
+            published.append(event.data)
 
     show.session.subscribe(handle_event)
-    return found
+    return published
 
 
 @pytest.mark.parametrize("setting", [False, None, {"enabled": False}])

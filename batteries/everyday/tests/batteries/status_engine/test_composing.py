@@ -44,9 +44,9 @@ def test_unknown_items_are_omitted_without_a_gap(git: GitState, shown: str) -> N
 
 
 def test_counts_apart_from_the_branch_are_a_separate_item() -> None:
-    shown = compose(("git_counts", "model", "git_branch"), FULL, 120, TextMetrics())
+    line = compose(("git_counts", "model", "git_branch"), FULL, 120, TextMetrics())
 
-    assert shown == "+12 -4 | gpt-5 | feature/awesome-status-lines"
+    assert line == "+12 -4 | gpt-5 | feature/awesome-status-lines"
 
 
 def test_the_branch_is_truncated_first() -> None:

@@ -135,7 +135,7 @@ async def test_the_output_of_a_user_command_has_a_time(tmp_path: Path) -> None:
     async def drive(client: Client) -> None:
         client.send(type="bash", command="echo two")
         # End of input would end the command, whose end has no event.
-        while not any(isinstance(each, BashExecution) for each in session.info.messages()):
+        while not any(isinstance(message, BashExecution) for message in session.info.messages()):
             await passing_of(0.01)
 
     events = await events_over_rpc(session, drive)

@@ -154,15 +154,15 @@ async def test_an_unchanged_line_is_not_published_again() -> None:
 async def test_a_failing_source_is_queried_with_exponential_back_off_until_it_succeeds() -> None:
     kit = LineSourceFixture(refresh=0.3)
     answers: list[str | SourceFailed] = [*[SourceFailed("no")] * 8, "good", "good"]
-    asked = []
+    times = []
 
     for hundredth in range(8000):
         kit.poll(hundredth / 100)
         await kit.asks()
         if kit.is_asked and answers:
-            asked.append(hundredth / 100)
+            times.append(hundredth / 100)
             await kit.answer(answers.pop(0))
 
-    waits = [round(then - now, 1) for now, then in pairwise(asked)]
+    waits = [round(then - now, 1) for now, then in pairwise(times)]
     assert waits == [0.6, 1.2, 2.4, 4.8, 9.6, 19.2, 19.2, 19.2, 0.3]
     await kit.answer("")

@@ -45,25 +45,25 @@ def drawn(output: StatusOutput, width: int, theme: Brackets) -> list[str]:
 
 @pytest.mark.parametrize("name", WIDTHS)
 def test_the_rows_match_the_snapshot(name: str) -> None:
-    width, shown = WIDTHS[name], []
+    width, rows_text = WIDTHS[name], []
     engine = StatusEngine(StatusEngineConfig(), text=TYPESETTING)
 
-    for (known, git), (third, line3) in product(GITS.items(), LINES.items()):
+    for (state_name, git), (third, line3) in product(GITS.items(), LINES.items()):
         engine.set_state(replace(FULL, git=git))
         output = replace(engine.tick(0.0, width), line3=line3)
         rows = drawn(output, width, Plain())
         assert all(TYPESETTING.width(row) <= width for row in rows)
-        shown += [f"# {known}, {third}", *(row.replace("\x1b", "␛") for row in rows), ""]
+        rows_text += [f"# {state_name}, {third}", *(row.replace("\x1b", "␛") for row in rows), ""]
 
-    check(name, "\n".join(shown))
+    check(name, "\n".join(rows_text))
 
 
-def check(name: str, shown: str) -> None:
+def check(name: str, text: str) -> None:
     """Compare with the snapshot; ``WRITE_SNAPSHOTS=1`` rewrites it."""
     path = SNAPSHOTS / f"{name}.txt"
     if os.environ.get("WRITE_SNAPSHOTS"):
-        path.write_text(shown, encoding="utf-8")
-    assert shown == path.read_text(encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
 
 
 def test_lines_without_colours_are_dim() -> None:

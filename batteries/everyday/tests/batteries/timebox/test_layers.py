@@ -18,7 +18,7 @@ def imported(module: Path) -> set[str]:
     tree = ast.parse((HERE / module).read_text())
     names = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     names |= {
-        each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
     }
     return {name for name in names if name.partition(".")[0] == "pi"}
 
@@ -50,12 +50,12 @@ def test_nearly_every_branch_of_the_core_is_tested_by_its_own_tests(tmp_path: Pa
     settings.write_text("[run]\nbranch = true\nsource = pi.batteries.timebox.core\n")
     common = [f"--rcfile={settings}", f"--data-file={data}"]
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    for words in (
+    for arguments in (
         ["run", *common, *tests, str(find_test(ROOT, "batteries/timebox/core"))],
         ["json", *common, "-o", str(report)],
     ):
         subprocess.run(
-            [sys.executable, "-m", "coverage", *words],
+            [sys.executable, "-m", "coverage", *arguments],
             cwd=ROOT,
             check=True,
             capture_output=True,

@@ -88,8 +88,8 @@ def test_json_mode_reports_the_reason_of_the_stop(cli: Program) -> None:
     assert answers[1]["errorMessage"].startswith(STOPPED)
     assert events[-1]["type"] == "agent_settled"
     (lines,) = cli.sessions()
-    kept = [line["data"] for line in lines if line.get("customType") == "timebox-active"]
-    assert [(data["turnLimit"], data["active"]) for data in kept] == [(1, True), (1, False)]
+    records = [line["data"] for line in lines if line.get("customType") == "timebox-active"]
+    assert [(data["turnLimit"], data["active"]) for data in records] == [(1, True), (1, False)]
 
 
 @pytest.mark.full
@@ -118,14 +118,14 @@ async def test_a_client_is_notified_and_can_continue(tmp_path: Path) -> None:
             seen += await peer.until(type="agent_settled")
         code = await peer.ended()
 
-    asked = [event for event in seen if event["type"] == "extension_ui_request"]
+    requests = [event for event in seen if event["type"] == "extension_ui_request"]
     reported = [
-        (event["notifyType"], event["message"]) for event in asked if event["method"] == "notify"
+        (event["notifyType"], event["message"]) for event in requests if event["method"] == "notify"
     ]
     assert [level for level, _ in reported] == ["info", "error"]
     assert reported[0][1] == "Timebox set: 1 turn."
     assert reported[1][1].startswith(STOPPED)
-    status = [event["statusText"] for event in asked if event["method"] == "setStatus"]
+    status = [event["statusText"] for event in requests if event["method"] == "setStatus"]
     assert status[0] == "Timebox: no time limit | 1 turn left (0/1)"
     answers_seen = [
         event["message"]["stopReason"]

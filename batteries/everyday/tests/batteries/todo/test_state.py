@@ -194,8 +194,8 @@ class Reference:
                     for part in op["list"]
                 ]
             case "append":
-                known = {task["content"] for task in tasks}
-                if known & {*op["items"]} or len({*op["items"]}) < len(op["items"]):
+                contents = {task["content"] for task in tasks}
+                if contents & {*op["items"]} or len({*op["items"]}) < len(op["items"]):
                     return False
                 if not phase:
                     phase = [{"name": op["phase"], "tasks": []}]

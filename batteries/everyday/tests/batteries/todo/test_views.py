@@ -71,8 +71,8 @@ async def test_the_command_shows_one_task_per_line(tmp_path: Path) -> None:
         await app.sees("- [ ] raise the roof")
 
         rows = [row.strip() for row in app.screen.splitlines()]
-        at = rows.index("- [ ] raise the roof")
-        assert rows[at - 2 : at] == ["# Build", "- [/] order the tiles"]
+        index = rows.index("- [ ] raise the roof")
+        assert rows[index - 2 : index] == ["# Build", "- [/] order the tiles"]
 
 
 def test_control_characters_of_a_task_do_not_reach_the_terminal() -> None:

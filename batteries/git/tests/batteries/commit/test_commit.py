@@ -34,8 +34,10 @@ from tests.files import put
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 
 
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run([*GIT, *words], cwd=folder, check=True, capture_output=True, text=True)
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [*GIT, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 

@@ -153,7 +153,7 @@ class GitHubServer:
     @property
     def paths(self) -> list[str]:
         """Methods and paths of all requests."""
-        return [f"{each.method} {each.path}" for each in self.asked]
+        return [f"{request.method} {request.path}" for request in self.asked]
 
 
 def standard_routes() -> dict[str, Answer]:
@@ -171,7 +171,9 @@ def standard_routes() -> dict[str, Answer]:
         f"POST {HERE}/issues/7/comments": (201, COMMENT),
         f"PATCH {HERE}/issues/1347": {**ISSUE, "state": "closed"},
         f"GET {HERE}/pulls": [PULL],
-        f"GET {HERE}/pulls/7": lambda asked: DIFF if "diff" in asked.headers["accept"] else PULL,
+        f"GET {HERE}/pulls/7": lambda request: (
+            DIFF if "diff" in request.headers["accept"] else PULL
+        ),
         f"PATCH {HERE}/pulls/7": {**PULL, "state": "closed"},
         f"GET {HERE}/pulls/7/files": [
             {
@@ -223,21 +225,21 @@ async def github_server(routes: Mapping[str, Answer]) -> AsyncIterator[GitHubSer
         headers = {name.lower(): value for name, _, value in pairs}
         sent = await reader.readexactly(int(headers.get("content-length", 0)))
         parts = urlsplit(target)
-        asked = Asked(
+        request = Asked(
             method,
             parts.path,
             dict(parse_qsl(parts.query)),
             headers,
             json.loads(sent) if sent else None,
         )
-        state.asked.append(asked)
+        state.asked.append(request)
         answer = state.routes.get(f"{method} {parts.path}", (404, {"message": "Not Found"}))
         if answer is NEVER:
             await reader.read()
             writer.close()
             return
         if callable(answer):
-            answer = answer(asked)
+            answer = answer(request)
         status, value, more = (*answer, {})[:3] if isinstance(answer, tuple) else (200, answer, {})
         content = (
             value
@@ -272,7 +274,7 @@ async def github_session(
     settings = {"github": {"enabled": True, "apiUrl": api}} | options.pop("settings", {})
     environ = {"PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
     environ |= {"GH_TOKEN": token} if token else {}
-    script = [calls("gh", **{"repo": "octocat/Spoon-Knife", **each}) for each in steps]
+    script = [calls("gh", **{"repo": "octocat/Spoon-Knife", **step}) for step in steps]
     async with extension_session(
         tmp_path,
         *options.pop("extensions", ()),
@@ -288,11 +290,11 @@ async def github_session(
 
 def results(hosted: ExtensionFixture) -> list[str]:
     """The results as texts; errors start with ``! ``."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
-        ("! " if each.is_error else "")
-        + "\n".join(part.text for part in each.content if isinstance(part, Text))
-        for each in found
+        ("! " if message.is_error else "")
+        + "\n".join(part.text for part in message.content if isinstance(part, Text))
+        for message in messages
     ]
 
 

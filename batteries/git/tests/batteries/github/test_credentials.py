@@ -110,9 +110,9 @@ async def test_server_errors_are_tool_errors_and_do_not_end_the_session(tmp_path
     async with github_server(routes) as server:
         actions = ("repo_view", "issue_list", "pr_list", "run_list", "issue_search")
         steps = [{"action": name, "query": "x"} for name in actions]
-        found = await asked_for(tmp_path, *steps, api=server.url)
+        texts = await asked_for(tmp_path, *steps, api=server.url)
 
-    assert found == [
+    assert texts == [
         "! The answer of github.com is not JSON.",
         "! The answer of github.com is not a list.",
         "! github.com answered with status 503. GitHub has a problem: try again later.",
@@ -128,9 +128,9 @@ async def test_a_response_above_the_size_limit_is_rejected(
     monkeypatch.setattr(client, "MAX_JSON", 10_000)
     routes = {f"GET {HERE}": {**REPOSITORY, "description": "x" * 2_000_000}}
     async with github_server(routes) as server:
-        (found,) = await asked_for(tmp_path, {"action": "repo_view"}, api=server.url)
+        (text,) = await asked_for(tmp_path, {"action": "repo_view"}, api=server.url)
 
-    assert found == "! The answer of github.com is larger than 10,000 bytes."
+    assert text == "! The answer of github.com is larger than 10,000 bytes."
 
 
 async def test_a_server_that_does_not_respond_times_out(
@@ -138,17 +138,17 @@ async def test_a_server_that_does_not_respond_times_out(
 ) -> None:
     monkeypatch.setattr(client.TokenTransport.__init__, "__kwdefaults__", {"seconds": 0.2})
     async with github_server({f"GET {HERE}": NEVER}) as server:
-        (found,) = await asked_for(tmp_path, {"action": "repo_view"}, api=server.url)
+        (text,) = await asked_for(tmp_path, {"action": "repo_view"}, api=server.url)
 
-    assert found == "! GitHub did not answer within 0.2 s."
+    assert text == "! GitHub did not answer within 0.2 s."
 
 
 async def test_a_refused_connection_is_reported_without_the_token(tmp_path: Path) -> None:
-    (found,) = await asked_for(tmp_path, {"action": "repo_view"}, api="http://127.0.0.1:9")
+    (text,) = await asked_for(tmp_path, {"action": "repo_view"}, api="http://127.0.0.1:9")
 
-    assert found.startswith("! ")
-    assert "127.0.0.1:9" in found
-    assert TOKEN not in found
+    assert text.startswith("! ")
+    assert "127.0.0.1:9" in text
+    assert TOKEN not in text
 
 
 async def test_a_redirect_to_another_host_does_not_carry_the_token(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_a_redirect_to_another_host_does_not_carry_the_token(tmp_path: Pat
     (blob,) = storage.asked
     assert "authorization" not in blob.headers
     assert TOKEN not in str(blob.headers)
-    same_host = [each for each in server.asked if each.path == "/repositories/1"]
+    same_host = [request for request in server.asked if request.path == "/repositories/1"]
     assert same_host[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
@@ -183,10 +183,10 @@ async def test_a_write_is_never_redirected(tmp_path: Path) -> None:
     target = (307, "", {"Location": "/elsewhere"})
     routes = standard_routes() | {f"POST {HERE}/issues/1347/comments": target}
     async with github_server(routes) as server:
-        (found,) = await asked_for(tmp_path, COMMENTS, api=server.url, ui=FakeUI())
+        (text,) = await asked_for(tmp_path, COMMENTS, api=server.url, ui=FakeUI())
 
-    assert "The repository was renamed" in found
-    assert "/elsewhere" not in [each.path for each in server.asked]
+    assert "The repository was renamed" in text
+    assert "/elsewhere" not in [request.path for request in server.asked]
 
 
 # The token ----------------------------------------------------------------------------------------
@@ -270,9 +270,11 @@ def test_gh_host_must_be_a_host_name(host: str) -> None:
     ],
 )
 def test_the_repository_is_found_from_a_remote(url: str) -> None:
-    found = repository_of_remotes(f"origin\t{url} (fetch)\norigin\t{url} (push)\n", "github.com")
+    repository = repository_of_remotes(
+        f"origin\t{url} (fetch)\norigin\t{url} (push)\n", "github.com"
+    )
 
-    assert found == Repository(host="github.com", owner="octo", name="cat")
+    assert repository == Repository(host="github.com", owner="octo", name="cat")
 
 
 def test_the_upstream_remote_is_preferred_to_origin_and_local_folders_are_skipped() -> None:
@@ -302,8 +304,8 @@ def test_other_hosts_are_refused(listed: str, says: str) -> None:
 def test_an_enterprise_host_is_accepted_if_the_user_configures_it() -> None:
     listed = "origin\tgit@git.acme.example:octo/cat.git (fetch)\n"
 
-    found = repository_of_remotes(listed, "git.acme.example")
-    assert (found.host, found.label) == ("git.acme.example", "git.acme.example/octo/cat")
+    repository = repository_of_remotes(listed, "git.acme.example")
+    assert (repository.host, repository.label) == ("git.acme.example", "git.acme.example/octo/cat")
     assert parse_repository("github.com/a/b", "git.acme.example").host == "github.com"
 
 
@@ -325,21 +327,21 @@ async def test_the_remote_of_the_project_is_used_but_not_the_host_of_its_env_fil
         await hosted.session.sessions.reload()
         assert hosted.session.workspace.environ["GH_HOST"] == "evil.example"
         await hosted.session.prompt("go")
-        (found,) = results(hosted)
+        (text,) = results(hosted)
 
-    assert "# octocat/Spoon-Knife" in found
+    assert "# octocat/Spoon-Knife" in text
 
 
 # The gh program -----------------------------------------------------------------------------------
 
 
 def issue_answers() -> dict[str, tuple[int, str, str]]:
-    here = HERE.removeprefix("/")
+    prefix = HERE.removeprefix("/")
     return {
-        f"{here}/issues/1347": (0, included(200, ISSUE), ""),
-        f"{here}/issues/1347/comments": (0, included(200, [COMMENT], Link="<x>; rel=last"), ""),
-        here: (1, included(404, {"message": "Not Found"}), "gh: Not Found (HTTP 404)"),
-        f"{here}/pulls": (4, "", "To get started with GitHub CLI, please run:  gh auth login\n"),
+        f"{prefix}/issues/1347": (0, included(200, ISSUE), ""),
+        f"{prefix}/issues/1347/comments": (0, included(200, [COMMENT], Link="<x>; rel=last"), ""),
+        prefix: (1, included(404, {"message": "Not Found"}), "gh: Not Found (HTTP 404)"),
+        f"{prefix}/pulls": (4, "", "To get started with GitHub CLI, please run:  gh auth login\n"),
     }
 
 
@@ -368,9 +370,9 @@ async def test_a_write_through_gh_sends_its_body_on_standard_input(tmp_path: Pat
     folder = stand_in_gh(tmp_path / "bin", answers)
     environ = {"PATH": f"{folder}:{os.environ['PATH']}"}
     step = {**COMMENTS, "body": "--help; $(id)"}
-    (found,) = await asked_for(tmp_path, step, token="", environ=environ, ui=FakeUI())
+    (text,) = await asked_for(tmp_path, step, token="", environ=environ, ui=FakeUI())
 
-    assert "Added a comment" in found
+    assert "Added a comment" in text
     last = json.loads((folder / "asked.jsonl").read_text().splitlines()[-1])
     assert json.loads(last["sent"]) == {"body": "--help; $(id)"}
     assert last["words"][-3:] == ["--input", "-", path]
@@ -379,9 +381,9 @@ async def test_a_write_through_gh_sends_its_body_on_standard_input(tmp_path: Pat
 async def test_without_token_and_gh_the_error_names_the_variables_to_set(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    (found,) = await asked_for(tmp_path, VIEW, token="", environ={"PATH": str(empty)})
+    (text,) = await asked_for(tmp_path, VIEW, token="", environ={"PATH": str(empty)})
 
-    assert found == f"! {client.NO_CREDENTIALS}"
+    assert text == f"! {client.NO_CREDENTIALS}"
 
 
 def test_a_body_of_gh_keeps_its_line_endings() -> None:
@@ -403,23 +405,23 @@ async def test_with_a_permission_guard_a_write_is_confirmed_once_and_reads_are_n
     settings = {"github": {"enabled": True}, "permissions": {"mode": "ask", "allow": ["gh"]}}
     async with github_server(standard_routes()) as server:
         settings["github"]["apiUrl"] = server.url  # type: ignore[index]
-        found = await asked_for(
+        texts = await asked_for(
             tmp_path, VIEW, COMMENTS, extensions=(permissions,), settings=settings, ui=ui
         )
 
     assert len(ui.questions) == 1
     assert "issue_comment writes to GitHub in your name." in ui.questions[0]
-    assert not [each for each in ui.seen if each[0] == "confirm"]
-    assert "Added a comment" in found[1]
+    assert not [call for call in ui.seen if call[0] == "confirm"]
+    assert "Added a comment" in texts[1]
 
 
 async def test_with_a_permission_guard_and_no_user_a_write_is_refused(tmp_path: Path) -> None:
     settings = {"github": {"enabled": True}, "permissions": {"mode": "ask", "allow": ["gh"]}}
     async with github_server(standard_routes()) as server:
         settings["github"]["apiUrl"] = server.url  # type: ignore[index]
-        (found,) = await asked_for(tmp_path, COMMENTS, extensions=(permissions,), settings=settings)
+        (text,) = await asked_for(tmp_path, COMMENTS, extensions=(permissions,), settings=settings)
 
-    assert found.startswith("! gh needs the consent of the user, and no user can answer.")
+    assert text.startswith("! gh needs the consent of the user, and no user can answer.")
     assert server.asked == []
 
 

@@ -15,8 +15,8 @@ from tests.coding.extension_host.extension_session import extension_session
 
 
 def rows(state: Any, text: str = "", *, expanded: bool = False, **details: Any) -> list[str]:
-    given = {"action": "issue_view", "number": 7, "title": "a\x1b[2J"}
-    call = ToolView(id="1", name="gh", arguments=given, state=state, text=text, details=details)
+    arguments = {"action": "issue_view", "number": 7, "title": "a\x1b[2J"}
+    call = ToolView(id="1", name="gh", arguments=arguments, state=state, text=text, details=details)
     return draw_gh(call, ViewOptions(expanded=expanded), PlainTheme())
 
 
@@ -36,31 +36,33 @@ def test_a_response_is_truncated_until_it_is_expanded() -> None:
 
 
 async def checked(tmp_path: Path, **environ: str) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
 
     def probe(pi: ExtensionAPI) -> None:
         @pi.on("session_start")
         async def check(event: object, ctx: Any) -> None:
-            found.extend(f"{each.level}: {each.text}" for each in await GitHubCalls(pi).doctor(ctx))
+            lines.extend(
+                f"{check.level}: {check.text}" for check in await GitHubCalls(pi).doctor(ctx)
+            )
 
     async with extension_session(tmp_path, probe, environ=environ):
-        return found
+        return lines
 
 
 async def test_the_doctor_names_the_source_of_the_credentials_without_showing_them(
     tmp_path: Path,
 ) -> None:
     path = os.environ["PATH"]
-    found = await checked(tmp_path / "a", PATH=path, GITHUB_TOKEN="secret-token")
-    assert found == ["good: github.com: the token in GITHUB_TOKEN"]
+    checks = await checked(tmp_path / "a", PATH=path, GITHUB_TOKEN="secret-token")
+    assert checks == ["good: github.com: the token in GITHUB_TOKEN"]
 
     folder = stand_in_gh(tmp_path / "bin", {"github.com": (0, "", "Logged in")})
-    found = await checked(tmp_path / "b", PATH=f"{folder}:{path}")
-    assert found == ["good: github.com: the login of the gh program"]
+    checks = await checked(tmp_path / "b", PATH=f"{folder}:{path}")
+    assert checks == ["good: github.com: the login of the gh program"]
 
     (folder / "answers.json").write_text("{}")
-    found = await checked(tmp_path / "c", PATH=f"{folder}:{path}")
-    assert found == ["missing: github.com: no token is set, and the gh program is not logged in"]
+    checks = await checked(tmp_path / "c", PATH=f"{folder}:{path}")
+    assert checks == ["missing: github.com: no token is set, and the gh program is not logged in"]
 
-    found = await checked(tmp_path / "d", PATH=path, GH_HOST="a b")
-    assert found == ["broken: GH_HOST is not a host name: a b"]
+    checks = await checked(tmp_path / "d", PATH=path, GH_HOST="a b")
+    assert checks == ["broken: GH_HOST is not a host name: a b"]

@@ -66,8 +66,8 @@ async def session_of(
     python = {"interpreter": sys.executable}
     chosen = {"eval": {"py": True}, "python": python} if settings is None else settings
     fixture.write(".pi/agent/settings.json", json.dumps(chosen))
-    found = ExtensionOptions(discover=False, inline=(extension, *more))
-    session = await fixture.open(extensions=found, **options)
+    extension_options = ExtensionOptions(discover=False, inline=(extension, *more))
+    session = await fixture.open(extensions=extension_options, **options)
     if ui is not None:
         session.extensions.attach(ui, "rpc")
     try:
@@ -91,14 +91,14 @@ def javascript(*codes: str, **more: Any) -> Step:
 
 def results(session: AgentSession) -> list[ToolResultMessage]:
     """The results of all calls."""
-    return [each for each in session.messages if isinstance(each, ToolResultMessage)]
+    return [message for message in session.messages if isinstance(message, ToolResultMessage)]
 
 
 def details(session: AgentSession, number: int) -> dict[str, Any]:
     """The details of a result."""
-    found = results(session)[number].details
-    assert isinstance(found, dict)
-    return found
+    result_details = results(session)[number].details
+    assert isinstance(result_details, dict)
+    return result_details
 
 
 def texts(session: AgentSession) -> list[str]:

@@ -131,8 +131,8 @@ def gateway(tmp_path: Path) -> Iterator[str]:
     home = tmp_path / "gateway"
     home.mkdir()
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KG_AUTH_TOKEN": "secret"}
-    words = [str(ORACLE), f"--KernelGatewayApp.port={port}", "--KernelGatewayApp.ip=127.0.0.1"]
-    server = subprocess.Popen(words, env=environ, cwd=home, stderr=subprocess.PIPE)
+    argv = [str(ORACLE), f"--KernelGatewayApp.port={port}", "--KernelGatewayApp.ip=127.0.0.1"]
+    server = subprocess.Popen(argv, env=environ, cwd=home, stderr=subprocess.PIPE)
     assert server.stderr is not None
     for line in server.stderr:
         if b"available at" in line:
@@ -160,16 +160,16 @@ async def test_cells_run_in_a_real_gateway(tmp_path: Path, gateway: str) -> None
     async with session_of(tmp_path, *steps, says("."), settings=ON, environ=environ) as session:
         await session.prompt("go")
 
-        found = texts(session)
-        assert found[0] == "[1/3]\n[2/3]\n42\n[3/3]"
+        cell_texts = texts(session)
+        assert cell_texts[0] == "[1/3]\n[2/3]\n42\n[3/3]"
         assert details(session, 0)["cells"][2]["statusEvents"] == [{"op": "train", "epoch": 1}]
-        assert found[1].endswith("Command timed out after 3 seconds")
-        assert found[2] == "7"
-        assert "ZeroDivisionError" in found[3]
-        assert "input() is not supported" in found[4]
+        assert cell_texts[1].endswith("Command timed out after 3 seconds")
+        assert cell_texts[2] == "7"
+        assert "ZeroDivisionError" in cell_texts[3]
+        assert "input() is not supported" in cell_texts[4]
         assert results(session)[4].is_error
-        assert found[6] == "The Python kernel of the gateway died; its variables are lost."
-        assert found[7] == "'fresh'"
+        assert cell_texts[6] == "The Python kernel of the gateway died; its variables are lost."
+        assert cell_texts[7] == "'fresh'"
         assert not [part for part in results(session)[7].content if isinstance(part, Image)]
 
 

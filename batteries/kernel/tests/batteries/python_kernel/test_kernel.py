@@ -58,10 +58,10 @@ async def test_a_traceback_begins_with_the_code_of_the_cell(tmp_path: Path) -> N
         await session.prompt("go")
 
         (text,) = texts(session)
-        places = [line for line in text.splitlines() if line.lstrip().startswith("File ")]
-        assert len(places) == 2
-        assert "line 3" in places[0]
-        assert "line 2, in half" in places[1]
+        frames = [line for line in text.splitlines() if line.lstrip().startswith("File ")]
+        assert len(frames) == 2
+        assert "line 3" in frames[0]
+        assert "line 2, in half" in frames[1]
 
 
 @pytest.mark.behaviour("tracebacks-start-at-user-code")
@@ -144,7 +144,7 @@ Figure()"""
 
         (result,) = results(session)
         assert texts(session) == ["**figure**"]
-        assert [each.mime_type for each in result.content if isinstance(each, Image)] == [
+        assert [image.mime_type for image in result.content if isinstance(image, Image)] == [
             "image/png"
         ]
 

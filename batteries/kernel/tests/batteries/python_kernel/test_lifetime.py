@@ -116,9 +116,9 @@ async def test_typed_code_is_a_message_or_an_entry_with_cells(
         assert await session.extensions.handle_input(prefix)
 
         messages = [m for m in session.messages if isinstance(m, CustomMessage)]
-        kept = [e for e in session.entries.log.branch() if isinstance(e, Custom)]
-        assert (len(messages), len(kept)) == ((1, 0) if is_seen else (0, 1))
-        details = messages[0].details if is_seen else kept[0].data
+        entries = [e for e in session.entries.log.branch() if isinstance(e, Custom)]
+        assert (len(messages), len(entries)) == ((1, 0) if is_seen else (0, 1))
+        details = messages[0].details if is_seen else entries[0].data
         assert isinstance(details, dict)
         assert details["cells"][0]["output"] == "hi\n"
         assert details["excludeFromContext"] is not is_seen

@@ -20,8 +20,8 @@ class Request:
     @property
     def message(self) -> dict[str, Any]:
         """The body as JSON."""
-        found: dict[str, Any] = json.loads(self.body) if self.body else {}
-        return found
+        message: dict[str, Any] = json.loads(self.body) if self.body else {}
+        return message
 
 
 Handle = Callable[[Request, asyncio.StreamWriter], Awaitable[Reply | None]]
@@ -117,8 +117,8 @@ class FakeServer:
     async def __call__(self, request: Request, writer: asyncio.StreamWriter) -> Reply | None:
         """Handle a request."""
         self.requests.append(request)
-        given = request.headers.get("authorization", "")
-        if self.token and given != f"Bearer {self.token}":
+        authorization = request.headers.get("authorization", "")
+        if self.token and authorization != f"Bearer {self.token}":
             return 401, {"WWW-Authenticate": self.challenge}, b""
         if request.method != "POST":
             return 405, {}, b""
@@ -138,16 +138,16 @@ class FakeServer:
     def _answer(self, request: Request, message: dict[str, Any]) -> Reply:
         match message["method"]:
             case "server/discover" if self.era == "modern":
-                found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
-                return reply(request, found)
+                result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+                return reply(request, result)
             case "initialize" if self.era == "handshake":
                 self.sessions += 1
-                found = {
+                result = {
                     "protocolVersion": "2025-06-18",
                     "capabilities": {"tools": {}},
                     "serverInfo": {"name": "fake", "version": "1"},
                 }
-                return reply(request, found, **{"Mcp-Session-Id": f"s{self.sessions}"})
+                return reply(request, result, **{"Mcp-Session-Id": f"s{self.sessions}"})
             case "tools/list":
                 return reply(request, {"tools": [TOOL]})
             case "tools/call":

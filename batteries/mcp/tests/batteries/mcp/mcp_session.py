@@ -54,12 +54,12 @@ class Answers(FakeUI):
     @property
     def notices(self) -> list[str]:
         """What was shown."""
-        return [each[1] for each in self.seen if each[0] == "notify"]
+        return [call[1] for call in self.seen if call[0] == "notify"]
 
 
-def program(*words: str) -> dict[str, Any]:
+def program(*arguments: str) -> dict[str, Any]:
     """The definition of the test server."""
-    return {"command": sys.executable, "args": ["-I", str(PROGRAM), *words]}
+    return {"command": sys.executable, "args": ["-I", str(PROGRAM), *arguments]}
 
 
 class McpFixture:
@@ -95,7 +95,7 @@ class McpFixture:
 
 def text(result: ToolResult) -> str:
     """The texts of a result; a picture is shown as ``[image]``."""
-    parts = ("[image]" if isinstance(each, Image) else each.text for each in result.content)
+    parts = ("[image]" if isinstance(part, Image) else part.text for part in result.content)
     return "\n".join(parts)
 
 

@@ -68,12 +68,12 @@ def results(version: str) -> Any:  # noqa: C901 (one table)
     about = {"name": "s", "version": "1"}
     if version == MODERN:
         meta = {"_meta": {"io.modelcontextprotocol/serverInfo": about}}
-        found = {"supportedVersions": [MODERN], "capabilities": capabilities, "instructions": "i"}
-        yield "server/discover", found | meta
-        asked = {"method": "roots/list"}
+        result = {"supportedVersions": [MODERN], "capabilities": capabilities, "instructions": "i"}
+        yield "server/discover", result | meta
+        roots = {"method": "roots/list"}
         form = {"mode": "form", "message": "m", "requestedSchema": SCHEMA}
         elicit = {"method": "elicitation/create", "params": form}
-        for requests in ({"a": asked}, {"a": asked, "b": elicit}):
+        for requests in ({"a": roots}, {"a": roots, "b": elicit}):
             for state in ("s1", None):
                 needed: dict[str, Any] = {"resultType": "input_required", "inputRequests": requests}
                 if state:
@@ -102,11 +102,11 @@ def completed(version: str, method: str, raw: dict[str, Any]) -> dict[str, Any]:
 
 def normal(result: Any) -> Any:
     """What was read, as JSON without absent fields and without fields that only caches use."""
-    known = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    fields = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in ("ttlMs", "cacheScope", "resultType"):
-        if name != "resultType" or known.get(name) == "complete":
-            known.pop(name, None)
-    return known
+        if name != "resultType" or fields.get(name) == "complete":
+            fields.pop(name, None)
+    return fields
 
 
 def record() -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ def main() -> int:
     path = Path(sys.argv[-1])
     if sys.argv[1] == "--check":
         return 0 if json.loads(path.read_text()) == made else 1
-    lines = ",\n".join(json.dumps(each, sort_keys=True) for each in made)
+    lines = ",\n".join(json.dumps(exchange, sort_keys=True) for exchange in made)
     path.write_text(f"[\n{lines}\n]\n")
     return 0
 

@@ -47,8 +47,8 @@ def call(id: Any, params: dict[str, Any]) -> None:  # noqa: C901, PLR0912 (one t
     arguments, token = params.get("arguments", {}), params.get("_meta", {}).get("progressToken")
     match params["name"]:
         case "echo":
-            given = arguments.get("text", "")
-            answer(id, text(f"You said {given}.", structuredContent={"said": given}))
+            said_text = arguments.get("text", "")
+            answer(id, text(f"You said {said_text}.", structuredContent={"said": said_text}))
         case "ask":
             ask(id, params, arguments.get("text", "elicitation"))
         case "picture":
@@ -155,11 +155,11 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def ask(id: Any, params: dict[str, Any], what: str) -> None:
-    method, asked = QUESTIONS[what]
+    method, question = QUESTIONS[what]
     if ERA == "modern":
         responses = params.get("inputResponses")
         if "rounds" in FAULTS or not responses:
-            request = {"method": method, "params": asked}
+            request = {"method": method, "params": question}
             result = {"inputRequests": {"q": request}, "requestState": "s1"}
             send({"id": id, "result": {"resultType": "input_required", **result}})
         else:
@@ -167,7 +167,7 @@ def ask(id: Any, params: dict[str, Any], what: str) -> None:
             answer(id, text(json.dumps(responses["q"], sort_keys=True)))
     else:
         waiting[f"q{id}"] = id
-        send({"id": f"q{id}", "method": method, "params": asked})
+        send({"id": f"q{id}", "method": method, "params": question})
 
 
 def listed(method: str, params: dict[str, Any]) -> dict[str, Any]:  # noqa: PLR0911 (one table)
@@ -213,19 +213,19 @@ def request(id: Any, method: str, params: dict[str, Any]) -> None:  # noqa: C901
         case "server/discover" if ERA == "modern":
             info = {"io.modelcontextprotocol/serverInfo": {"name": "program", "version": "1"}}
             versions = ["2026-07-28"]
-            found = {"supportedVersions": versions, "capabilities": capabilities, "_meta": info}
+            discovery = {"supportedVersions": versions, "capabilities": capabilities, "_meta": info}
             answer(
                 id,
                 {
-                    **found,
+                    **discovery,
                     "instructions": INSTRUCTIONS,
                 },
             )
         case "initialize" if ERA != "modern":
             about = {"name": "program", "version": "1"}
             version = "1999-01-01" if "version" in FAULTS else ERA
-            shown = {"protocolVersion": version, "capabilities": capabilities}
-            answer(id, {**shown, "serverInfo": about})
+            initialisation = {"protocolVersion": version, "capabilities": capabilities}
+            answer(id, {**initialisation, "serverInfo": about})
         case "tools/call":
             call(id, params)
         case "prompts/get":
@@ -237,8 +237,8 @@ def request(id: Any, method: str, params: dict[str, Any]) -> None:  # noqa: C901
             answer(id, {"contents": contents})
         case "completion/complete":
             begin = params["argument"]["value"]
-            known = [each for each in ("whales", "whisky", "wine") if each.startswith(begin)]
-            answer(id, {"completion": {"values": known}})
+            matches = [value for value in ("whales", "whisky", "wine") if value.startswith(begin)]
+            answer(id, {"completion": {"values": matches}})
         case "subscriptions/listen":
             return
         case "ping" | "logging/setLevel" | "resources/subscribe":
@@ -251,7 +251,7 @@ def request(id: Any, method: str, params: dict[str, Any]) -> None:  # noqa: C901
 
 def begin() -> None:
     """Faults before the first message."""
-    for path in (each.removeprefix("pids:") for each in FAULTS if each.startswith("pids:")):
+    for path in (fault.removeprefix("pids:") for fault in FAULTS if fault.startswith("pids:")):
         with Path(path).open("a") as file:
             file.write(f"{os.getpid()}\n")
     if "silent" in FAULTS:
@@ -280,12 +280,12 @@ def main() -> None:
         id, method = message.get("id"), message.get("method")
         if method is None:
             result = message.get("result", message.get("error"))
-            shown = json.dumps(result, sort_keys=True)
+            output = json.dumps(result, sort_keys=True)
             if (call_id := waiting.pop(id)) is None:
-                params = {"level": "info", "data": f"{id}: {shown}"}
+                params = {"level": "info", "data": f"{id}: {output}"}
                 send({"method": "notifications/message", "params": params})
             else:
-                answer(call_id, text(shown))
+                answer(call_id, text(output))
         elif id is not None:
             if "strict" in FAULTS and method == "server/discover":
                 os._exit(1)

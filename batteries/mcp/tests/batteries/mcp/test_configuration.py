@@ -39,11 +39,11 @@ async def test_servers_of_a_trusted_project_need_consent_again_after_a_change(
     project, _ = files_of(tmp_path)
     file = project / ".mcp.json"
     write_json(file, {"mcpServers": {"s": program("modern")}})
-    for answers, asked in ((["Allow"], 1), ([], 0)):
+    for answers, question_count in ((["Allow"], 1), ([], 0)):
         ui = Answers(*answers)
         async with mcp_session(tmp_path, {}, ui=ui, approve=True) as mcp:
             assert "mcp__s__echo" in mcp.tools
-        assert len(ui.titles) == asked
+        assert len(ui.titles) == question_count
     write_json(file, {"mcpServers": {"s": program("modern", "changed")}})
     ui = Answers("Deny")
     async with mcp_session(tmp_path, {}, ui=ui, approve=True) as mcp:
@@ -85,7 +85,7 @@ async def test_a_broken_file_is_reported_and_the_others_are_used(tmp_path: Path)
     ui = Answers()
     async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui) as mcp:
         assert "mcp__s__echo" in mcp.tools
-        assert any("mcp.json" in each for each in ui.notices)
+        assert any("mcp.json" in notice for notice in ui.notices)
 
 
 async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> None:
@@ -93,12 +93,12 @@ async def test_subcommands_change_the_file_and_the_session(tmp_path: Path) -> No
     ui = Answers()
     async with mcp_session(tmp_path, {}, ui=ui) as mcp:
         run = mcp.hosted.session.prompt
-        words = program("modern")
-        command = shlex.join([words["command"], *words["args"]])
+        definition = program("modern")
+        command = shlex.join([definition["command"], *definition["args"]])
         await run(f"/mcp add s {command}")
         await until(lambda: "mcp__s__echo" in mcp.tools)
         stored = json.loads((agent / "mcp.json").read_text())
-        assert stored["mcpServers"]["s"]["command"] == words["command"]
+        assert stored["mcpServers"]["s"]["command"] == definition["command"]
         assert (agent / "mcp.json").stat().st_mode & 0o077 == 0
         await run("/mcp list")
         assert "s: ready, 11 tools" in ui.notices[-1]

@@ -95,12 +95,12 @@ async def cut_stream(fake: FakeServer, request: Request, writer: asyncio.StreamW
     """A stream that breaks after an event; the answer follows on a GET stream."""
     begin_events(writer)
     writer.write(event(None, "7"))
-    asked = request
+    first_request = request
 
     async def later(_: FakeServer, again: Request, writer: asyncio.StreamWriter) -> Reply | None:
         assert again.headers["last-event-id"] == "7"
         begin_events(writer)
-        writer.write(event(text_result(asked, "after the cut"), "8"))
+        writer.write(event(text_result(first_request, "after the cut"), "8"))
         return None
 
     original = fake.__call__
@@ -146,7 +146,7 @@ async def test_a_response_that_is_not_json_is_explained(tmp_path: Path) -> None:
 async def test_a_server_that_is_not_reachable_is_reported(tmp_path: Path) -> None:
     ui = Answers()
     async with mcp_session(tmp_path, {"s": {"url": "http://127.0.0.1:9/mcp"}}, ui=ui):
-        assert any("MCP server s failed" in each for each in ui.notices)
+        assert any("MCP server s failed" in notice for notice in ui.notices)
 
 
 class TwoStreams:
@@ -221,7 +221,7 @@ async def test_an_address_on_another_server_is_refused(tmp_path: Path) -> None:
         mcp_session(tmp_path, {"s": {"url": f"{url}/sse", **definition}}, ui=ui),
     ):
         server.open.set()
-        assert any("names an address on another server" in each for each in ui.notices)
+        assert any("names an address on another server" in notice for notice in ui.notices)
 
 
 async def test_headers_have_expanded_variables_and_outputs_of_commands(tmp_path: Path) -> None:

@@ -29,13 +29,17 @@ needs_sdk = pytest.mark.skipif(
 
 
 def of(method: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    return [(each["raw"], each["read"]) for each in EXCHANGES if each["method"] == method]
+    return [
+        (exchange["raw"], exchange["read"])
+        for exchange in EXCHANGES
+        if exchange["method"] == method
+    ]
 
 
 def test_recorded_exchanges_cover_every_method_and_version() -> None:
     assert len(EXCHANGES) >= 200
-    assert {each["version"] for each in EXCHANGES} == {protocol.MODERN, *protocol.HANDSHAKE}
-    assert len({each["method"] for each in EXCHANGES}) == 14
+    assert {exchange["version"] for exchange in EXCHANGES} == {protocol.MODERN, *protocol.HANDSHAKE}
+    assert len({exchange["method"] for exchange in EXCHANGES}) == 14
 
 
 def test_lists_are_parsed_as_by_the_sdk() -> None:
@@ -93,18 +97,18 @@ def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
     for raw, read in of("tools/call"):
         if protocol.input_requests(raw) is not None:
             continue
-        shown, is_error = call_result(raw, limits)
-        filters = [expected(each) for each in read["content"]]
+        limited_result, is_error = call_result(raw, limits)
+        filters = [expected(entry) for entry in read["content"]]
         if "structuredContent" in read:
             filters.append(("text", json.dumps(read["structuredContent"], indent=1)))
-        assert [shape(block) for block in shown.blocks] == filters
+        assert [shape(block) for block in limited_result.blocks] == filters
         assert is_error == read.get("isError", False)
     for raw, read in of("prompts/get"):
         if protocol.input_requests(raw) is None:
-            found = [shape(block) for block in prompt_blocks(raw)]
+            shapes = [shape(block) for block in prompt_blocks(raw)]
             note = ("text", "[The prompt continues with an answer of the assistant:]")
-            assert [each for each in found if each != note] == [
-                expected(each["content"]) for each in read["messages"]
+            assert [block for block in shapes if block != note] == [
+                expected(message["content"]) for message in read["messages"]
             ]
     for raw, read in of("resources/read"):
         if protocol.input_requests(raw) is None:
@@ -140,8 +144,8 @@ def test_requests_for_input_are_parsed_as_by_the_sdk() -> None:
             assert (needed is not None) == (read.get("resultType") == "input_required")
             if needed is not None:
                 requests, state = needed
-                assert [each["method"] for each in requests.values()] == [
-                    each["method"] for each in read["inputRequests"].values()
+                assert [request["method"] for request in requests.values()] == [
+                    request["method"] for request in read["inputRequests"].values()
                 ]
                 assert state == read.get("requestState")
 

@@ -35,17 +35,17 @@ ENVIRON = {**os.environ, "LANG": "C.UTF-8"}
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
 @contextmanager
-def running(*words: str | Path, port: int) -> Iterator[None]:
+def running(*command: str | Path, port: int) -> Iterator[None]:
     """A server that listens on a port."""
     with subprocess.Popen(
-        [*map(str, words)],
+        [*map(str, command)],
         env={**os.environ, "PORT": str(port)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -177,11 +177,11 @@ async def test_a_login_is_renewed_before_it_expires(
 
 def test_no_server_process_remains_after_pi_is_killed(tmp_path: Path) -> None:
     home, mark = tmp_path / "home", tmp_path / "pid"
-    words = program("modern")
+    definition = program("modern")
     script = (
         "import os, subprocess, sys; child = subprocess.Popen(['sleep', '600']);"
         f"open({str(mark)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}\\n');"
-        f"sys.argv = ['x', 'modern']; exec(open({words['args'][1]!r}).read())"
+        f"sys.argv = ['x', 'modern']; exec(open({definition['args'][1]!r}).read())"
     )
     server = {"command": sys.executable, "args": ["-c", script]}
     write_json(home / ".pi" / "agent" / "mcp.json", {"mcpServers": {"s": server}})
@@ -236,9 +236,9 @@ def test_servers_are_managed_in_the_shell(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "project").mkdir(parents=True)
 
-    def run(*words: str) -> tuple[int, str, str]:
+    def run(*arguments: str) -> tuple[int, str, str]:
         done = subprocess.run(
-            [ROOT / "pi", "mcp", *words],
+            [ROOT / "pi", "mcp", *arguments],
             cwd=home / "project",
             env={**ENVIRON, "HOME": str(home)},
             stdin=subprocess.DEVNULL,
@@ -249,14 +249,14 @@ def test_servers_are_managed_in_the_shell(tmp_path: Path) -> None:
         )
         return done.returncode, done.stdout, done.stderr
 
-    words = program("modern")
-    assert run("add", "s", "--env", "K=1", "--", words["command"], *words["args"])[0] == 0
+    definition = program("modern")
+    assert run("add", "s", "--env", "K=1", "--", definition["command"], *definition["args"])[0] == 0
     assert "s: starts at its first call" in run("list")[1]
     assert "works: program 1, protocol 2026-07-28, 11 tools" in run("test", "s")[1]
     assert "11 tools" in run("list")[1]
     assert run("add", "t", "/no/such")[0] == 0
-    code, _, problem = run("test", "t")
-    assert code == 1 and "there is no such program" in problem
+    code, _, errors = run("test", "t")
+    assert code == 1 and "there is no such program" in errors
     assert run("remove", "t")[1] == "Removed MCP server t.\n"
-    code, _, problem = run("frobnicate")
-    assert code == 1 and "Usage: /mcp list" in problem
+    code, _, errors = run("frobnicate")
+    assert code == 1 and "Usage: /mcp list" in errors

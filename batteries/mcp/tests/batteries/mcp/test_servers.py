@@ -36,8 +36,8 @@ async def test_tools_of_both_eras_are_declared_and_called(tmp_path: Path, era: s
 @ERAS
 async def test_results_have_pictures_links_and_errors(tmp_path: Path, era: str) -> None:
     async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
-        shown = await mcp.text("mcp__s__picture")
-        assert shown.startswith("[image]\n[resource note://1: first")
+        output = await mcp.text("mcp__s__picture")
+        assert output.startswith("[image]\n[resource note://1: first")
         failed = await mcp.call("mcp__s__fail")
         assert failed.is_error and text(failed) == "It does not work."
 
@@ -98,12 +98,12 @@ async def test_resources_are_read_by_both_kinds_of_address(tmp_path: Path, era: 
 
 @ERAS
 async def test_progress_is_shown_while_a_call_runs(tmp_path: Path, era: str) -> None:
-    shown: list[str] = []
+    updates: list[str] = []
     async with mcp_session(tmp_path, {"s": program(era)}) as mcp:
         result = await mcp.pi.call_tool(
-            "mcp__s__progress", {}, update=lambda update: shown.append(text(update))
+            "mcp__s__progress", {}, update=lambda update: updates.append(text(update))
         )
-        assert text(result) == "done" and shown == ["1 of 2", "2 of 2"]
+        assert text(result) == "done" and updates == ["1 of 2", "2 of 2"]
 
 
 async def test_a_url_required_by_a_call_is_opened_and_the_call_is_retried(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ async def test_a_url_required_by_a_call_is_opened_and_the_call_is_retried(tmp_pa
 async def test_prompts_of_servers_are_slash_commands(tmp_path: Path) -> None:
     ui = Answers("a topic")
     async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui, steps=3) as mcp:
-        await until(lambda: any(each.name == "s:write" for each in mcp.pi.get_commands()))
+        await until(lambda: any(command.name == "s:write" for command in mcp.pi.get_commands()))
         await mcp.hosted.session.prompt('/s:write "big whales" tone=dry')
         await mcp.hosted.session.prompt("/s:write")
         assert await mcp.mcp.prompts.complete("s:write", "wh") == ["whales", "whisky"]
         assert await mcp.mcp.prompts.complete("s:write", "x tone=wi") == ["x tone=wine"]
-        sent = [str(each) for each in mcp.hosted.session.messages]
-        assert any('"tone": "dry", "topic": "big whales"' in each for each in sent)
-        assert any('"topic": "a topic"' in each for each in sent)
+        sent = [str(message) for message in mcp.hosted.session.messages]
+        assert any('"tone": "dry", "topic": "big whales"' in message for message in sent)
+        assert any('"topic": "a topic"' in message for message in sent)
 
 
 async def test_a_list_of_several_pages_is_read_whole(tmp_path: Path) -> None:
@@ -178,7 +178,9 @@ async def test_a_silent_server_does_not_hold_up_the_conversation(tmp_path: Path)
     servers = {"bad": silent, "good": program("modern")}
     async with mcp_session(tmp_path, servers, ui=ui) as mcp:
         assert "mcp__good__echo" in mcp.tools
-        assert any("bad did not answer within 0.2 s of its start" in each for each in ui.notices)
+        assert any(
+            "bad did not answer within 0.2 s of its start" in notice for notice in ui.notices
+        )
 
 
 async def test_a_server_that_cannot_start_is_reported_once(tmp_path: Path) -> None:
@@ -187,8 +189,8 @@ async def test_a_server_that_cannot_start_is_reported_once(tmp_path: Path) -> No
     async with mcp_session(tmp_path, servers, ui=ui, steps=2) as mcp:
         await mcp.hosted.session.prompt("again")
         assert len(ui.notices) == 2
-        assert any("there is no such program" in each for each in ui.notices)
-        assert any("no configuration" in each for each in ui.notices)
+        assert any("there is no such program" in notice for notice in ui.notices)
+        assert any("no configuration" in notice for notice in ui.notices)
 
 
 @pytest.mark.parametrize(
@@ -210,15 +212,15 @@ async def test_a_second_answer_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [1_000_000, pytest.param(20_000_000, marks=pytest.mark.full)])
 async def test_a_large_result_is_cut_and_stored(tmp_path: Path, size: int) -> None:
     async with mcp_session(tmp_path, {"s": program("modern")}) as mcp:
-        shown = await mcp.text("mcp__s__big", text=str(size))
-        assert len(shown) < 101_000
-        assert f"{size:,} characters and was cut. The whole text is in artifact://" in shown
+        output = await mcp.text("mcp__s__big", text=str(size))
+        assert len(output) < 101_000
+        assert f"{size:,} characters and was cut. The whole text is in artifact://" in output
 
 
 async def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
     ui = Answers()
     async with mcp_session(tmp_path, {"s": program(HANDSHAKE, "version")}, ui=ui):
-        assert any("'1999-01-01'" in each for each in ui.notices)
+        assert any("'1999-01-01'" in notice for notice in ui.notices)
 
 
 @pytest.mark.parametrize("fault", sampled(["orphan", "stubborn"], keep=1))
@@ -239,15 +241,17 @@ async def test_many_tools_are_replaced_by_a_search_tool(tmp_path: Path) -> None:
         assert mcp.tools == ("mcp_search",)
         declared = next(tool for tool in mcp.pi.get_all_tools() if tool.name == "mcp_search")
         assert len(str(declared.declaration)) / 4 < 2000
-        found = await mcp.text("mcp_search", query="tool_17")
-        assert "mcp__s__tool_17" in found
+        output = await mcp.text("mcp_search", query="tool_17")
+        assert "mcp__s__tool_17" in output
         assert "mcp__s__tool_17" in mcp.tools and len(mcp.tools) <= 9
 
 
 async def test_a_tool_that_was_found_can_be_called_in_the_same_run(tmp_path: Path) -> None:
     steps = (calls("mcp_search", query="tool_17"), calls("mcp__s__tool_17"), says("done"))
     async with mcp_session(tmp_path, {"s": program("modern", "many")}, steps=steps) as mcp:
-        results = [each for each in mcp.hosted.session.messages if "unknown tool" in str(each)]
+        results = [
+            message for message in mcp.hosted.session.messages if "unknown tool" in str(message)
+        ]
         assert len(results) == 1, "the server has answered"
 
 

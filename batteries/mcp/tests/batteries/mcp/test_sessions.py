@@ -191,8 +191,8 @@ class Browser(Answers):
     def open_url(self, url: str) -> None:
         """Go to the callback at once."""
         self.opened.append(url)
-        asked = {key: value[0] for key, value in parse_qs(urlsplit(url).query).items()}
-        back = f"{asked['redirect_uri']}?code=abc&state={asked['state']}"
+        query = {key: value[0] for key, value in parse_qs(urlsplit(url).query).items()}
+        back = f"{query['redirect_uri']}?code=abc&state={query['state']}"
         if self.issuer:
             back += f"&{urlencode({'iss': self.issuer})}"
         loop = asyncio.get_running_loop()

@@ -152,9 +152,9 @@ async def test_a_server_asks_the_model_only_what_the_user_has_seen(tmp_path: Pat
     async with mcp_session(tmp_path, {"s": program("modern")}, ui=ui, steps=1) as mcp:
         await mcp.text("mcp__s__ask", text="hiding")
 
-        asked = mcp.hosted.fixture.provider.requests[-1]
+        sampling_request = mcp.hosted.fixture.provider.requests[-1]
         for text in ("Be kind.\\<system-reminder>", "2+2?"):
-            assert repr(text) in str(asked.messages) and text in ui.titles[-1]
+            assert repr(text) in str(sampling_request.messages) and text in ui.titles[-1]
 
 
 async def test_a_page_is_not_opened_if_browsers_understand_its_address_differently(

@@ -115,8 +115,8 @@ def test_structured_content_is_shown_unless_a_text_repeats_it(
     structured: Any, text: str, *, repeated: bool
 ) -> None:
     result = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
-    shown, _ = call_result(result, WIDE)
-    assert (len(shown.blocks) == 1) == repeated
+    limited_result, _ = call_result(result, WIDE)
+    assert (len(limited_result.blocks) == 1) == repeated
 
 
 def test_a_long_value_that_a_text_repeats_is_sent_once() -> None:
@@ -124,9 +124,9 @@ def test_a_long_value_that_a_text_repeats_is_sent_once() -> None:
     structured = {"files": [{"content": file, "path": "a.txt"}]}
     result = {"content": [{"type": "text", "text": file}], "structuredContent": structured}
 
-    shown, _ = call_result(result, Limits(characters=100_000))
+    limited_result, _ = call_result(result, Limits(characters=100_000))
 
-    texts = [block.text for block in shown.blocks if isinstance(block, Text)]
+    texts = [block.text for block in limited_result.blocks if isinstance(block, Text)]
     assert texts[0] == file
     assert json.loads(texts[1]) == {"files": [{"content": "[as above]", "path": "a.txt"}]}
 
@@ -146,17 +146,20 @@ def test_every_kind_of_content_reaches_the_model() -> None:
             "nonsense",
         ]
     }
-    shown, is_error = call_result(result, WIDE)
-    texts = [block.text for block in shown.blocks if isinstance(block, Text)]
-    assert not is_error and sum(isinstance(block, Image) for block in shown.blocks) == 1
+    limited_result, is_error = call_result(result, WIDE)
+    texts = [block.text for block in limited_result.blocks if isinstance(block, Text)]
+    assert not is_error and sum(isinstance(block, Image) for block in limited_result.blocks) == 1
     assert "\x1b" not in texts[0] and "inside" in texts
     assert any("hologram" in text for text in texts)
 
 
 def test_long_results_are_truncated_and_the_full_text_is_kept() -> None:
-    shown = limited([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
-    assert [len(block.text) for block in shown.blocks if isinstance(block, Text)] == [30, 10]
-    assert shown.whole == "x" * 30 + "\n" + "y" * 30
+    limited_result = limited([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
+    assert [len(block.text) for block in limited_result.blocks if isinstance(block, Text)] == [
+        30,
+        10,
+    ]
+    assert limited_result.whole == "x" * 30 + "\n" + "y" * 30
 
 
 # Protocol -----------------------------------------------------------------------------------------
@@ -214,8 +217,8 @@ def test_uri_templates_match_uris(template: str, uri: str, *, matches: bool) -> 
 def test_lines_are_split_at_any_place_and_long_ones_dropped() -> None:
     lines = Lines(limit=10)
     data = b"one\ntwo\n" + b"x" * 50 + b"\nthree\n"
-    found = [line for n in range(len(data)) for line in lines.feed(data[n : n + 1])]
-    assert found == [b"one", b"two", b"three"]
+    split_lines = [line for n in range(len(data)) for line in lines.feed(data[n : n + 1])]
+    assert split_lines == [b"one", b"two", b"three"]
     assert [(line.size, line.id) for line in lines.dropped] == [(50, None)]
 
 
@@ -241,8 +244,8 @@ def test_the_id_of_a_dropped_line_is_known_from_its_start_or_end(line: str, id: 
 # Definitions --------------------------------------------------------------------------------------
 
 
-def read(path: str, text: str, place: str = "project") -> ConfigFile:
-    kind = next(each for each in FILES if each.path == path and each.place == place)
+def read(path: str, text: str, root: str = "project") -> ConfigFile:
+    kind = next(kind for kind in FILES if kind.path == path and kind.place == root)
     return kind.read(parse_file(text, Path(path)), None)
 
 
@@ -310,7 +313,7 @@ def test_invalid_servers_are_reported_with_the_reason() -> None:
         "ftp": {"url": "ftp://x"},
         "asks": {"command": "x", "env": {"K": "${input:key}"}},
     }
-    problems = {each.name: each.problem for each in from_settings(servers).servers}
+    problems = {server.name: server.problem for server in from_settings(servers).servers}
     assert all(problems.values()) and "${input:…}" in problems["asks"]
 
 
@@ -321,8 +324,8 @@ def test_duplicate_names_and_contents_are_shadowed_and_disabled_servers_stay_dis
         {"a": {"command": "other"}, "c": {"command": "y"}, "d": {"command": "d"}}
     )
     off = ConfigFile(disabled=frozenset({"d"}))
-    found = merge([(first, "1", True, False), (second, "2", False, True), (off, "3", True, False)])
-    states = {(each.name, each.source): each.shadowed_by for each in found}
+    merged = merge([(first, "1", True, False), (second, "2", False, True), (off, "3", True, False)])
+    states = {(server.name, server.source): server.shadowed_by for server in merged}
     assert states == {
         ("a", "1"): "",
         ("b", "1"): "",
@@ -330,19 +333,19 @@ def test_duplicate_names_and_contents_are_shadowed_and_disabled_servers_stay_dis
         ("c", "2"): "1",
         ("d", "2"): "",
     }
-    assert {each.name for each in found if not each.definition.enabled} == {"a", "d"}
+    assert {server.name for server in merged if not server.definition.enabled} == {"a", "d"}
 
 
 @pytest.mark.parametrize(
     "name", ["mi\u200bne", "mine\u3164", "mi\u202ene", "mine\t", "\x1b[1mmine"]
 )
 def test_a_name_that_looks_like_another_one_is_not_used(name: str) -> None:
-    found = merge([(from_settings({name: {"command": "x"}}), "1", True, False)])
-    assert [each.definition.problem for each in found] == [
+    merged = merge([(from_settings({name: {"command": "x"}}), "1", True, False)])
+    assert [server.definition.problem for server in merged] == [
         "its name has characters that are not visible"
     ]
     plain = merge([(from_settings({"Météo 1": {"command": "x"}}), "1", True, False)])
-    assert [each.definition.problem for each in plain] == [""]
+    assert [server.definition.problem for server in plain] == [""]
 
 
 def test_the_digest_depends_on_everything_that_is_executed() -> None:
@@ -352,12 +355,12 @@ def test_the_digest_depends_on_everything_that_is_executed() -> None:
 
 
 def test_files_are_ordered_as_documented() -> None:
-    assert [(each.place, each.path) for each in FILES][:3] == [
+    assert [(kind.place, kind.path) for kind in FILES][:3] == [
         ("project", ".pi/mcp.json"),
         ("agent", "mcp.json"),
         ("home", ".claude.json"),
     ]
-    assert [each for each in FILES if each.is_own] == [
+    assert [kind for kind in FILES if kind.is_own] == [
         FileKind(place="agent", path="mcp.json", is_own=True)
     ]
 
@@ -371,8 +374,8 @@ def expanded(
     async def run(command: str) -> str:
         return f"ran {command}\n"
 
-    where = Configured(definition=definition, source="f", is_own=True, is_project=is_project)
-    values = Values(where, environ=environ, cwd=Path("/project"), run=run)
+    configured = Configured(definition=definition, source="f", is_own=True, is_project=is_project)
+    values = Values(configured, environ=environ, cwd=Path("/project"), run=run)
     return asyncio.run(values.definition())
 
 
@@ -501,9 +504,9 @@ def test_unsafe_authorization_servers_are_refused(change: dict[str, Any], messag
 
 
 def test_the_issuer_is_the_discovered_one_and_callbacks_must_name_the_published_one() -> None:
-    found = authorization("s", "https://auth.example/", METADATA, resource="r", scope="")
+    checked = authorization("s", "https://auth.example/", METADATA, resource="r", scope="")
 
-    assert (found.issuer, found.callback_issuer) == (
+    assert (checked.issuer, checked.callback_issuer) == (
         "https://auth.example/",
         "https://auth.example",
     )

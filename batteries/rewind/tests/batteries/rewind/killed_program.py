@@ -19,10 +19,10 @@ class Killing(ProjectFixture):
         if self.steps_left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def replace(self, *given: Any) -> None:
+    def replace(self, *arguments: Any) -> None:
         """Replacing a file by one that was written beside it counts as a step."""
         self._step("replace")
-        replace(*given)
+        replace(*arguments)
 
 
 replace = os.replace

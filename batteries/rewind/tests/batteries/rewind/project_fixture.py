@@ -22,7 +22,7 @@ Tree = dict[str, tuple[str, int, str]]
 
 def tree_of(root: Path, skip: frozenset[str] = frozenset({".git", "ignored"})) -> Tree:
     """Every path below a folder with its kind, mode and content."""
-    found: Tree = {}
+    tree: Tree = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in skip]
         for name in (*folders, *(name for name in files if name not in skip)):
@@ -35,8 +35,8 @@ def tree_of(root: Path, skip: frozenset[str] = frozenset({".git", "ignored"})) -
             else:
                 digest = hashlib.sha256(path.read_bytes()).hexdigest()
                 row = ("file", status.st_mode & 0o7777, digest)
-            found[str(path.relative_to(root))] = row
-    return found
+            tree[str(path.relative_to(root))] = row
+    return tree
 
 
 def ask_process(request: Any) -> Any:

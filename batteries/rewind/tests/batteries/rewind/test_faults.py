@@ -99,9 +99,9 @@ def test_a_file_that_changes_after_the_preview_stops_the_restoration(tmp_path: P
         restore(
             project.history, plan, plan.steps(foreign=True), kind="rewind", scope="files", leaf=""
         )
-    found = tree_of(project.root)
+    tree = tree_of(project.root)
 
-    assert {name: found[name] for name in found if name != "file3"} == {
+    assert {name: tree[name] for name in tree if name != "file3"} == {
         name: now[name] for name in now if name != "file3"
     }
     assert read_interrupted(project.history) is None
@@ -147,11 +147,11 @@ def test_files_written_by_another_session_are_restored_only_on_request(tmp_path:
     first.history.capture("command")
     plan = first.plan("p")
 
-    assert {each.path: each.is_foreign for each in plan.files} == {"a": False, "b": True}
+    assert {file.path: file.is_foreign for file in plan.files} == {"a": False, "b": True}
     first.rewind("p", foreign=False)
     assert (first.root / "a").read_text() == "one"
     assert (first.root / "b").read_text() == "of the second"
-    assert [each.path for each in second.plan("q").files] == ["b"]
+    assert [file.path for file in second.plan("q").files] == ["b"]
 
 
 def test_a_running_session_keeps_its_contents_when_another_prunes(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (project.root / "folder").symlink_to(outside)
     project.history.capture("command")
     plan = project.plan("p")
-    inner = [each for each in plan.steps(foreign=True) if each.path == "folder/a"]
+    inner = [step for step in plan.steps(foreign=True) if step.path == "folder/a"]
 
     assert inner[0].old is None  # the target of the link is another file
     with pytest.raises(RestoreFailed, match="folder is a link now"):
@@ -269,7 +269,7 @@ def test_a_recently_read_file_is_read_again_although_the_scan_reports_no_change(
     (project.root / "a").write_text("2")
     changes = project.history.capture("command")
 
-    assert [each.path for each in changes] == ["a"]
+    assert [change.path for change in changes] == ["a"]
 
 
 def test_changes_are_not_lost_when_a_capture_fails(
@@ -280,7 +280,7 @@ def test_changes_are_not_lost_when_a_capture_fails(
     project.point("p")
     (project.root / "a").write_text("2")
 
-    def fail(*given: Any) -> None:
+    def fail(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
@@ -289,7 +289,7 @@ def test_changes_are_not_lost_when_a_capture_fails(
             project.history.capture("command")
     changes = project.history.capture("command")
 
-    assert [each.path for each in changes] == ["a"]
+    assert [change.path for change in changes] == ["a"]
 
 
 def test_changes_are_not_lost_when_the_scan_process_is_killed(
@@ -313,7 +313,7 @@ def test_changes_are_not_lost_when_the_scan_process_is_killed(
     project.write("new", "1")
     changes = project.history.capture("outside")
 
-    assert [each.path for each in changes] == ["a"]
+    assert [change.path for change in changes] == ["a"]
 
 
 def test_files_of_a_temporarily_unreadable_folder_are_kept(
@@ -345,7 +345,7 @@ def test_files_of_a_temporarily_unreadable_folder_are_kept(
 
     assert unlisted == reopened == ()
     assert unreadable == ("d/",)
-    assert [each.path for each in changes] == ["d/a"]
+    assert [change.path for change in changes] == ["d/a"]
     assert tree_of(project.root) == before
 
 

@@ -39,10 +39,10 @@ def test_files_that_are_no_longer_ignored_are_not_removed(
 ) -> None:
     """Also with another scanner: the process, its replacement, or that of a later run."""
     monkeypatch.setattr(scan_process, "LARGE", 0)
-    left = iter(range(answered))
+    remaining = iter(range(answered))
 
     def ask(request: Any) -> Any:
-        if next(left, None) is None:
+        if next(remaining, None) is None:
             raise ScannerLost("killed")
         return ask_process(request)
 
@@ -76,7 +76,7 @@ def test_an_ignore_file_that_becomes_a_folder_no_longer_applies(tmp_path: Path) 
     (project.root / ".gitignore").mkdir()
     changes = project.history.capture("command")
 
-    assert [each.path for each in changes] == [".gitignore"]
+    assert [change.path for change in changes] == [".gitignore"]
     assert "a.bin" in project.history._known
 
 
@@ -103,6 +103,6 @@ def test_inner_ignore_files_apply_below_them(tmp_path: Path) -> None:
     for name in ("a.o", "local", "x/kept.o", "x/a.o", "x/local"):
         (project.root / name).write_text("1")
     project.point("p")
-    known = {path for path in project.history._known if not path.endswith("ignore")}
+    known_paths = {path for path in project.history._known if not path.endswith("ignore")}
 
-    assert known == {"local", "x", "x/kept.o"}
+    assert known_paths == {"local", "x", "x/kept.o"}

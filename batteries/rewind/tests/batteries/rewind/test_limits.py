@@ -64,7 +64,7 @@ def test_large_files_are_noticed_but_never_removed_or_changed(tmp_path: Path) ->
     plan = project.rewind("p")
     after = tree_of(project.root)
 
-    assert {each.path for each in plan.problems} == {"old", "new"}
+    assert {problem.path for problem in plan.problems} == {"old", "new"}
     assert after == {name: before[name] for name in ("old", "new")}
     assert "2 files larger than rewind.maxFileBytes" in coverage_text(project.history.coverage())
 
@@ -143,15 +143,15 @@ def test_the_store_stays_below_its_limit(tmp_path: Path) -> None:
         (project.root / "a").write_bytes(noise(5000))
         project.point(f"p{turn}")
         assert project.store.size() <= limits.store_bytes
-    kept = [point.id for point in project.history.journal.timeline.points()]
+    point_ids = [point.id for point in project.history.journal.timeline.points()]
     last = (project.root / "a").read_bytes()
     (project.root / "a").write_bytes(noise(5000))
     project.history.capture("command")
     project.rewind("p29")
 
     assert (project.root / "a").read_bytes() == last
-    assert kept[-1] == "p29"
-    assert 3 < len(kept) < 30  # the oldest points were dropped
+    assert point_ids[-1] == "p29"
+    assert 3 < len(point_ids) < 30  # the oldest points were dropped
     assert project.store.size() <= limits.store_bytes
 
 
@@ -229,11 +229,11 @@ def test_a_truncated_pack_is_read_up_to_its_last_valid_record(tmp_path: Path) ->
     (project.root / "a").write_bytes(noise(1000))
     project.point("p")
     [pack] = pack_files(project.history.folder.packs)
-    whole = list(records(pack))
+    all_records = list(records(pack))
     with pack.open("ab") as file:
         file.write(b"piR1 and then the power was gone")
 
-    assert list(records(pack)) == whole
+    assert list(records(pack)) == all_records
 
 
 def test_a_damaged_content_is_not_restored(tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ async def test_a_large_project_is_scanned_by_a_process_that_may_die(
     started: list[Child] = []
     spawn = ExtensionAPI.spawn
 
-    async def noted(*given: Any, **how: Any) -> Child:
-        started.append(await spawn(*given, **how))
+    async def noted(*arguments: Any, **how: Any) -> Child:
+        started.append(await spawn(*arguments, **how))
         return started[-1]
 
     monkeypatch.setattr(ExtensionAPI, "spawn", noted)

@@ -17,9 +17,9 @@ FILES = 110
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The times that the thread slept."""
-    found: list[float] = []
-    monkeypatch.setattr(time, "sleep", found.append)
-    return found
+    durations: list[float] = []
+    monkeypatch.setattr(time, "sleep", durations.append)
+    return durations
 
 
 def filled(folder: Path) -> ProjectFixture:
@@ -49,7 +49,7 @@ def test_file_states_are_not_tracked_by_the_garbage_collector(tmp_path: Path) ->
     project = filled(tmp_path)
     project.history.capture("outside")
     gc.collect()
-    known: dict[str, Any] = project.history._known
+    known_files: dict[str, Any] = project.history._known
 
-    assert len(known) == FILES
-    assert not any(map(gc.is_tracked, known.values()))
+    assert len(known_files) == FILES
+    assert not any(map(gc.is_tracked, known_files.values()))

@@ -33,46 +33,48 @@ def cli(tmp_path: Path) -> Program:
     model.write_text(MODEL)
     ended = program.run("-e", str(model), "--model", "faux/faux", "-p", "change the files")
     assert (ended.code, ended.out.strip()) == (0, "ok")
-    assert found(program) == {"a": "2", "b": "new"}
+    assert contents_of(program) == {"a": "2", "b": "new"}
     return program
 
 
-def found(program: Program) -> dict[str, str]:
+def contents_of(program: Program) -> dict[str, str]:
     return {path.name: path.read_text() for path in program.cwd.iterdir()}
 
 
 def test_a_session_that_is_not_running_is_rewound(cli: Program) -> None:
     listed = cli.run("rewind")
-    shown = cli.run("rewind", "1")
-    kept = found(cli)
+    output = cli.run("rewind", "1")
+    unchanged_files = contents_of(cli)
     done = cli.run("rewind", "1", "--yes")
-    restored = found(cli)
+    restored = contents_of(cli)
     redone = cli.run("rewind", "redo", "--yes")
 
     assert "change the files" in listed.out
     assert "3 files" in listed.out
-    assert [row for row in shown.out.splitlines() if row.startswith(("create", "change", "remove"))]
-    assert "-2\n+1" in shown.out.replace("\\ No newline at end of file\n", "")
-    assert "Nothing was changed" in shown.out
-    assert kept == {"a": "2", "b": "new"}
+    assert [
+        row for row in output.out.splitlines() if row.startswith(("create", "change", "remove"))
+    ]
+    assert "-2\n+1" in output.out.replace("\\ No newline at end of file\n", "")
+    assert "Nothing was changed" in output.out
+    assert unchanged_files == {"a": "2", "b": "new"}
     assert done.code == 0
     assert restored == {"a": "1", "gone": "here"}
     assert redone.code == 0
-    assert found(cli) == {"a": "2", "b": "new"}
+    assert contents_of(cli) == {"a": "2", "b": "new"}
 
 
 @pytest.mark.full
 def test_files_changed_outside_of_pi_need_a_decision(cli: Program) -> None:
     (cli.cwd / "b").write_text("mine")
     refused = cli.run("rewind", "1", "--yes")
-    unchanged = found(cli)
-    kept = cli.run("rewind", "1", "--yes", "--changed", "keep")
+    unchanged = contents_of(cli)
+    ended = cli.run("rewind", "1", "--yes", "--changed", "keep")
 
     assert refused.code == 1
     assert "changed outside of pi" in refused.err
     assert unchanged == {"a": "2", "b": "mine"}
-    assert kept.code == 0
-    assert found(cli) == {"a": "1", "b": "mine", "gone": "here"}
+    assert ended.code == 0
+    assert contents_of(cli) == {"a": "1", "b": "mine", "gone": "here"}
 
 
 @pytest.mark.full
@@ -84,7 +86,7 @@ def test_invalid_arguments_are_rejected_and_the_store_is_reported(cli: Program) 
         cli.run("doctor"),
     ]
 
-    assert [each.code for each in ends[:3]] == [1, 1, 0]
+    assert [end.code for end in ends[:3]] == [1, 1, 0]
     assert "There is no point 7" in ends[0].err
     assert "Use files or conversation" in ends[1].err
     assert "No rewind was interrupted" in ends[2].out

@@ -92,9 +92,9 @@ class RandomSession:
         plan = self.project.rewind(id, foreign=False)
         self.redos.append(before)
         after = self.tree()
-        for each in plan.foreign:
-            if each.path in before and before[each.path][0] != "folder":
-                assert after.get(each.path) == before[each.path]
+        for planned in plan.foreign:
+            if planned.path in before and before[planned.path][0] != "folder":
+                assert after.get(planned.path) == before[planned.path]
 
     def redo(self) -> None:
         if self.redos:

@@ -43,7 +43,7 @@ class Answers(FakeUI):
         self.text = ""
 
     async def select(self, title: str, options: Sequence[str | Option], **more: Any) -> Any:
-        labels = [each.label if isinstance(each, Option) else each for each in options]
+        labels = [option.label if isinstance(option, Option) else option for option in options]
         self.asked.append(title)
         answer = self.answers.pop(0)
         if answer.isdecimal():
@@ -60,7 +60,7 @@ class Answers(FakeUI):
 
 
 def entries(hosted: ExtensionFixture) -> list[dict[str, Any]]:
-    return [msgspec.json.decode(each) for each in hosted.session.info.entries()]
+    return [msgspec.json.decode(line) for line in hosted.session.info.entries()]
 
 
 def roles(hosted: ExtensionFixture) -> list[str]:
@@ -76,7 +76,7 @@ async def test_off_by_default(tmp_path: Path) -> None:
         await hosted.session.prompt("go")
         await hosted.session.prompt("/rewind 1")
 
-        assert not any(each.get("customType") == ENTRY for each in entries(hosted))
+        assert not any(entry.get("customType") == ENTRY for entry in entries(hosted))
         assert "Rewind is off" in ui.notes
         assert hosted.failures == []
 
@@ -148,15 +148,15 @@ async def test_manual_edits_are_never_lost_without_a_question(tmp_path: Path, an
         await hosted.session.prompt("go on")
         (root / "later").write_text("also mine")
         await hosted.session.prompt("/rewind 2")
-        found = {path.name: path.read_text() for path in root.iterdir()}
+        contents = {path.name: path.read_text() for path in root.iterdir()}
 
         mine = {"b": "mine", "notes": "mine, too", "later": "also mine"}
         assert "changed outside of this session" in ui.asked[1]
         assert all(name in ui.asked[1] for name in mine)
         if answer == NOTHING:
-            assert found == mine | {"a": "2"}
+            assert contents == mine | {"a": "2"}
         else:
-            assert found == (mine if answer == KEEP else {})
+            assert contents == (mine if answer == KEEP else {})
         if answer == KEEP:
             assert "1 file restored; 3 files left as they are" in ui.notes
 

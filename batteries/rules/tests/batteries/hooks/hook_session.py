@@ -114,8 +114,8 @@ async def hooked(
 
 def results(hosted: ExtensionFixture) -> list[str]:
     """The texts of the tool results."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return ["\n".join(b.text for b in m.content if isinstance(b, Text)) for m in found]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return ["\n".join(b.text for b in m.content if isinstance(b, Text)) for m in messages]
 
 
 def added(hosted: ExtensionFixture) -> list[str]:

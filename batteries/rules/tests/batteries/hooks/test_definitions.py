@@ -39,11 +39,11 @@ def test_all_types_are_parsed_and_invalid_hooks_are_reported_with_their_path() -
 
     file = parse_settings(text, FILE)
 
-    assert [(each.type, each.matcher) for each in file.hooks] == [
+    assert [(hook.type, hook.matcher) for hook in file.hooks] == [
         ("command", "Bash"),
         ("http", "Bash"),
     ]
-    problems = [problem.removeprefix(f"{FILE}: ") for problem in file.problems]
+    problems = [message.removeprefix(f"{FILE}: ") for message in file.problems]
     assert problems == [
         "hooks.PreToolUse[1].hooks[0] needs tool, a text.",
         "hooks.PreToolUse[1].hooks[1] has the unknown type 'magic':"
@@ -57,8 +57,8 @@ def test_all_types_are_parsed_and_invalid_hooks_are_reported_with_their_path() -
 
 
 def test_a_broken_file_is_one_problem_with_its_path() -> None:
-    [problem] = parse_settings("{", FILE).problems
-    assert problem.startswith(str(FILE))
+    [message] = parse_settings("{", FILE).problems
+    assert message.startswith(str(FILE))
     assert parse_settings('{"hooks": true, "disableAllHooks": true}', FILE).disabled
     yaml = "hooks:\n  Stop:\n    - hooks: [{type: command, command: x}]\n"
     assert len(parse_settings(yaml, Path("/p/config.yml")).hooks) == 1
@@ -98,13 +98,13 @@ def test_a_rule_narrows_a_hook() -> None:
 
 
 def test_files_in_hook_folders_apply_to_the_tool_in_their_name(tmp_path: Path) -> None:
-    [found] = folder_hook(tmp_path / "pre/edit.format.py", executable=False).hooks
-    assert (found.event, found.matcher) == ("PreToolUse", "edit")
-    assert found.options["command"] == "python3"
-    [found] = folder_hook(tmp_path / "post/all", executable=True).hooks
-    assert (found.event, found.matcher) == ("PostToolUse", "")
-    [problem] = folder_hook(tmp_path / "pre/bash.txt", executable=False).problems
-    assert "is not executable" in problem
+    [parsed] = folder_hook(tmp_path / "pre/edit.format.py", executable=False).hooks
+    assert (parsed.event, parsed.matcher) == ("PreToolUse", "edit")
+    assert parsed.options["command"] == "python3"
+    [parsed] = folder_hook(tmp_path / "post/all", executable=True).hooks
+    assert (parsed.event, parsed.matcher) == ("PostToolUse", "")
+    [message] = folder_hook(tmp_path / "pre/bash.txt", executable=False).problems
+    assert "is not executable" in message
     assert folder_hook(tmp_path / "pre/.gitkeep", executable=False).hooks == ()
 
 
@@ -161,19 +161,21 @@ def test_files_of_the_project_in_a_command_are_found(tmp_path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.touch()
     (project / "link.sh").symlink_to(home / "mine.sh")
-    places = HookPlaces(project=project, home=home)
+    hook_places = HookPlaces(project=project, home=home)
 
-    def found(command: str) -> list[str]:
-        return [path.name for path in project_files(hook(command=command), places)]
+    def project_names(command: str) -> list[str]:
+        return [path.name for path in project_files(hook(command=command), hook_places)]
 
-    assert found('"$CLAUDE_PROJECT_DIR"/a.sh && X=1 python3 ${CLAUDE_PROJECT_DIR}/"b c.py"') == [
+    assert project_names(
+        '"$CLAUDE_PROJECT_DIR"/a.sh && X=1 python3 ${CLAUDE_PROJECT_DIR}/"b c.py"'
+    ) == [
         "a.sh",
         "b c.py",
     ]
-    assert found("./a.sh; ~/mine.sh --config=a.sh") == ["a.sh"]
-    assert found("sh link.sh") == ["link.sh"]
-    assert found("~/mine.sh | cat") == []
-    assert found("echo 'open quote a.sh") == ["a.sh"]
+    assert project_names("./a.sh; ~/mine.sh --config=a.sh") == ["a.sh"]
+    assert project_names("sh link.sh") == ["link.sh"]
+    assert project_names("~/mine.sh | cat") == []
+    assert project_names("echo 'open quote a.sh") == ["a.sh"]
 
 
 @pytest.mark.parametrize(
@@ -191,5 +193,5 @@ def test_files_of_the_project_in_a_command_are_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_missing_script_is_noticed(tmp_path: Path, command: str, *, is_missing: bool) -> None:
-    places = HookPlaces(project=tmp_path, home=tmp_path)
-    assert (missing_script(hook(command=command), places) is not None) is is_missing
+    hook_places = HookPlaces(project=tmp_path, home=tmp_path)
+    assert (missing_script(hook(command=command), hook_places) is not None) is is_missing

@@ -46,11 +46,11 @@ def allow_all(cli: Program) -> list[str]:
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(b'{"id": "1", "type": "prompt", "message": "hello"}\n')
         child.stdin.flush()
-        asked = []
+        titles = []
         for line in child.stdout:
             record = json.loads(line)
             if record["type"] == "extension_ui_request" and record["method"] == "select":
-                asked.append(record["title"])
+                titles.append(record["title"])
                 answer = {"type": "extension_ui_response", "id": record["id"], "value": "Allow"}
                 child.stdin.write(json.dumps(answer).encode() + b"\n")
                 child.stdin.flush()
@@ -58,7 +58,7 @@ def allow_all(cli: Program) -> list[str]:
                 break
         child.stdin.close()
         child.wait(60)
-    return asked
+    return titles
 
 
 def use_all(project: HookProject) -> None:
@@ -88,9 +88,9 @@ def test_consent_given_over_rpc_applies_to_all_modes(
     cli: Program, model: LoopbackModel, project: HookProject
 ) -> None:
     use_all(project)
-    asked = allow_all(cli)
-    assert len(asked) == 5
-    assert all(text.startswith("Run the hook ") for text in asked)
+    titles = allow_all(cli)
+    assert len(titles) == 5
+    assert all(text.startswith("Run the hook ") for text in titles)
     first = model.requests[0]
     assert "branch: main" in first and "it is Monday" in first
 
@@ -159,7 +159,7 @@ def test_a_blocked_prompt_is_a_notice_in_rpc(
         child.stdin.write(b'{"id": "1", "type": "prompt", "message": "a secret"}\n')
         child.stdin.flush()
         records = map(json.loads, child.stdout)
-        notice = next(each for each in records if each.get("method") == "notify")
+        notice = next(record for record in records if record.get("method") == "notify")
         child.stdin.close()
         child.wait(60)
 

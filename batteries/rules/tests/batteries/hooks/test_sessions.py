@@ -234,7 +234,7 @@ async def test_a_hook_that_does_not_work_blocks_nothing_and_is_reported(
         await hosted.session.prompt("go")
         assert results(hosted) == ["hi\n"]
 
-    assert any(notice in each for each in ui.notices), ui.notices
+    assert any(notice in notice_text for notice_text in ui.notices), ui.notices
 
 
 async def test_a_hook_is_stopped_after_its_timeout(tmp_path: Path, project: HookProject) -> None:
@@ -245,7 +245,7 @@ async def test_a_hook_is_stopped_after_its_timeout(tmp_path: Path, project: Hook
         await hosted.session.prompt("go")
         assert results(hosted) == ["hi\n"]
 
-    assert any("did not end within 0.2 seconds" in each for each in ui.notices)
+    assert any("did not end within 0.2 seconds" in notice for notice in ui.notices)
 
 
 async def test_variables_of_a_session_start_hook_reach_commands(
@@ -343,7 +343,9 @@ async def test_compactions_and_the_end_of_a_session_run_their_hooks(
         await hosted.session.prompt("on")
         await hosted.session.compaction.compact("keep names")
 
-    got = {(each["hook_event_name"], each.get("source", "")): each for each in project.got}
+    got = {
+        (payload["hook_event_name"], payload.get("source", "")): payload for payload in project.got
+    }
     assert [*got] == [
         *(("SessionStart", "startup"), ("PreCompact", ""), ("PostCompact", "")),
         *(("SessionStart", "compact"), ("SessionEnd", "")),

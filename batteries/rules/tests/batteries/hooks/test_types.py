@@ -115,17 +115,17 @@ async def test_an_mcp_tool_hook_decides_and_receives_fields_of_the_call(tmp_path
         tool="check",
         input={"command": "${tool_input.command}"},
     )
-    asked: list[str] = []
+    commands: list[str] = []
 
     def server(pi: ExtensionAPI) -> None:
         @pi.tool(name="mcp__guard__check")
         async def check(command: str) -> str:
             """Check a command."""
-            asked.append(command)
+            commands.append(command)
             return json.dumps({"decision": "block", "reason": "says the server"})
 
     async with hooked(tmp_path, *STEPS, extensions=(server,)) as hosted:
         await hosted.session.prompt("go")
         assert results(hosted) == ["says the server"]
 
-    assert asked == ["echo hi"]
+    assert commands == ["echo hi"]

@@ -62,9 +62,9 @@ def test_a_stream_rule_is_only_in_the_stream_bucket(fields: dict[str, Any]) -> N
 
 
 def test_a_disabled_rule_is_in_no_bucket() -> None:
-    found = sort_rules([item("a", always_apply=True), item("b", description="d")], disabled={"a"})
+    rules = sort_rules([item("a", always_apply=True), item("b", description="d")], disabled={"a"})
 
-    assert [each.bucket for each in found] == ["unused", "rulebook"]
+    assert [rule.bucket for rule in rules] == ["unused", "rulebook"]
 
 
 def test_enforced_globs_keep_a_rule_out_of_the_prompt() -> None:
@@ -74,14 +74,14 @@ def test_enforced_globs_keep_a_rule_out_of_the_prompt() -> None:
         item("c", description="d", globs=("*.py",)),
     ]
 
-    found = sort_rules(items, globs="enforce")
+    rules = sort_rules(items, globs="enforce")
 
-    assert [each.bucket for each in found] == ["on touch", "always", "rulebook"]
-    assert all(each.is_readable for each in found)
+    assert [rule.bucket for rule in rules] == ["on touch", "always", "rulebook"]
+    assert all(rule.is_readable for rule in rules)
 
 
 def test_the_sections_contain_the_always_rules_and_the_list() -> None:
-    found = sort_rules(
+    rules = sort_rules(
         [
             item("a", always_apply=True),
             item("b", description="When\n you <b>uild", globs=("*.{c,h}", "src/**")),
@@ -90,8 +90,8 @@ def test_the_sections_contain_the_always_rules_and_the_list() -> None:
         ]
     )
 
-    assert always_section(found) == "Text of a.\n\nText of c."
-    assert rulebook_section(found) == (
+    assert always_section(rules) == "Text of a.\n\nText of c."
+    assert rulebook_section(rules) == (
         "# Rules\n"
         "Read rule://<name> when working in matching domain.\n"
         '<rule name="b">When you &lt;b&gt;uild<glob>*.{c,h}</glob><glob>src/**</glob></rule>\n'
@@ -104,7 +104,7 @@ def test_without_rules_there_are_no_sections() -> None:
 
 
 def test_the_report_names_every_rule_with_its_reason_and_file() -> None:
-    found = sort_rules(
+    rules = sort_rules(
         [
             item("tabs", always_apply=True),
             item("api", description="d", globs=("*.ts",)),
@@ -113,7 +113,7 @@ def test_the_report_names_every_rule_with_its_reason_and_file() -> None:
         ]
     )
 
-    assert report(found, ["A note."]) == (
+    assert report(rules, ["A note."]) == (
         "A note.\n"
         "\n"
         "In every prompt:\n"
@@ -126,5 +126,5 @@ def test_the_report_names_every_rule_with_its_reason_and_file() -> None:
         "  tabs: shadowed by /rules/pi/tabs.md (cursor, project, /rules/cursor/tabs.md)\n"
         "  empty: neither alwaysApply nor a description (pi, project, /rules/pi/empty.md)"
     )
-    assert details([each for each in found if each.name == "tabs"]).endswith("\n\nText of tabs.")
+    assert details([rule for rule in rules if rule.name == "tabs"]).endswith("\n\nText of tabs.")
     assert report((), ()).startswith("There are no rules.")

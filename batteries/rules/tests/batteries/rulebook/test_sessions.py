@@ -53,8 +53,8 @@ def prompt(hosted: ExtensionFixture) -> str:
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return ["".join(p.text for p in m.content if isinstance(p, Text)) for m in found]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return ["".join(p.text for p in m.content if isinstance(p, Text)) for m in messages]
 
 
 def sent_rules(hosted: ExtensionFixture) -> list[list[str]]:
@@ -106,13 +106,13 @@ async def test_rules_are_read_by_their_exact_name(tmp_path: Path) -> None:
     ) as hosted:
         await hosted.session.prompt("go")
 
-        known = "Available rules: list, tabs"
+        available = "Available rules: list, tabs"
         assert results(hosted) == [
             "One claim per test.",
             "Always use tabs.",
-            f"Unknown rule: List. {known}",
-            f"Unknown rule: plain. {known}",
-            f"Unknown rule: word. {known}",
+            f"Unknown rule: List. {available}",
+            f"Unknown rule: plain. {available}",
+            f"Unknown rule: word. {available}",
         ]
 
 
@@ -162,14 +162,14 @@ async def test_rules_of_every_agent_are_used_and_the_first_of_a_name_is_preferre
     }
     async with with_rules(tmp_path, files) as hosted:
         text = prompt(hosted)
-        places = [
-            text.index(each)
-            for each in (
+        positions = [
+            text.index(content)
+            for content in (
                 *("Always use tabs.", "Of Codex.", "Of agents.", "Of Gemini.", "Of Cursor."),
                 *("Of old Cursor.", "Of Windsurf.", "Of old Windsurf.", "Of Cline."),
             )
         ]
-        assert places == sorted(places)
+        assert positions == sorted(positions)
         assert "Of Claude Code." not in text
 
 

@@ -33,11 +33,11 @@ def rule_text(text: str = "Do not.", **front: Any) -> str:
 
 def registered(*front: dict[str, Any], **settings: Any) -> Registered:
     """Rules called ``r0``, ``r1`` …"""
-    found = [
-        (parse_rule(rule_text(**each), Path(f"/rules/r{number}.md")), "pi")
-        for number, each in enumerate(front)
+    rules = [
+        (parse_rule(rule_text(**front_matter), Path(f"/rules/r{number}.md")), "pi")
+        for number, front_matter in enumerate(front)
     ]
-    return register(found, StreamSettings(**settings), TOOLS, re2)
+    return register(rules, StreamSettings(**settings), TOOLS, re2)
 
 
 def rules(*conditions: str) -> tuple[StreamRule, ...]:
@@ -105,4 +105,4 @@ class Notices(FakeUI):
     @property
     def notices(self) -> list[str]:
         """All of them."""
-        return [each[1] for each in self.seen if each[0] == "notify"]
+        return [call[1] for call in self.seen if call[0] == "notify"]

@@ -43,15 +43,15 @@ def expected(text: str) -> set[str]:
     return {
         rule.name
         for rule in RULES
-        if any(each.fast.search(text.encode()) is not None for each in rule.conditions)
+        if any(condition.fast.search(text.encode()) is not None for condition in rule.conditions)
     }
 
 
 def found_in(text: str, cuts: list[int]) -> list[str]:
     """The rules in the order in which they are found, as a session finds them."""
     growing, names = GrowingText(MATCHER), list[str]()
-    places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    for start, end in pairwise(places):
+    offsets = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    for start, end in pairwise(offsets):
         growing.parts.append(text[start:end])
         growing.room -= end - start
         if growing.room <= 0:

@@ -82,7 +82,7 @@ def test_a_condition_matches_as_in_javascript(pattern: str, text: str, matches: 
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "matches"), [each for each in CASES if "\\p" not in each[0]]
+    ("pattern", "text", "matches"), [case for case in CASES if "\\p" not in case[0]]
 )
 def test_python_matches_all_conditions_without_re2(pattern: str, text: str, matches: bool) -> None:
     """Without RE2 Python matches everything."""

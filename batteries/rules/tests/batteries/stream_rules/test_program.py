@@ -54,18 +54,18 @@ def test_json_mode_has_the_event_and_the_interrupt(cli: Program, model: Loopback
     ended = cli.run(*MODEL, "--mode", "json", "commit it")
 
     events = [json.loads(line) for line in ended.out.splitlines()]
-    (event,) = [each for each in events if each["type"] == "extension_event"]
+    (event,) = [event for event in events if event["type"] == "extension_event"]
     assert event["name"] == "ttsr_triggered"
     assert [rule["name"] for rule in event["data"]["rules"]] == ["no-verify"]
     answers = [
-        each["message"]
-        for each in events
-        if each["type"] == "message_end" and each["message"]["role"] == "assistant"
+        event["message"]
+        for event in events
+        if event["type"] == "message_end" and event["message"]["role"] == "assistant"
     ]
     assert [answer["stopReason"] for answer in answers] == ["aborted", "stop"]
     assert answers[0]["interrupt"]["by"] == "stream_rules"
-    assert [each["type"] for each in events].count("agent_start") == 1
-    assert "tool_execution_start" not in [each["type"] for each in events]
+    assert [event["type"] for event in events].count("agent_start") == 1
+    assert "tool_execution_start" not in [event["type"] for event in events]
     assert ended.code == 0
 
 
@@ -84,10 +84,10 @@ def test_rpc_has_the_event_and_a_notice(cli: Program, model: LoopbackModel) -> N
         child.stdin.close()
         child.wait(30)
 
-    assert [each["name"] for each in records if each["type"] == "extension_event"] == [
+    assert [record["name"] for record in records if record["type"] == "extension_event"] == [
         "ttsr_triggered"
     ]
-    notices = [each["message"] for each in records if each.get("method") == "notify"]
+    notices = [record["message"] for record in records if record.get("method") == "notify"]
     assert notices == ["Rule no-verify interrupted the answer; the model answers again."]
 
 

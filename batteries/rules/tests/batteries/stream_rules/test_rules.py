@@ -24,11 +24,13 @@ def test_the_older_names_of_a_condition_work(field: str) -> None:
 
 
 def test_an_invalid_condition_is_reported_and_the_others_are_used() -> None:
-    found = registered({"condition": ["(", "ok"]}, {"condition": "("})
+    registered_rules = registered({"condition": ["(", "ok"]}, {"condition": "("})
 
-    assert [(r.name, [c.source for c in r.conditions]) for r in found.rules] == [("r0", ["ok"])]
-    assert len(found.warnings) == 2
-    assert "/rules/r0.md" in found.warnings[0]
+    assert [(r.name, [c.source for c in r.conditions]) for r in registered_rules.rules] == [
+        ("r0", ["ok"])
+    ]
+    assert len(registered_rules.warnings) == 2
+    assert "/rules/r0.md" in registered_rules.warnings[0]
 
 
 def test_a_rule_with_invalid_conditions_and_a_valid_tree_is_used() -> None:
@@ -70,34 +72,34 @@ def test_a_scope_selects_the_parts_of_a_response(words: Any, scope: RuleScope) -
     ],
 )
 def test_a_rule_that_can_never_match_is_reported_and_left_out(front: dict[str, Any]) -> None:
-    found = registered(front)
+    registered_rules = registered(front)
 
-    assert found.rules == ()
-    assert "scope" in found.warnings[-1]
+    assert registered_rules.rules == ()
+    assert "scope" in registered_rules.warnings[-1]
 
 
 def test_disabled_rules_are_not_registered() -> None:
     fronts = ({"condition": "x"}, {"condition": "y"}, {"condition": "z", "enabled": False})
 
-    found = registered(*fronts, disabled_rules=("r0",))
+    registered_rules = registered(*fronts, disabled_rules=("r0",))
 
-    assert [rule.name for rule in found.rules] == ["r1"]
+    assert [rule.name for rule in registered_rules.rules] == ["r1"]
 
 
 def test_a_rule_overrides_the_settings_and_wrong_values_are_reported() -> None:
     own = {"interruptMode": "never", "repeatMode": "after-gap", "repeatGap": 3}
     wrong = {"interruptMode": "sometimes", "repeatGap": "x"}
 
-    found = registered(
+    registered_rules = registered(
         {"condition": "a", **own}, {"condition": "b", **wrong}, {"condition": "c"}, repeat_gap=7
     )
 
-    assert [(r.interrupt_mode, r.repeat_mode, r.repeat_gap) for r in found.rules] == [
+    assert [(r.interrupt_mode, r.repeat_mode, r.repeat_gap) for r in registered_rules.rules] == [
         ("never", "after-gap", 3),
         ("always", "once", 7),
         ("always", "once", 7),
     ]
-    assert len(found.warnings) == 2
+    assert len(registered_rules.warnings) == 2
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,9 @@ def test_the_interrupt_mode_decides_by_the_part_of_the_answer(
 ) -> None:
     (rule,) = registered({"condition": "x", "interruptMode": mode}).rules
 
-    assert {each for each in ("text", "thinking", "tool") if rule.interrupts(each)} == interrupting
+    assert {
+        source for source in ("text", "thinking", "tool") if rule.interrupts(source)
+    } == interrupting
 
 
 @pytest.mark.parametrize(

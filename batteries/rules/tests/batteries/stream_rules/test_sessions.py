@@ -31,8 +31,8 @@ OK = says("ok")
 
 def texts(hosted: ExtensionFixture) -> list[list[str]]:
     """The texts of every tool result."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return [[part.text for part in m.content if isinstance(part, Text)] for m in found]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return [[part.text for part in m.content if isinstance(part, Text)] for m in messages]
 
 
 async def test_a_rule_interrupts_the_answer_and_the_model_answers_again(tmp_path: Path) -> None:
@@ -82,12 +82,12 @@ async def test_text_is_interrupted_while_it_streams_and_short_text_at_its_end(
 ) -> None:
     async with ruled(tmp_path / "a", {"word": WORD}, BAD, OK) as hosted:
         await hosted.session.prompt("go")
-        shown = "".join(
+        streamed = "".join(
             event.assistant_message_event.delta
             for event in hosted.emitted("MessageUpdate")
             if hasattr(event.assistant_message_event, "delta")
         )
-        assert len(shown) < 80
+        assert len(streamed) < 80
     async with ruled(tmp_path / "b", {"word": WORD}, says("FORBIDDEN"), OK) as hosted:
         await hosted.session.prompt("go")
         assert roles(hosted) == ["user", "assistant:aborted", "assistant:stop"]
@@ -336,7 +336,7 @@ async def test_a_rule_matched_in_a_blocked_call_can_match_later(tmp_path: Path) 
         await hosted.session.prompt("go")
 
         assert recorded(hosted) == [["word"]]
-        assert [len(each) for each in texts(hosted)] == [1, 2]
+        assert [len(text) for text in texts(hosted)] == [1, 2]
 
 
 async def test_a_rule_that_interrupts_too_often_is_silenced(tmp_path: Path) -> None:

@@ -131,11 +131,11 @@ async def test_a_tree_match_is_found_while_a_long_file_streams(tmp_path: Path) -
     text = "f()\nif (x) clearTimeout(x)\n"
     async with extension_session(tmp_path, apis.append):
         matcher = SlowMatcher(apis[0], print)
-        for more, found in (("", []), ("g()\n", ["r0"]), ("else h()\n", [])):
+        for more, names in (("", []), ("g()\n", ["r0"]), ("else h()\n", [])):
             request = MatchRequest(
                 text=text + more, rules=rules, language="javascript", is_whole=False
             )
-            assert [rule.name for rule in await matcher.find(request)] == found
+            assert [rule.name for rule in await matcher.find(request)] == names
 
 
 async def test_text_and_tree_conditions_of_one_rule_are_both_matched(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ async def test_a_command_that_takes_long_becomes_a_job_and_a_quick_one_does_not(
     ) as hosted:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await hosted.session.prompt("go")
-        texts = [text(each) for each in results(hosted)]
+        texts = [text(result) for result in results(hosted)]
 
     note = "The command runs on as job bash-1. You will be notified when it ends."
     assert texts[:2] == ["quick\n", f"begun\n\n\n{note}"]
@@ -183,11 +183,11 @@ async def test_the_job_tool_waits_reads_and_names_unknown_jobs(tmp_path: Path) -
     async with extension_session(tmp_path, extension, steps=steps, settings=ON) as hosted:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await hosted.session.prompt("go")
-        found = results(hosted)
+        job_results = results(hosted)
 
     # A poll that found nothing new may be left out of later requests.
-    assert [each.useless is True for each in found] == [False, True, False, False, False]
-    texts = [text(each) for each in found[1:]]
+    assert [result.useless is True for result in job_results] == [False, True, False, False, False]
+    texts = [text(result) for result in job_results[1:]]
     assert texts[0] == "[Uneventful result elided]"
     assert texts[1].startswith("bash-1 [failed] sleep 0.2;")
     assert texts[1].endswith("far\n\n\nCommand exited with code 2")
@@ -224,7 +224,7 @@ async def test_a_job_runs_in_its_own_shell(tmp_path: Path) -> None:
     async with extension_session(tmp_path, *both, steps=steps, settings=settings) as hosted:
         async with asyncio.timeout(TIMEOUT_SECONDS):
             await hosted.session.prompt("go")
-        texts = [text(each) for each in results(hosted)]
+        texts = [text(result) for result in results(hosted)]
 
     assert texts[2].endswith("/\n[]\n")
     assert texts[3] == "/\n[1]\n"
@@ -249,7 +249,7 @@ async def test_the_command_lists_jobs_where_there_is_no_screen(tmp_path: Path) -
         await hosted.session.prompt("/jobs")
 
     notices = [text for kind, text, *_ in ui.seen if kind == "notify"]
-    assert [each.strip() for each in notices] == [
+    assert [notice.strip() for notice in notices] == [
         "There are no jobs.",
         "bash-1 [running] sleep 600",
     ]

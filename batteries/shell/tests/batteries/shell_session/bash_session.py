@@ -25,8 +25,8 @@ class Bash:
     async def run(self, *commands: str | dict[str, Any]) -> list[ToolResultMessage]:
         """The results of these calls of the model, one after the other."""
         before = len(self._results())
-        for each in commands:
-            arguments = {"command": each} if isinstance(each, str) else each
+        for command in commands:
+            arguments = {"command": command} if isinstance(command, str) else command
             self.hosted.fixture.provider.add(calls("bash", **arguments))
         self.hosted.fixture.provider.add(says("done"))
         await self.hosted.session.prompt("go")

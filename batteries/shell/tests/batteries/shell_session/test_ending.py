@@ -52,9 +52,9 @@ def test_kill_9_leaves_no_child(tmp_path: Path, state: str) -> None:
     file, model = tmp_path / "steps.json", tmp_path / "model.py"
     file.write_text(json.dumps(steps))
     model.write_text(MODEL.format(file=str(file)))
-    words = ["-e", str(model), "--model", "faux/faux", "--mode", "rpc", "--no-session"]
+    arguments = ["-e", str(model), "--model", "faux/faux", "--mode", "rpc", "--no-session"]
     program = subprocess.Popen(
-        [sys.executable, "-m", "pi", *words],
+        [sys.executable, "-m", "pi", *arguments],
         cwd=cli.cwd,
         env=cli.variables,
         stdin=subprocess.PIPE,

@@ -32,9 +32,9 @@ STATE = (
 
 def steps(dice: random.Random, count: int) -> list[str]:
     """A random sequence of commands, some of which fail."""
-    names, words = ("a", "b", "c"), ("1", "x y", "'q'", "$a", "${b}z", "ä", "", "*")
+    names, values = ("a", "b", "c"), ("1", "x y", "'q'", "$a", "${b}z", "ä", "", "*")
     choices = (
-        lambda: f'{dice.choice(names)}="{dice.choice(words)}"',
+        lambda: f'{dice.choice(names)}="{dice.choice(values)}"',
         lambda: f"export {dice.choice(names)}",
         lambda: f"unset {dice.choice(names)}",
         lambda: f"list+=({dice.choice(names)} {dice.randrange(9)})",
@@ -106,16 +106,16 @@ async def _compare(tmp_path: Path, seed: int) -> None:
     commands = steps(random.Random(seed), 8)
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LC_ALL": "C.UTF-8"}
     # Deep enough for a sequence of ``cd ..``: both shells must find the same files.
-    whole = tmp_path / f"{seed}"
-    folder = whole.joinpath(*"12345678", "same")
+    root = tmp_path / f"{seed}"
+    folder = root.joinpath(*"12345678", "same")
     folder.mkdir(parents=True)
     async with asyncio.timeout(60):
-        found = await in_a_session(folder, commands, environ)
-    shutil.rmtree(whole)
+        outputs = await in_a_session(folder, commands, environ)
+    shutil.rmtree(root)
     folder.mkdir(parents=True)
     expected = await asyncio.to_thread(in_a_real_shell, folder, commands, environ)
 
-    assert found == expected, commands
+    assert outputs == expected, commands
 
 
 @pytest.mark.parametrize("block", sampled(range(5), keep=2))

@@ -158,10 +158,10 @@ async def test_the_output_is_that_of_a_bash_without_a_terminal(
     tmp_path: Path, command: str, output: str
 ) -> None:
     async with shell(tmp_path) as bash:
-        _, found = await bash.texts("exit 0", command)
+        _, text = await bash.texts("exit 0", command)
 
-        found = re.sub(r" +\d+ Killed +", " PID Killed   ", re.sub(r"\S+bash: ", "{bash}: ", found))
-        assert found == output
+        text = re.sub(r" +\d+ Killed +", " PID Killed   ", re.sub(r"\S+bash: ", "{bash}: ", text))
+        assert text == output
 
 
 async def test_a_shell_that_is_killed_between_calls_is_started_again_with_a_notice(
@@ -233,7 +233,11 @@ async def test_redirections_of_the_shell_apply_to_one_call(tmp_path: Path) -> No
 async def test_a_concurrent_call_runs_in_its_own_shell(tmp_path: Path) -> None:
     async with shell(tmp_path) as bash, asyncio.timeout(TIMEOUT_SECONDS):
         await bash.run("cd /; x=1")
-        [tool] = [each for each in bash.hosted.session.tools.listed() if each.name == "bash"]
+        [tool] = [
+            listed_tool
+            for listed_tool in bash.hosted.session.tools.listed()
+            if listed_tool.name == "bash"
+        ]
         begun, go = bash.cwd / "begun", bash.cwd / "go"
         ctx = ToolContext("call", lambda result: None)
 

@@ -65,8 +65,10 @@ class Server:
     def new_host_key(self) -> None:
         """Replace the key, as another machine would have."""
         make_key(self.folder / "other_key")
-        known = (self.folder / "other_key.pub").read_text().split()[:2]
-        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {' '.join(known)}\n")
+        key_fields = (self.folder / "other_key.pub").read_text().split()[:2]
+        (self.folder / "known_hosts").write_text(
+            f"[127.0.0.1]:{self.port} {' '.join(key_fields)}\n"
+        )
 
     def forget_host_key(self) -> None:
         """Make the host unknown."""
@@ -75,8 +77,8 @@ class Server:
 
 def make_key(path: Path) -> None:
     """A key without a passphrase."""
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
-    subprocess.run(words, check=True)
+    argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
+    subprocess.run(argv, check=True)
 
 
 def free_port() -> int:
@@ -157,8 +159,8 @@ async def ssh_session(
     settings = {"ssh": {"hosts": list(hosts), "configFile": str(config), "connectSeconds": 5}}
     settings |= options.pop("settings", {})
     script = [
-        calls("ssh", **{"host": "box", **each}) if isinstance(each, Mapping) else each
-        for each in steps
+        calls("ssh", **{"host": "box", **step}) if isinstance(step, Mapping) else step
+        for step in steps
     ]
     async with extension_session(
         tmp_path,
@@ -175,11 +177,11 @@ async def ssh_session(
 
 def results(hosted: ExtensionFixture) -> list[str]:
     """The results as texts; errors start with ``! ``."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
-        ("! " if each.is_error else "")
-        + "\n".join(part.text for part in each.content if isinstance(part, Text))
-        for each in found
+        ("! " if message.is_error else "")
+        + "\n".join(part.text for part in message.content if isinstance(part, Text))
+        for message in messages
     ]
 
 

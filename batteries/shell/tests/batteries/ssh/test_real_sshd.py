@@ -69,15 +69,15 @@ async def test_commands_and_files_over_one_connection(tmp_path: Path, server: Se
         await hosted.session.tools.call("ssh", arguments, caller="test")
         first = server.sessions()
         await hosted.session.prompt("go")
-        found = results(hosted)
+        texts = results(hosted)
         connections = server.sessions()
     wait_until(lambda: not server.sessions())
 
-    assert found[0] == "! out\nerr\n\nCommand exited with code 3"
-    assert found[2].endswith("\n\ntwo")
-    assert found[3].startswith("a 'b")
-    assert "100000" in found[4]
-    assert "[Showing lines" in found[4]
+    assert texts[0] == "! out\nerr\n\nCommand exited with code 3"
+    assert texts[2].endswith("\n\ntwo")
+    assert texts[3].startswith("a 'b")
+    assert "100000" in texts[4]
+    assert "[Showing lines" in texts[4]
     assert connections == first  # the same connection, not a new one for each call
     assert len(connections) == 1
     assert (server.home / name).read_text() == "one\ntwo"
@@ -91,28 +91,28 @@ async def test_a_large_file_is_written_whole_and_keeps_its_mode(
     file.chmod(0o640)
     content = "0123456789abcdef\n" * 200_000
     step = {"action": "write", "remotePath": "big", "content": content}
-    (found,) = await remote(tmp_path, step, config=server.config)
+    (text,) = await remote(tmp_path, step, config=server.config)
 
-    assert found == "Wrote 3,400,000 bytes to box:big"
+    assert text == "Wrote 3,400,000 bytes to box:big"
     assert file.read_text() == content
     assert file.stat().st_mode & 0o777 == 0o640
-    assert [each.name for each in server.home.iterdir()] == ["big"]
+    assert [path.name for path in server.home.iterdir()] == ["big"]
 
 
 async def test_an_unknown_key_is_refused_and_not_added(tmp_path: Path, server: Server) -> None:
     server.forget_host_key()
-    (found,) = await remote(tmp_path, {"command": "id"}, config=server.config)
+    (text,) = await remote(tmp_path, {"command": "id"}, config=server.config)
 
-    assert found.startswith("! The key of box is not known.")
+    assert text.startswith("! The key of box is not known.")
     assert (server.folder / "known_hosts").read_text() == ""
 
 
 async def test_a_changed_key_is_refused(tmp_path: Path, server: Server) -> None:
     server.new_host_key()
     before = (server.folder / "known_hosts").read_text()
-    (found,) = await remote(tmp_path, {"command": "id"}, config=server.config)
+    (text,) = await remote(tmp_path, {"command": "id"}, config=server.config)
 
-    assert found.startswith("! The key of box is another one than before.")
+    assert text.startswith("! The key of box is another one than before.")
     assert (server.folder / "known_hosts").read_text() == before
 
 
@@ -120,11 +120,11 @@ async def test_failed_connections_are_explained(tmp_path: Path, server: Server) 
     (server.folder / "authorized_keys").write_text("")
     steps = [{"command": "id", "host": host} for host in ("box", "closed", "nowhere")]
     hosts = ("box", "closed", "nowhere")
-    found = await remote(tmp_path, *steps, config=server.config, hosts=hosts)
+    texts = await remote(tmp_path, *steps, config=server.config, hosts=hosts)
 
-    assert found[0].startswith("! box does not accept the keys of the user.")
-    assert found[1].startswith("! Nothing answers at closed: the connection is refused.")
-    assert found[2].startswith("! The name of nowhere cannot be resolved.")
+    assert texts[0].startswith("! box does not accept the keys of the user.")
+    assert texts[1].startswith("! Nothing answers at closed: the connection is refused.")
+    assert texts[2].startswith("! The name of nowhere cannot be resolved.")
 
 
 async def test_a_connection_that_is_cut_ends_the_command_and_is_opened_again(
@@ -163,15 +163,15 @@ async def test_a_write_that_is_cut_off_changes_nothing(tmp_path: Path, server: S
         run = asyncio.create_task(hosted.session.prompt("go"))
 
         def half() -> bool:
-            return any(each.stat().st_size > 100_000 for each in server.home.glob(".pi-*"))
+            return any(path.stat().st_size > 100_000 for path in server.home.glob(".pi-*"))
 
         await asyncio.to_thread(wait_until, half)
         server.cut()
         await run
-        found = results(hosted)[1]
+        text = results(hosted)[1]
         await asyncio.to_thread(wait_until, lambda: not list(server.home.glob(".pi-*")))
 
-    assert found.startswith("! ")
+    assert text.startswith("! ")
     assert file.read_text() == "old"
 
 
@@ -189,17 +189,17 @@ async def test_abort_and_timeout_end_the_command_on_the_host(
         for name in ("first", "second"):
             file = server.home / name
             await asyncio.to_thread(wait_until, file.exists)
-            pids = [int(each) for each in file.read_text().split()]
+            pids = [int(pid) for pid in file.read_text().split()]
             assert all(map(is_running, pids))
             if name == "second":
                 hosted.session.runs.abort()
             await asyncio.to_thread(wait_until, partial(none_runs, pids))
         await run
-        found = results(hosted)
+        texts = results(hosted)
         connections = server.sessions()
 
-    assert found[0] == "! Command timed out after 6 seconds"
-    assert found[1] == "! Command aborted"
+    assert texts[0] == "! Command timed out after 6 seconds"
+    assert texts[1] == "! Command aborted"
     assert len(connections) == 1
 
 
@@ -217,7 +217,7 @@ async def test_connection_errors_are_reported_after_sshd_has_ended(
         for pid in served:
             os.kill(pid, signal.SIGKILL)
         await hosted.session.prompt("go")
-        found = results(hosted)
+        texts = results(hosted)
 
-    assert "refused" in found[-1]
-    assert all(each.startswith("! ") for each in found)
+    assert "refused" in texts[-1]
+    assert all(text.startswith("! ") for text in texts)

@@ -37,7 +37,7 @@ async def on(tmp_path: Path, box: StandIn, *steps: Any, **options: Any) -> list[
 
 
 async def test_commands_and_files_share_one_connection(tmp_path: Path, box: StandIn) -> None:
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"command": "echo out; echo err >&2; pwd; cat", "folder": "sub"},
@@ -52,7 +52,7 @@ async def test_commands_and_files_share_one_connection(tmp_path: Path, box: Stan
         {"action": "read", "remotePath": "/dev/null"},
     )
 
-    assert found == [
+    assert texts == [
         "! sub is not a folder on box",
         "! Command exited with code 3",
         f"{box.home}/sub",
@@ -70,7 +70,7 @@ async def test_commands_and_files_share_one_connection(tmp_path: Path, box: Stan
 
 
 async def test_hostile_file_names_are_quoted(tmp_path: Path, box: StandIn) -> None:
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"action": "write", "remotePath": EVIL, "content": "x"},
@@ -79,10 +79,10 @@ async def test_hostile_file_names_are_quoted(tmp_path: Path, box: StandIn) -> No
         {"action": "write", "remotePath": f"{EVIL}/d/$HOME", "content": "y"},
     )
 
-    assert found[1].endswith("\n\nx")
-    assert found[2] == "x2 a b"
-    assert found[3].startswith("! ")
-    assert [each.name for each in box.home.iterdir()] == [EVIL]
+    assert texts[1].endswith("\n\nx")
+    assert texts[2] == "x2 a b"
+    assert texts[3].startswith("! ")
+    assert [path.name for path in box.home.iterdir()] == [EVIL]
     assert not list(tmp_path.rglob("pwned"))
 
 
@@ -93,7 +93,7 @@ async def test_a_write_keeps_mode_and_link_and_removes_its_temporary_file(
     file.write_text("old" * 1000)
     file.chmod(0o750)
     link.symlink_to(file)
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"action": "write", "remotePath": "link", "content": "new"},
@@ -105,13 +105,13 @@ async def test_a_write_keeps_mode_and_link_and_removes_its_temporary_file(
     assert file.stat().st_mode & 0o777 == 0o750
     assert link.is_symlink()
     assert (box.home / "empty").read_bytes() == b""
-    assert found[2].startswith("! box:run.sh/x could not be written: ")
-    assert sorted(each.name for each in box.home.iterdir()) == ["empty", "link", "run.sh"]
+    assert texts[2].startswith("! box:run.sh/x could not be written: ")
+    assert sorted(path.name for path in box.home.iterdir()) == ["empty", "link", "run.sh"]
 
 
 async def test_ssh_urls_can_be_read_written_and_listed(tmp_path: Path, box: StandIn) -> None:
     ui = Chooser("Allow once")
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         calls("write", path="ssh://box/~/a%20b.txt", content="1\n2\n3"),
@@ -123,11 +123,11 @@ async def test_ssh_urls_can_be_read_written_and_listed(tmp_path: Path, box: Stan
         settings={"ssh": {"hosts": ["box"]}, "defaultTools": ["read", "write", "ls"]},
     )
 
-    assert found[0] == "Wrote 5 bytes to box:~/a b.txt"
-    assert "\n\n2" in found[1]
-    assert found[1].startswith("[Text from the host box.")
-    assert found[2] == "a b.txt"
-    assert found[3:] == [
+    assert texts[0] == "Wrote 5 bytes to box:~/a b.txt"
+    assert "\n\n2" in texts[1]
+    assert texts[1].startswith("[Text from the host box.")
+    assert texts[2] == "a b.txt"
+    assert texts[3:] == [
         "! Unknown host 'other'. Hosts of the user: box.",
         "! Unknown host '-oProxyCommand=id'. Hosts of the user: box.",
     ]
@@ -166,7 +166,7 @@ def test_invalid_host_names_are_rejected(name: str) -> None:
 
 def test_every_ssh_command_checks_host_keys_without_prompts_and_forwarding() -> None:
     target = Target(host="box", config_file="/c")
-    for words in master_arguments(target, "/s"), call_arguments(target, "/s", "true"):
+    for argv in master_arguments(target, "/s"), call_arguments(target, "/s", "true"):
         for option in (
             "BatchMode=yes",
             "StrictHostKeyChecking=yes",
@@ -174,9 +174,9 @@ def test_every_ssh_command_checks_host_keys_without_prompts_and_forwarding() -> 
             "ClearAllForwardings=yes",
             "UpdateHostKeys=no",
         ):
-            assert words[words.index(option) - 1] == "-o"
-        assert words[1:3] == ["-F", "/c"]
-        assert words[words.index("--") + 1] == "box"
+            assert argv[argv.index(option) - 1] == "-o"
+        assert argv[1:3] == ["-F", "/c"]
+        assert argv[argv.index("--") + 1] == "box"
     assert call_arguments(target, "/s", "ü")[-1].count("count=2 ") == 1
 
 
@@ -189,15 +189,15 @@ async def test_unknown_and_invalid_hosts_are_rejected(tmp_path: Path, box: Stand
     ui = Chooser()
     step = {"command": "id"}
     hosts = ("box", "-oProxyCommand=id", "x y")
-    found = await on(
+    texts = await on(
         tmp_path, box, {**step, "host": "x y"}, {**step, "host": ""}, hosts=hosts, ui=ui
     )
 
-    assert found == [
+    assert texts == [
         "! Unknown host 'x y'. Hosts of the user: box.",
         "! Unknown host ''. Hosts of the user: box.",
     ]
-    notices = [each[1] for each in ui.seen if each[0] == "notify"]
+    notices = [call[1] for call in ui.seen if call[0] == "notify"]
     assert notices == [
         "ssh.hosts: '-oProxyCommand=id' is not the name of a host and is not used.",
         "ssh.hosts: 'x y' is not the name of a host and is not used.",
@@ -219,7 +219,7 @@ async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None
     project = tmp_path / "home" / "project" / ".pi"
     project.mkdir(parents=True)
     (project / "settings.json").write_text('{"ssh": {"hosts": ["evil"]}}')
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"host": "evil", "command": "id"},
@@ -228,7 +228,7 @@ async def test_a_project_cannot_name_hosts(tmp_path: Path, box: StandIn) -> None
         settings={"ssh": {}},
     )
 
-    assert found[0].startswith("! Tool ssh not found")
+    assert texts[0].startswith("! Tool ssh not found")
 
 
 @pytest.mark.parametrize(
@@ -302,9 +302,9 @@ async def test_a_lost_connection_is_opened_again(tmp_path: Path, box: StandIn) -
 async def test_exit_code_255_is_a_lost_connection_only_if_the_connection_is_gone(
     tmp_path: Path, box: StandIn, command: str, result: str
 ) -> None:
-    found = await remote(tmp_path, {"command": command}, config="", environ=box.environ)
+    texts = await remote(tmp_path, {"command": command}, config="", environ=box.environ)
 
-    assert [text.removeprefix("! ").strip() for text in found] == [result]
+    assert [text.removeprefix("! ").strip() for text in texts] == [result]
 
 
 HOSTILE = """\
@@ -331,30 +331,30 @@ async def test_a_host_with_an_unexpected_response_is_reported(
 ) -> None:
     (box.folder / "ssh").write_text(HOSTILE.format(master=master, call=call))
 
-    (found,) = await on(tmp_path, box, {"action": "read", "remotePath": "x"})
+    (text,) = await on(tmp_path, box, {"action": "read", "remotePath": "x"})
 
-    assert found.startswith(f"! {problem}")
+    assert text.startswith(f"! {problem}")
 
 
 async def test_without_ssh_the_error_names_the_program(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    (found,) = await remote(tmp_path, {"command": "id"}, config="", environ={"PATH": str(empty)})
+    (text,) = await remote(tmp_path, {"command": "id"}, config="", environ={"PATH": str(empty)})
 
-    assert found.startswith("! ")
-    assert "ssh" in found
+    assert text.startswith("! ")
+    assert "ssh" in text
 
 
 # Output -------------------------------------------------------------------------------------------
 
 
 async def test_long_output_is_cut_and_kept(tmp_path: Path, box: StandIn) -> None:
-    (found,) = await on(tmp_path, box, {"command": "seq 30000; printf '\\033[2Jend'"})
+    (text,) = await on(tmp_path, box, {"command": "seq 30000; printf '\\033[2Jend'"})
 
-    assert "[Showing lines " in found
-    assert "end" in found
-    assert "\x1b" not in found
-    assert len(found) < 60_000
+    assert "[Showing lines " in text
+    assert "end" in text
+    assert "\x1b" not in text
+    assert len(text) < 60_000
 
 
 async def test_a_command_that_times_out_keeps_its_output(tmp_path: Path, box: StandIn) -> None:
@@ -367,17 +367,17 @@ async def test_a_command_that_times_out_keeps_its_output(tmp_path: Path, box: St
 
 async def test_a_write_without_content_is_refused(tmp_path: Path, box: StandIn) -> None:
     (box.home / "f").write_text("text")
-    (found,) = await on(tmp_path, box, {"action": "write", "remotePath": "f"})
+    (text,) = await on(tmp_path, box, {"action": "write", "remotePath": "f"})
 
-    assert found == "! write needs content. To empty a file, use run."
+    assert text == "! write needs content. To empty a file, use run."
     assert (box.home / "f").read_text() == "text"
 
 
 async def test_binary_files_are_refused(tmp_path: Path, box: StandIn) -> None:
     (box.home / "b").write_bytes(b"\x7fELF\x00\x01")
-    (found,) = await on(tmp_path, box, {"action": "read", "remotePath": "b"})
+    (text,) = await on(tmp_path, box, {"action": "read", "remotePath": "b"})
 
-    assert found == "! box:b is not a text file."
+    assert text == "! box:b is not a text file."
 
 
 # Consent ------------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ async def test_commands_and_writes_need_confirmation_and_reads_do_not(
 ) -> None:
     ui = Chooser("Deny")
     (box.home / "f").write_text("text")
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"command": "rm f\x1b[2K"},
@@ -397,8 +397,8 @@ async def test_commands_and_writes_need_confirmation_and_reads_do_not(
         ui=ui,
     )
 
-    assert found[:2] == ["! The user did not allow it. Nothing was done."] * 2
-    assert found[2].endswith("text")
+    assert texts[:2] == ["! The user did not allow it. Nothing was done."] * 2
+    assert texts[2].endswith("text")
     assert ui.questions == ["Run a command on box?\n\nrm f\\x1b[2K", "Write f on box?\n\nx"]
 
 
@@ -413,7 +413,7 @@ async def test_a_grant_for_the_session_is_requested_once_per_host(
 
 
 async def test_without_a_user_commands_and_writes_are_refused(tmp_path: Path, box: StandIn) -> None:
-    found = await on(
+    texts = await on(
         tmp_path,
         box,
         {"command": "touch x"},
@@ -424,9 +424,9 @@ async def test_without_a_user_commands_and_writes_are_refused(tmp_path: Path, bo
     )
 
     assert all(
-        "needs the consent of the user, and no user can answer" in each for each in found[:3]
+        "needs the consent of the user, and no user can answer" in text for text in texts[:3]
     )
-    assert found[3] == "(nothing)"
+    assert texts[3] == "(nothing)"
 
 
 async def test_a_permission_guard_replaces_the_confirmation(tmp_path: Path, box: StandIn) -> None:
@@ -447,9 +447,9 @@ async def test_a_permission_guard_replaces_the_confirmation(tmp_path: Path, box:
     folder = tmp_path / "second"
     folder.mkdir()
     settings = {"ssh": {"hosts": ["box"]}, "permissions": {"mode": "ask"}}
-    (found,) = await on(
+    (text,) = await on(
         folder, box, {"command": "echo ran"}, ui=ui, settings=settings, extensions=(permissions,)
     )
-    assert found == "ran"
+    assert text == "ran"
     assert len(ui.questions) == 1
     assert "on box: echo ran" in ui.questions[0]

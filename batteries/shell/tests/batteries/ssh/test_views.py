@@ -9,8 +9,8 @@ from pi.coding.port.drawing import PlainTheme
 from pi.extension import ToolView, ViewOptions
 
 
-def rows(state: Any, text: str = "", *, expanded: bool = False, **given: Any) -> list[str]:
-    arguments = {"host": "box", **given}
+def rows(state: Any, text: str = "", *, expanded: bool = False, **fields: Any) -> list[str]:
+    arguments = {"host": "box", **fields}
     call = ToolView(id="1", name="ssh", arguments=arguments, state=state, text=text)
     return draw_ssh(call, ViewOptions(expanded=expanded), PlainTheme())
 

@@ -57,7 +57,7 @@ async def browsing(
     settings = {"browser": {"enabled": True}, "web": {"allowHosts": list(allow)}}
     settings |= options.pop("settings", {})
     script = tuple(
-        calls("browser", **each) if isinstance(each, Mapping) else each for each in steps
+        calls("browser", **step) if isinstance(step, Mapping) else step for step in steps
     )
     environ = PATHS | options.pop("environ", {})
     async with extension_session(
@@ -73,20 +73,20 @@ async def browsing(
 
 def results(hosted: ExtensionFixture) -> list[str]:
     """The results as texts: errors start with ``! ``, pictures are shown as their type."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
         ("! " if message.is_error else "")
         + "\n".join(
             part.text if isinstance(part, Text) else part.mime_type for part in message.content
         )
-        for message in found
+        for message in messages
     ]
 
 
 def pictures(hosted: ExtensionFixture) -> list[Image]:
     """The pictures in the results."""
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return [part for message in found for part in message.content if isinstance(part, Image)]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return [part for message in messages for part in message.content if isinstance(part, Image)]
 
 
 async def browse(
@@ -99,8 +99,8 @@ async def browse(
         return results(hosted)
 
 
-def ref_of(text: str, words: str) -> int:
+def ref_of(text: str, label: str) -> int:
     """The ref of an element in a tree."""
-    matched = re.search(rf"{re.escape(words)} \[ref=(\d+)\]", text)
+    matched = re.search(rf"{re.escape(label)} \[ref=(\d+)\]", text)
     assert matched is not None, text
     return int(matched[1])

@@ -34,15 +34,15 @@ SECRET = "the-secret-of-this-machine"
 def rebinding(monkeypatch: pytest.MonkeyPatch, **names: tuple[str, ...]) -> None:
     """Names that resolve to these addresses in turn; the last one repeats."""
     resolve = socket.getaddrinfo
-    answers = {f"{name}.example".encode(): list(each) for name, each in names.items()}
+    answers = {f"{name}.example".encode(): list(addresses) for name, addresses in names.items()}
 
     def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
         if host not in answers:
             return resolve(host, port, *rest, **more)
         if more.get("flags"):
             raise socket.gaierror("not a literal address")
-        found = answers[host]
-        address = found.pop(0) if len(found) > 1 else found[0]
+        addresses = answers[host]
+        address = addresses.pop(0) if len(addresses) > 1 else addresses[0]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
@@ -59,11 +59,11 @@ async def send(proxy: FilteringProxy, data: bytes) -> bytes:
 
 
 async def through_proxy(policy: AddressPolicy, *requests: bytes) -> list[bytes]:
-    scope = Scope(FakeClock(), name="proxy", report=lambda where, error: None)
+    scope = Scope(FakeClock(), name="proxy", report=lambda location, error: None)
     proxy = FilteringProxy(scope, lambda h, p: open_stream(h, p, policy=policy, seconds=5))
     try:
         await proxy.open()
-        return [await send(proxy, each) for each in requests]
+        return [await send(proxy, request) for request in requests]
     finally:
         await scope.close()
 
@@ -145,7 +145,7 @@ async def test_other_programs_of_this_machine_cannot_use_the_proxy(credentials: 
     async with web_site({"/": ("text/plain", SECRET.encode())}) as site:
         named = f"127.0.0.1:{site.port}"
         policy = AddressPolicy(allow_hosts=(named,))
-        scope = Scope(FakeClock(), name="proxy", report=lambda where, error: None)
+        scope = Scope(FakeClock(), name="proxy", report=lambda location, error: None)
         proxy = FilteringProxy(scope, lambda h, p: open_stream(h, p, policy=policy, seconds=5))
         await proxy.open()
         answers = []
@@ -260,8 +260,8 @@ async def test_the_user_may_allow_a_private_network(
 
         async def to_site(self: Any, opened: socket.socket, target: Any) -> None:
             """Connections to the private address end at the site."""
-            here = ("127.0.0.1", site.port)
-            await connect(self, opened, here if target[0] == "10.9.9.9" else target)
+            site_address = ("127.0.0.1", site.port)
+            await connect(self, opened, site_address if target[0] == "10.9.9.9" else target)
 
         monkeypatch.setattr(BaseSelectorEventLoop, "sock_connect", to_site)
         texts = await browse(
@@ -273,5 +273,5 @@ async def test_the_user_may_allow_a_private_network(
         )
 
     assert ["Inside" in text for text in texts] == [True] * 3
-    asked = [each[2] for each in ui.seen if each[0] == "confirm"]
-    assert asked == [PRIVATE[1], PRIVATE[1].replace(":80", ":81")]
+    questions = [call[2] for call in ui.seen if call[0] == "confirm"]
+    assert questions == [PRIVATE[1], PRIVATE[1].replace(":80", ":81")]

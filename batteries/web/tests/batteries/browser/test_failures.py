@@ -39,10 +39,10 @@ PLAIN = (HTML, b"<!doctype html><title>plain</title><h1>Plain</h1>")
 async def browse_site(tmp_path: Path, pages: dict[str, Any], *steps: dict[str, Any]) -> list[str]:
     """Calls whose ``url`` is a path of a loopback site."""
     async with web_site(pages) as site:
-        given = [
+        steps_with_urls = [
             {**step, "url": site.url + step["url"]} if "url" in step else step for step in steps
         ]
-        return await browse(tmp_path, *given, allow=(f"127.0.0.1:{site.port}",))
+        return await browse(tmp_path, *steps_with_urls, allow=(f"127.0.0.1:{site.port}",))
 
 
 def test_a_missing_browser_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,8 +61,8 @@ def test_a_configured_browser_is_preferred_and_must_be_executable(tmp_path: Path
     with pytest.raises(ToolFailed, match="is not a program"):
         find_chromium({**PATHS, "PUPPETEER_EXECUTABLE_PATH": str(program)})
     program.chmod(0o755)
-    found = find_chromium({**PATHS, "PUPPETEER_EXECUTABLE_PATH": str(program)})
-    assert found == str(program)
+    program_path = find_chromium({**PATHS, "PUPPETEER_EXECUTABLE_PATH": str(program)})
+    assert program_path == str(program)
 
 
 def test_the_sandbox_is_disabled_for_root_only(tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_a_long_temporary_folder_is_not_used_for_profiles() -> None:
 def test_profiles_of_ended_processes_are_removed(tmp_path: Path) -> None:
     ended = os.posix_spawn("/bin/true", ["true"], {})
     os.waitpid(ended, 0)
-    own, left = (tmp_path / f"pi-browser-{pid}-x" for pid in (os.getpid(), ended))
+    own, abandoned = (tmp_path / f"pi-browser-{pid}-x" for pid in (os.getpid(), ended))
     own.mkdir()
-    left.mkdir()
+    abandoned.mkdir()
 
     sweep_profiles(tmp_path)
 
-    assert own.exists() and not left.exists()
+    assert own.exists() and not abandoned.exists()
 
 
 async def test_a_program_that_is_not_a_browser_is_reported(tmp_path: Path) -> None:
@@ -250,16 +250,16 @@ class Requests(list[Any]):
 
 def renderers() -> list[int]:
     """The processes of pages below this process."""
-    parents, found = dict[int, int](), list[int]()
+    parents, pids = dict[int, int](), list[int]()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             stat = (folder / "stat").read_text()
             parents[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
             if b"--type=renderer" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
+                pids.append(int(folder.name))
         except OSError:
             continue  # it has ended
-    return [pid for pid in found if _is_below(pid, parents)]
+    return [pid for pid in pids if _is_below(pid, parents)]
 
 
 def _is_below(pid: int, parents: dict[int, int]) -> bool:

@@ -46,15 +46,15 @@ def cli(tmp_path: Path, model: LoopbackModel) -> Program:
 def browsers(folder: Path) -> list[int]:
     """The processes of browsers whose home is below ``folder``."""
     home = f"HOME={folder}/".encode()
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             variables = (path / "environ").read_bytes()
             if home in variables and b"/pi-browser-" in variables:
-                found.append(int(path.name))
+                pids.append(int(path.name))
         except OSError:
             continue  # it has ended
-    return found
+    return pids
 
 
 def test_no_browser_is_left_when_pi_is_killed(

@@ -55,8 +55,8 @@ def test_errors_are_returned_once_and_limited() -> None:
         observed.handle_event("Runtime.consoleAPICalled", {"type": "error", "args": args})
     observed.handle_event("Page.unknown", {})
 
-    taken = observed.take_errors()
-    assert len(taken) == MAX_KEPT and all(len(line) < 600 and "\n" not in line for line in taken)
+    errors = observed.take_errors()
+    assert len(errors) == MAX_KEPT and all(len(line) < 600 and "\n" not in line for line in errors)
     assert observed.take_errors() == []
     assert len(observed.console) == MAX_KEPT
 

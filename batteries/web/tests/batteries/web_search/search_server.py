@@ -24,8 +24,10 @@ class Answer:
 
     def data(self) -> tuple[str, bytes]:
         if self.events is not None:
-            texts = [each if isinstance(each, str) else json.dumps(each) for each in self.events]
-            return "text/event-stream", "".join(f"data: {each}\n\n" for each in texts).encode()
+            texts = [
+                event if isinstance(event, str) else json.dumps(event) for event in self.events
+            ]
+            return "text/event-stream", "".join(f"data: {text}\n\n" for text in texts).encode()
         if isinstance(self.body, bytes):
             return "application/json", self.body
         return "application/json", json.dumps(self.body).encode()

@@ -51,7 +51,7 @@ async def chain(seconds: float = 5.0) -> AsyncIterator[Chain]:
         yield Chain(pi, Accounts(pi), seconds=seconds, clock=SystemClock())
 
 
-async def asked(
+async def search_with(
     name: str,
     *answers: Answer,
     account: Account | None = None,
@@ -66,7 +66,7 @@ async def asked(
 
 async def failure(name: str, *answers: Answer, **more: Any) -> SearchFailed:
     with pytest.raises(SearchFailed) as caught:
-        await asked(name, *answers, **more)
+        await search_with(name, *answers, **more)
     return caught.value
 
 
@@ -78,7 +78,7 @@ def test_every_provider_has_a_sample_in_the_default_order() -> None:
 async def test_each_provider_sends_its_request_and_parses_its_response(
     sample: ProviderSample,
 ) -> None:
-    response, server = await asked(sample.name, sample.answer)
+    response, server = await search_with(sample.name, sample.answer)
 
     (request,) = server.requests
     expected = dict(sample.request)
@@ -175,7 +175,7 @@ def replace_answer(answer: Answer, **changes: Any) -> Answer:
 async def test_gemini_is_retried_after_a_short_rate_limit() -> None:
     limited = Answer(status=429, body={"error": {"details": [{"retryDelay": "0.01s"}]}})
     happy = BY_NAME["gemini"].answer
-    response, server = await asked("gemini", limited, limited, limited, happy)
+    response, server = await search_with("gemini", limited, limited, limited, happy)
 
     assert response.answer == "Use timeout."
     assert len(server.requests) == 4
@@ -201,10 +201,10 @@ async def test_zai_is_retried_with_other_arguments_after_an_argument_error(
     refused: dict[str, Any],
 ) -> None:
     happy = BY_NAME["zai"].answer
-    _, server = await asked("zai", Answer(body=refused), Answer(body=refused), happy)
+    _, server = await search_with("zai", Answer(body=refused), Answer(body=refused), happy)
 
     arguments = [request["body"]["params"]["arguments"] for request in server.requests]
-    assert [sorted(each) for each in arguments] == [
+    assert [sorted(argument) for argument in arguments] == [
         ["count", "query"],
         ["count", "search_query"],
         ["count", "search_engine", "search_query"],
@@ -226,7 +226,7 @@ KIMI_SEARCH = {
 
 async def test_kimi_receives_its_own_search_results() -> None:
     searching = Answer(body={"choices": [{"finish_reason": "tool_calls", "message": KIMI_SEARCH}]})
-    response, server = await asked("kimi", searching, searching, BY_NAME["kimi"].answer)
+    response, server = await search_with("kimi", searching, searching, BY_NAME["kimi"].answer)
 
     result = {
         "role": "tool",
@@ -261,7 +261,7 @@ async def test_zai_is_not_retried_after_other_errors() -> None:
 async def test_exa_without_a_key_calls_its_public_tool() -> None:
     answer = Answer(events=[{"id": 1, "result": {"content": [{"text": EXA_TEXT}]}}])
     anonymous = Account(kind="anonymous")
-    response, server = await asked("exa", answer, account=anonymous)
+    response, server = await search_with("exa", answer, account=anonymous)
 
     assert server.requests[0]["path"] == "/mcp"
     arguments = {"query": QUERY.query, "numResults": 10}
@@ -284,7 +284,7 @@ async def test_perplexity_without_an_api_key_uses_the_endpoint_of_its_page(
     account: Account, header: tuple[str, str | None], mode: str
 ) -> None:
     first = {"blocks": [{"intended_usage": "ask_text", "markdown_block": {"chunks": ["Use"]}}]}
-    whole = {
+    final_event = {
         "uuid": "u-1",
         "final": True,
         "blocks": [
@@ -295,7 +295,9 @@ async def test_perplexity_without_an_api_key_uses_the_endpoint_of_its_page(
             },
         ],
     }
-    response, server = await asked("perplexity", Answer(events=[first, whole]), account=account)
+    response, server = await search_with(
+        "perplexity", Answer(events=[first, final_event]), account=account
+    )
 
     assert server.requests[0]["path"] == "/rest/sse/perplexity_ask"
     assert server.requests[0]["headers"].get(header[0]) == header[1]
@@ -318,9 +320,9 @@ async def test_codex_without_annotations_uses_the_links_in_its_text() -> None:
         {"type": "response.output_item.done", "item": item},
         {"type": "response.completed", "response": {}},
     ]
-    response, _ = await asked("codex", Answer(events=events))
+    response, _ = await search_with("codex", Answer(events=events))
 
-    assert [(each.title, each.url) for each in response.sources] == [
+    assert [(source.title, source.url) for source in response.sources] == [
         ("Timeouts", PAGE),
         (OTHER, OTHER),
     ]
@@ -358,8 +360,11 @@ def test_max_tokens_and_temperature_are_sent_to_models(name: str) -> None:
     query = Query(query="x", max_tokens=10, temperature=0.5)
     (call,) = PROVIDERS[name].calls(query, Account(key="k"))
 
-    found = call.body if name == "anthropic" else call.body["generationConfig"]
-    assert (found.get("max_tokens") or found["maxOutputTokens"], found["temperature"]) == (10, 0.5)
+    parameters = call.body if name == "anthropic" else call.body["generationConfig"]
+    assert (
+        parameters.get("max_tokens") or parameters["maxOutputTokens"],
+        parameters["temperature"],
+    ) == (10, 0.5)
 
 
 def test_an_oauth_login_of_anthropic_is_sent_as_bearer_token() -> None:

@@ -106,7 +106,7 @@ async def test_the_model_receives_text_and_the_view_receives_sources(tmp_path: P
     )
     assert not result.is_error
     assert details_of(result)["response"]["provider"] == "tavily"
-    assert [each["url"] for each in details_of(result)["response"]["sources"]] == [PAGE]
+    assert [source["url"] for source in details_of(result)["response"]["sources"]] == [PAGE]
 
 
 async def test_providers_are_called_in_order_until_one_succeeds(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ async def test_providers_are_called_in_order_until_one_succeeds(tmp_path: Path) 
         ]
 
     assert details_of(result)["response"]["provider"] == "kagi"
-    asked = ["tavily", "perplexity", "brave", "jina", "exa", "parallel", "kagi"]
-    assert [name for name, server in running.items() if server.requests] == asked
-    assert progress == [f"asking {name}" for name in asked]
+    providers = ["tavily", "perplexity", "brave", "jina", "exa", "parallel", "kagi"]
+    assert [name for name, server in running.items() if server.requests] == providers
+    assert progress == [f"asking {name}" for name in providers]
 
 
 async def test_the_preferred_provider_is_called_first_and_the_others_are_fallbacks(

@@ -138,14 +138,14 @@ async def test_a_repository_with_filters_or_includes_is_not_safe(tmp_path: Path,
 async def test_a_repository_with_an_unreadable_configuration_is_not_safe(tmp_path: Path) -> None:
     config = make_repository(tmp_path) / ".git" / "config"
     files = LocalFiles(lambda: tmp_path, home=str(tmp_path))
-    found = []
+    results = []
 
     config.write_text("# " + "x" * 100_000)
-    found.append(await is_safe_repository(files, config.parent))
+    results.append(await is_safe_repository(files, config.parent))
     config.unlink()
-    found.append(await is_safe_repository(files, config.parent))
+    results.append(await is_safe_repository(files, config.parent))
 
-    assert found == [False, False]
+    assert results == [False, False]
 
 
 async def test_a_bare_repository_inside_a_repository_is_not_used(

@@ -28,9 +28,9 @@ async def test_the_branch_is_read_from_the_folder_or_one_above(
     below = repository / "a" / "b"
     below.mkdir(parents=True)
 
-    found = [await find_head(files, folder) for folder in (repository, below)]
+    heads = [await find_head(files, folder) for folder in (repository, below)]
 
-    assert found == [Head(git_dir=repository / ".git", branch="feature/x")] * 2
+    assert heads == [Head(git_dir=repository / ".git", branch="feature/x")] * 2
 
 
 async def test_outside_of_a_repository_no_head_is_found(tmp_path: Path, files: Files) -> None:
@@ -55,9 +55,9 @@ async def test_a_worktree_has_a_head_of_its_own(tmp_path: Path, files: Files) ->
     repository = make_repository(tmp_path / "repository")
     git(repository, "worktree", "add", "-b", "side", str(tmp_path / "tree"))
 
-    found = await find_head(files, tmp_path / "tree")
+    head = await find_head(files, tmp_path / "tree")
 
-    assert found == Head(git_dir=repository / ".git" / "worktrees" / "tree", branch="side")
+    assert head == Head(git_dir=repository / ".git" / "worktrees" / "tree", branch="side")
 
 
 async def test_a_relative_gitdir_is_resolved(tmp_path: Path, files: Files) -> None:
@@ -66,9 +66,9 @@ async def test_a_relative_gitdir_is_resolved(tmp_path: Path, files: Files) -> No
     module.mkdir()
     (module / ".git").write_text("gitdir: ../real/.git\n")
 
-    found = await find_head(files, module)
+    head = await find_head(files, module)
 
-    assert found is not None and found.branch == "sub"
+    assert head is not None and head.branch == "sub"
 
 
 @pytest.mark.behaviour("footer-branch")

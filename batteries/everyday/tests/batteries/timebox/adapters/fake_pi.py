@@ -96,8 +96,8 @@ class FakePi:
         self.wraps.append(wrap)
         return Registration(lambda: self.wraps.remove(wrap))
 
-    def store(self, place: str) -> Any:
-        assert place == "global"
+    def store(self, scope: str) -> Any:
+        assert scope == "global"
         if self.store_problem:
             raise PiError("the disk is full")
         return SimpleNamespace(get=self.stored.get, set=self._store)
@@ -178,8 +178,8 @@ class FakePi:
 
     async def request(self) -> Request:
         """The next request after the hook of the timebox; raises ``StopRun`` if it is stopped."""
-        asked = Request(model=FAUX_MODEL, thinking="off", messages=(), tools=())
-        return await self.policy.before_request(asked)
+        request = Request(model=FAUX_MODEL, thinking="off", messages=(), tools=())
+        return await self.policy.before_request(request)
 
     async def settle(self) -> None:
         """The agent becomes idle."""
@@ -199,12 +199,14 @@ class FakePi:
         return None
 
     @property
-    def kept(self) -> list[tuple[str, Any]]:
+    def recorded(self) -> list[tuple[str, Any]]:
         """The entries of the timebox."""
-        return [(each.custom_type, each.data) for each in self.entries if isinstance(each, Custom)]
+        return [
+            (entry.custom_type, entry.data) for entry in self.entries if isinstance(entry, Custom)
+        ]
 
 
-def kept(**changes: Any) -> tuple[str, dict[str, Any]]:
+def stored_entry(**changes: Any) -> tuple[str, dict[str, Any]]:
     """A budget as an entry of the session."""
     return "timebox-active", {
         "timeLimitMs": None,

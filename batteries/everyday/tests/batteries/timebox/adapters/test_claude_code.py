@@ -55,15 +55,15 @@ class Claude:
             "permission_mode": "default",
             **fields,
         }
-        code, output, problem = self.run([event], json.dumps(payload))
-        assert (code, problem) == (0, "")
+        code, output, errors = self.run([event], json.dumps(payload))
+        assert (code, errors) == (0, "")
         return json.loads(output)
 
-    def run(self, words: list[str], text: str) -> tuple[int, str, str]:
+    def run(self, arguments: list[str], text: str) -> tuple[int, str, str]:
         """The exit code, standard output and standard error."""
         output, errors = StringIO(), StringIO()
         code = main(
-            words,
+            arguments,
             stdin=StringIO(text),
             output=output,
             errors=errors,

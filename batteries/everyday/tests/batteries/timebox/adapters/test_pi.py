@@ -11,7 +11,7 @@ from pi.extension import (
     ModelRequest,
     UserMessage,
 )
-from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, kept
+from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, stored_entry
 
 ASKED = ModelRequest(model=FAUX_MODEL, messages=(), purpose="summary")
 CONTINUES = "The agent stops for this turn. The chat continues."
@@ -38,7 +38,7 @@ async def test_a_budget_is_saved_notified_and_shown(
 
     await pi.command(arguments)
 
-    assert pi.kept == [kept(**limits)]
+    assert pi.recorded == [stored_entry(**limits)]
     assert pi.notified == [("info", f"Timebox set: {reported}.")]
     assert pi.statuses == [f"Timebox: {status}"]
 
@@ -49,7 +49,7 @@ async def test_an_invalid_budget_is_a_warning_and_changes_nothing() -> None:
 
     await pi.command("15x")
 
-    assert (pi.kept, pi.notified, pi.statuses) == ([], [("warning", USAGE)], [])
+    assert (pi.recorded, pi.notified, pi.statuses) == ([], [("warning", USAGE)], [])
 
 
 # 5
@@ -75,7 +75,7 @@ async def test_off_is_saved_and_removes_the_status(word: str) -> None:
 
     await pi.command(word)
 
-    assert pi.kept[1:] == [("timebox-off", {"disabledAt": START})]
+    assert pi.recorded[1:] == [("timebox-off", {"disabledAt": START})]
     assert pi.notified[1:] == [("info", "Timebox off.")]
     assert (pi.statuses[1:], pi.timers) == ([None], [])
 
@@ -86,7 +86,7 @@ async def test_off_without_a_budget_notifies_and_is_not_saved() -> None:
 
     await pi.command("off")
 
-    assert (pi.kept, pi.notified) == ([], [("info", "No active timebox.")])
+    assert (pi.recorded, pi.notified) == ([], [("info", "No active timebox.")])
 
 
 # 8
@@ -163,7 +163,7 @@ async def test_when_the_time_is_over_the_run_is_stopped() -> None:
         ("error", f"Timebox budget spent. Used 0 turns, 10m 0s. {CONTINUES}")
     ]
     assert pi.timers == []
-    assert pi.kept[1:] == [kept(timeLimitMs=600_000, active=False)]
+    assert pi.recorded[1:] == [stored_entry(timeLimitMs=600_000, active=False)]
 
 
 # 13
@@ -278,7 +278,7 @@ async def test_the_end_of_a_session_removes_status_and_timer_and_saves_nothing()
 
     await pi.leave()
 
-    assert (len(pi.kept), pi.statuses[1:], pi.timers) == (1, [None], [])
+    assert (len(pi.recorded), pi.statuses[1:], pi.timers) == (1, [None], [])
 
 
 # 19

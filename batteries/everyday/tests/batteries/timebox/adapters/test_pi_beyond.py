@@ -12,7 +12,7 @@ from pi.ai.providers.faux import FAUX_MODEL
 from pi.batteries.timebox.adapters.pi import SPENT
 from pi.batteries.timebox.core.timebox import USAGE
 from pi.extension import AssistantMessage, Done, Failed, ModelRequest, StopRun, StreamEvent, Usage
-from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, kept
+from tests.batteries.timebox.adapters.fake_pi import MINUTE, START, FakePi, stored_entry
 
 ASKED = ModelRequest(model=FAUX_MODEL, messages=(), purpose="summary")
 
@@ -31,7 +31,7 @@ async def test_cost_is_checked_before_every_request_from_the_total_of_the_log() 
 
     assert stop.value.reason == "Timebox budget spent. Used 0 turns, 0s, $2.00."
     assert stop.value.exit_code == SPENT
-    assert pi.kept[0] == kept(costLimit=2.0, startCost=1.0)
+    assert pi.recorded[0] == stored_entry(costLimit=2.0, startCost=1.0)
 
 
 async def test_requests_outside_of_a_run_are_refused_when_the_budget_is_spent() -> None:
@@ -91,7 +91,7 @@ async def test_the_flag_sets_a_budget_when_the_program_starts_and_not_again() ->
 
     again = await pi.reload()
 
-    assert pi.kept == [kept(timeLimitMs=900_000, turnLimit=3)]
+    assert pi.recorded == [stored_entry(timeLimitMs=900_000, turnLimit=3)]
     assert again.notified == [
         ("info", "Restored. Timebox: 14m 0s left (15m budget) | 3 turns left (0/3)")
     ]
@@ -115,7 +115,7 @@ async def test_without_a_user_an_invalid_flag_refuses_all_prompts() -> None:
 
         refusal = f"--timebox {flag!r} is invalid. {USAGE} (1)"
         assert [await pi.prompt(), await pi.prompt()] == [refusal, refusal]
-        assert pi.kept == []
+        assert pi.recorded == []
 
 
 async def test_the_flag_can_turn_a_budget_of_the_session_off() -> None:
@@ -125,7 +125,7 @@ async def test_the_flag_can_turn_a_budget_of_the_session_off() -> None:
 
     await again.start()
 
-    assert again.kept[1:] == [("timebox-off", {"disabledAt": START})]
+    assert again.recorded[1:] == [("timebox-off", {"disabledAt": START})]
     assert await again.prompt() is None
 
 

@@ -128,9 +128,9 @@ async def test_the_status_is_updated_every_second_and_removed_at_the_end(
     async with boxed(tmp_path) as (hosted, ui):
         await hosted.session.prompt("/timebox 5s")
         await hosted.fixture.clock.advance(2)
-    shown = [seen[2].partition(" |")[0] for seen in ui.seen if seen[0] == "status"]
+    statuses = [seen[2].partition(" |")[0] for seen in ui.seen if seen[0] == "status"]
 
-    assert shown == [
+    assert statuses == [
         "Timebox: 5s left (5s budget)",
         "Timebox: 4s left (5s budget)",
         "Timebox: 3s left (5s budget)",

@@ -39,6 +39,6 @@ def test_nothing_remains_of_a_limit_exactly_when_it_is_spent(
 ) -> None:
     remaining, ratios = held.remaining(reading), held.ratios(reading)
 
-    assert {each for each in remaining if remaining[each] == 0} == {
-        each for each, ratio in ratios.items() if ratio >= 1
+    assert {dimension for dimension in remaining if remaining[dimension] == 0} == {
+        dimension for dimension, ratio in ratios.items() if ratio >= 1
     }

@@ -48,8 +48,10 @@ def test_a_time_span_is_formatted_with_two_units(milliseconds: int, text: str) -
 
 
 def test_amounts_are_formatted() -> None:
-    assert [format_turns(each) for each in (0, 1, 2)] == ["0 turns", "1 turn", "2 turns"]
-    assert [format_tokens(each) for each in (0, 999, 1000, 1250, 200_000, 999_999, 1_500_000)] == [
+    assert [format_turns(turns) for turns in (0, 1, 2)] == ["0 turns", "1 turn", "2 turns"]
+    assert [
+        format_tokens(tokens) for tokens in (0, 999, 1000, 1250, 200_000, 999_999, 1_500_000)
+    ] == [
         "0 tokens",
         "999 tokens",
         "1k tokens",
@@ -58,7 +60,7 @@ def test_amounts_are_formatted() -> None:
         "999.9k tokens",
         "1.5M tokens",
     ]
-    assert [format_cost(each) for each in (0, 2.5, 0.004)] == ["$0.00", "$2.50", "$0.00"]
+    assert [format_cost(cost) for cost in (0, 2.5, 0.004)] == ["$0.00", "$2.50", "$0.00"]
     assert format_amounts({"cost": 2.5, "time": 900_000, "tokens": 1, "turns": 3}) == (
         "15m, 3 turns, 1 tokens, $2.50"
     )

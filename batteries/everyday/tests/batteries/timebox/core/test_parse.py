@@ -121,14 +121,14 @@ def test_every_offered_completion_is_valid(word: str) -> None:
 
 @given(LIMITS, st.sampled_from([str.lower, str.upper]))
 def test_formatted_limits_are_parsed_unchanged(limits: Amounts, case: Callable[[str], str]) -> None:
-    words = {
+    forms = {
         "time": "{:.0f}s",
         "turns": "turns:{:.0f}",
         "tokens": "tokens:{:.0f}",
         "cost": "cost:{:.2f}",
     }
     scale = {"time": 1000}
-    text = " ".join(words[each].format(limits[each] / scale.get(each, 1)) for each in limits)
+    text = " ".join(forms[limit].format(limits[limit] / scale.get(limit, 1)) for limit in limits)
 
     assert parse(case(text)) == SetBudget(limits)
 

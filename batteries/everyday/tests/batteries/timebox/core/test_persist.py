@@ -131,9 +131,9 @@ def test_invalid_budgets_are_parsed_as_none(data: object) -> None:
 
 @given(BUDGETS)
 def test_a_saved_budget_is_parsed_unchanged(held: TimeboxBudget) -> None:
-    kept = json.loads(json.dumps(budget_to_json(held)))
+    stored = json.loads(json.dumps(budget_to_json(held)))
 
-    again = budget_from_json(kept)
+    again = budget_from_json(stored)
     assert again is not None
     assert budget_to_json(again) == budget_to_json(held)
     assert again.limits == held.limits
@@ -141,11 +141,11 @@ def test_a_saved_budget_is_parsed_unchanged(held: TimeboxBudget) -> None:
 
 @given(st.builds(Active, BUDGETS) | st.builds(Off, st.integers(0, 2 * START)))
 def test_a_record_is_parsed_by_its_kind(record: Active | Off) -> None:
-    kept = record_to_json(record)
+    stored = record_to_json(record)
 
-    again = record_from_json(json.loads(json.dumps(kept)))
+    again = record_from_json(json.loads(json.dumps(stored)))
     assert again is not None
-    assert record_to_json(again) == kept
+    assert record_to_json(again) == stored
 
 
 @pytest.mark.parametrize(

@@ -216,8 +216,10 @@ def test_user_and_model_receive_the_same_number_of_remaining_turns() -> None:
 def test_turns_after_the_current_one_are_counted() -> None:
     box = Timebox(budget(turns=10, time=10 * MINUTE))
 
-    left = "1 turn after this one, 9m left"
-    assert box.turn_started(at(1, turns=8)) == [Notify(f"Timebox nearly spent: {left}.", "warning")]
-    assert f"Budget for this session: {left}. " in str(box.warning(at(1, turns=9)))
+    remaining = "1 turn after this one, 9m left"
+    assert box.turn_started(at(1, turns=8)) == [
+        Notify(f"Timebox nearly spent: {remaining}.", "warning")
+    ]
+    assert f"Budget for this session: {remaining}. " in str(box.warning(at(1, turns=9)))
     box.prompt_ended(attended=True)
     assert "this turn is the last, 9m left. " in str(box.warning(at(1, turns=9)))
