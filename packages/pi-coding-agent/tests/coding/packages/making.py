@@ -64,11 +64,11 @@ class Repository:
         self.git("commit", "--quiet", "--allow-empty", "--message", " ".join(names) or "empty")
         return self.git("rev-parse", "HEAD")
 
-    def git(self, *words: str) -> str:
+    def git(self, *arguments: str) -> str:
         """The output of git."""
         who = ["-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "commit.gpgsign=false"]
         done = subprocess.run(
-            ["git", *who, *words], cwd=self.folder, check=True, capture_output=True, text=True
+            ["git", *who, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
         )
         return done.stdout.strip()
 
@@ -136,9 +136,9 @@ class FakeNpm:
         """Remove a version from the registry."""
         shutil.rmtree(self.folder / "registry" / name / version)
 
-    def break_down(self, words: str) -> None:
+    def break_down(self, message: str) -> None:
         """Make npm fail from now on."""
-        (self.folder / "broken").write_text(words)
+        (self.folder / "broken").write_text(message)
 
     def hang(self, command: str) -> Path:
         """Make npm hang at a command; returns a pipe that can be read once it hangs."""
@@ -164,20 +164,20 @@ def make_wheel(
     """A wheel of a distribution with these files."""
     module = name.replace("-", "_")
     metadata = f"{module}-{version}.dist-info"
-    needs = "".join(f"Requires-Dist: {each}\n" for each in requires)
-    files = {each: SKILL.format(name=Path(each).stem) for each in " ".join(names).split()} | {
+    needs = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)
+    files = {file: SKILL.format(name=Path(file).stem) for file in " ".join(names).split()} | {
         f"{module}/__init__.py": f"VERSION = {version!r}\n",
         f"{metadata}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
         f"{metadata}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     if entry_points:
         files[f"{metadata}/entry_points.txt"] = entry_points
-    files[f"{metadata}/RECORD"] = "".join(f"{each},,\n" for each in files)
+    files[f"{metadata}/RECORD"] = "".join(f"{file},,\n" for file in files)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{module}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as wheel:
-        for each, text in files.items():
-            wheel.writestr(each, text)
+        for file, text in files.items():
+            wheel.writestr(file, text)
     return path
 
 

@@ -105,9 +105,9 @@ def test_paths_outside_a_package_are_rejected(tmp_path: Path) -> None:
     (root / "linked").symlink_to(tmp_path / "home" / "secret")
     (root / "prompts" / "leak.md").symlink_to(tmp_path / "home" / "secret.md")
 
-    found, warnings = offered(root)
+    resources, warnings = offered(root)
 
-    assert found == {"prompts": ("prompts/ok.md",)}
+    assert resources == {"prompts": ("prompts/ok.md",)}
     assert len(warnings) == 6
     assert all("leads out of" in warning for warning in warnings)
 

@@ -98,6 +98,6 @@ async def test_requirements_of_a_folder_used_in_place_are_installed_outside(
 def test_two_folders_with_one_name_have_separate_dependency_folders(tmp_path: Path) -> None:
     location = PackageLocation(scope="user", base=tmp_path)
 
-    one, two = (location.needs(LocalSource(path=tmp_path / each / "tips")) for each in "ab")
+    one, two = (location.needs(LocalSource(path=tmp_path / parent / "tips")) for parent in "ab")
 
     assert one != two and one.name.startswith("tips-")

@@ -29,32 +29,32 @@ def test_resources_of_a_package_are_found_with_their_origin(tmp_path: Path) -> N
         "skills/a/SKILL.md prompts/p.md themes/t.json extensions/x/__init__.py extensions/y.ts",
     )
 
-    found = find_packages([layer("user", tmp_path / "agent", "npm:tips@1")])
+    discovered = find_packages([layer("user", tmp_path / "agent", "npm:tips@1")])
 
     def place(name: str) -> tuple[Place]:
         return (Place(path=root / name, source="npm:tips@1", scope="user", origin="package"),)
 
-    assert found.places("skills") == place("skills/a/SKILL.md")
-    assert found.places("prompts") == place("prompts/p.md")
-    assert found.places("themes") == place("themes/t.json")
-    assert found.places("extensions") == place("extensions/x")
-    (package,) = found.packages
+    assert discovered.places("skills") == place("skills/a/SKILL.md")
+    assert discovered.places("prompts") == place("prompts/p.md")
+    assert discovered.places("themes") == place("themes/t.json")
+    assert discovered.places("extensions") == place("extensions/x")
+    (package,) = discovered.packages
     assert (package.foreign, package.import_root) == (("extensions/y.ts",), None)
-    assert (found.missing, found.warnings) == ((), ())
+    assert (discovered.missing, discovered.warnings) == ((), ())
 
 
 def test_an_entry_of_the_project_replaces_that_of_the_user(tmp_path: Path) -> None:
     make_package(tmp_path / "agent/git/h.dev/o/r", "skills/user/SKILL.md")
     make_package(tmp_path / "site/.pi/git/h.dev/o/r", "skills/project/SKILL.md")
 
-    found = find_packages(
+    discovered = find_packages(
         [
             layer("project", tmp_path / "site" / ".pi", "git:h.dev/o/r@v2"),
             layer("user", tmp_path / "agent", "ssh://git@h.dev/o/r"),
         ]
     )
 
-    assert [(place.path.parent.name, place.scope) for place in found.places("skills")] == [
+    assert [(place.path.parent.name, place.scope) for place in discovered.places("skills")] == [
         ("project", "project")
     ]
 
@@ -69,14 +69,14 @@ def test_without_autoload_a_project_modifies_the_selection_of_the_user(tmp_path:
         "prompts": ["!prompts/q.md"],
     }
 
-    found = find_packages(
+    discovered = find_packages(
         [
             layer("project", tmp_path / "site" / ".pi", delta),
             layer("user", tmp_path / "agent", own),
         ]
     )
 
-    (package,) = found.packages
+    (package,) = discovered.packages
     assert package.configured.scope == "user"
     assert package.chosen == {
         "skills": ("skills/a.md", "skills/b.md"),
@@ -88,30 +88,30 @@ def test_without_autoload_and_a_user_entry_only_filtered_resources_are_used(tmp_
     make_package(tmp_path / "pk", "skills/a.md skills/b.md prompts/p.md")
     entry = {"source": "../pk", "autoload": False, "skills": ["skills/b.md"]}
 
-    found = find_packages([layer("user", tmp_path / "agent", entry)])
+    discovered = find_packages([layer("user", tmp_path / "agent", entry)])
 
-    assert found.packages[0].chosen == {"skills": ("skills/b.md",)}
+    assert discovered.packages[0].chosen == {"skills": ("skills/b.md",)}
 
 
 def test_filters_never_extend_the_manifest(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md hidden/h.md", manifest={"skills": ["skills/a.md"]})
     entry = {"source": "../pk", "skills": ["**", "+hidden/h.md", "../**"]}
 
-    found = find_packages([layer("user", tmp_path / "agent", entry)])
+    discovered = find_packages([layer("user", tmp_path / "agent", entry)])
 
-    assert found.packages[0].chosen == {"skills": ("skills/a.md",)}
+    assert discovered.packages[0].chosen == {"skills": ("skills/a.md",)}
 
 
 def test_a_missing_package_is_a_warning(tmp_path: Path) -> None:
     make_package(tmp_path / "pk", "skills/a.md")
 
-    found = find_packages(
+    discovered = find_packages(
         [layer("user", tmp_path / "agent", "npm:tips", "npm:../x", "../gone", "../pk", "../pk")]
     )
 
-    assert len(found.packages) == 1
-    assert [missing.entry.source for missing in found.missing] == ["npm:tips", "../gone"]
-    assert [warning.split(":")[0] for warning in found.warnings] == [
+    assert len(discovered.packages) == 1
+    assert [missing.entry.source for missing in discovered.missing] == ["npm:tips", "../gone"]
+    assert [warning.split(":")[0] for warning in discovered.warnings] == [
         'Cannot understand the package source "npm',
         "Package npm",
         "Package ../gone does not exist",
@@ -125,10 +125,10 @@ def test_an_installed_package_outside_its_location_is_rejected(tmp_path: Path) -
     target.parent.mkdir(parents=True)
     target.symlink_to(tmp_path / "outside")
 
-    found = find_packages([layer("project", tmp_path / "site" / ".pi", "git:h.dev/o/r")])
+    discovered = find_packages([layer("project", tmp_path / "site" / ".pi", "git:h.dev/o/r")])
 
-    assert found.packages == ()
-    assert found.warnings == (
+    assert discovered.packages == ()
+    assert discovered.warnings == (
         f"{target} is a link that leads out of {tmp_path}/site/.pi and is not used",
     )
 
@@ -136,10 +136,12 @@ def test_an_installed_package_outside_its_location_is_rejected(tmp_path: Path) -
 def test_a_folder_without_its_distribution_is_a_warning(tmp_path: Path) -> None:
     make_package(tmp_path / "agent" / "pypi" / "tips", "other/skills/a.md")
 
-    found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
+    discovered = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
 
-    assert found.places("skills") == ()
-    assert found.warnings == (f"{tmp_path}/agent/pypi/tips does not hold tips; install it again",)
+    assert discovered.places("skills") == ()
+    assert discovered.warnings == (
+        f"{tmp_path}/agent/pypi/tips does not hold tips; install it again",
+    )
 
 
 def test_a_distribution_offers_its_own_folders_and_entry_points(tmp_path: Path) -> None:
@@ -171,9 +173,9 @@ def test_a_skill_of_the_user_hides_one_of_a_package_and_the_command_line_hides_b
     make_package(tmp_path / "cli", "a/SKILL.md")
     packages = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
-    def found(options: ResourceOptions) -> Resources:
+    def discover_with(options: ResourceOptions) -> Resources:
         base = tmp_path / "agent"
-        where = ResourceSearch(
+        search = ResourceSearch(
             cwd=tmp_path,
             agent_dir=base,
             home=tmp_path,
@@ -184,16 +186,20 @@ def test_a_skill_of_the_user_hides_one_of_a_package_and_the_command_line_hides_b
             extra=packages.places("skills"),
             extra_prompts=packages.places("prompts"),
         )
-        return discover(options, where)
+        return discover(options, search)
 
-    usual = found(ResourceOptions())
-    assert [(each.skill.name, each.source.origin) for each in usual.skills] == [
+    usual = discover_with(ResourceOptions())
+    assert [
+        (found_skill.skill.name, found_skill.source.origin) for found_skill in usual.skills
+    ] == [
         ("a", "top-level"),
         ("b", "package"),
     ]
-    assert [each.source.origin for each in usual.prompts] == ["top-level"]
-    explicit = found(ResourceOptions(skill_paths=(str(tmp_path / "cli"),)))
-    assert [(each.skill.name, each.source.source) for each in explicit.skills] == [
+    assert [template.source.origin for template in usual.prompts] == ["top-level"]
+    explicit = discover_with(ResourceOptions(skill_paths=(str(tmp_path / "cli"),)))
+    assert [
+        (found_skill.skill.name, found_skill.source.source) for found_skill in explicit.skills
+    ] == [
         ("a", "cli"),
         ("b", "../pk"),
     ]
@@ -221,10 +227,10 @@ def test_an_invalid_path_is_rejected_at_install_and_is_one_warning_at_start(
 
     with pytest.raises(InstallFailed, match=f"{root} is not a usable package: "):
         require_usable(LocalSource(path=root), root)
-    found = find_packages([layer("user", tmp_path / "agent", "../pk")])
+    discovered = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
-    assert len(found.warnings) == 1
-    assert found.places(kind) == ()  # type: ignore[arg-type]
+    assert len(discovered.warnings) == 1
+    assert discovered.places(kind) == ()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("point", ["/etc/passwd:x", "x" * 300, "../../x", "a\0b:c", "a b"])
@@ -241,12 +247,12 @@ def test_an_invalid_entry_point_is_rejected_at_install_and_is_one_warning_at_sta
 
     with pytest.raises(InstallFailed, match=r"is not a usable package: .* is not module:function"):
         require_usable(PypiSource(name="tips"), root)
-    found = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
+    discovered = find_packages([layer("user", tmp_path / "agent", "pypi:tips")])
 
-    (warning,) = found.warnings
+    (warning,) = discovered.warnings
     assert "is not module:function" in warning
-    assert [place.path.name for place in found.places("skills")] == ["SKILL.md"]
-    assert found.packages[0].functions == {}
+    assert [place.path.name for place in discovered.places("skills")] == ["SKILL.md"]
+    assert discovered.packages[0].functions == {}
 
 
 @pytest.mark.parametrize(
@@ -256,11 +262,11 @@ def test_an_invalid_entry_point_is_rejected_at_install_and_is_one_warning_at_sta
 def test_a_source_whose_name_is_too_long_is_one_warning(tmp_path: Path, source: str) -> None:
     make_package(tmp_path / "pk", "skills/a/SKILL.md")
 
-    found = find_packages([layer("user", tmp_path / "agent", source, "../pk")])
+    discovered = find_packages([layer("user", tmp_path / "agent", source, "../pk")])
 
-    (warning,) = found.warnings
+    (warning,) = discovered.warnings
     assert warning.endswith("it is too long for the name of a folder.")
-    assert len(found.places("skills")) == 1
+    assert len(discovered.places("skills")) == 1
 
 
 def test_a_package_that_cannot_be_read_is_skipped_with_one_warning(
@@ -272,7 +278,7 @@ def test_a_package_that_cannot_be_read_is_skipped_with_one_warning(
         raise OSError("the disk is on fire")
 
     monkeypatch.setattr("pi.coding.packages.discovery.contents_of", fail)
-    found = find_packages([layer("user", tmp_path / "agent", "../pk")])
+    discovered = find_packages([layer("user", tmp_path / "agent", "../pk")])
 
-    assert found.warnings == ("Package ../pk is not used: the disk is on fire",)
-    assert found.places("skills") == ()
+    assert discovered.warnings == ("Package ../pk is not used: the disk is on fire",)
+    assert discovered.places("skills") == ()

@@ -58,9 +58,9 @@ def test_an_entry_is_found_by_its_identity_or_by_its_text() -> None:
     def places(text: str) -> list[int]:
         return find_entries(raw, parse_source(text, Path("/here")), text, BASE)
 
-    found = [places(text) for text in ("npm:one", "/srv/pk/x", "../pk/x", "npm:two")]
+    indexes = [places(text) for text in ("npm:one", "/srv/pk/x", "../pk/x", "npm:two")]
 
-    assert found == [[0], [2], [2], []]
+    assert indexes == [[0], [2], [2], []]
 
 
 def test_an_entry_replaces_all_entries_of_its_package() -> None:

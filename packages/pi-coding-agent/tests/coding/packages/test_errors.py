@@ -4,6 +4,6 @@ from pi.coding.packages.source import NoMatchingPackage, PackageProblem
 
 
 def test_the_error_names_the_package_that_was_not_found() -> None:
-    problem: PackageProblem = NoMatchingPackage("npm:x")
+    error: PackageProblem = NoMatchingPackage("npm:x")
 
-    assert problem.explain() == "No matching package found for npm:x"
+    assert error.explain() == "No matching package found for npm:x"

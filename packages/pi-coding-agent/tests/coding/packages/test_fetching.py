@@ -114,6 +114,6 @@ def test_local_packages_of_the_command_line_are_stored_as_absolute_paths(tmp_pat
     make_package(tmp_path / "tips", "skills/a/SKILL.md")
     location = PackageLocation(scope="temporary", base=tmp_path / "agent" / "temporary")
 
-    found = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, location)
+    run_layer = layer_for_one_run(["./tips", "npm:tips", "x.py"], tmp_path, location)
 
-    assert found == layer(location, str(tmp_path / "tips"), "npm:tips")
+    assert run_layer == layer(location, str(tmp_path / "tips"), "npm:tips")

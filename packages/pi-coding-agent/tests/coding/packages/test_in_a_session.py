@@ -120,8 +120,8 @@ async def test_an_extension_of_a_distribution_can_import_its_modules_and_depende
     )
     with zipfile.ZipFile(wheel, "a") as archive:
         archive.writestr("pi_tips_ext/say.py", code)
-    words = make_wheel(wheelhouse, "pi-tips-words", "2.0")
-    with zipfile.ZipFile(words, "a") as archive:
+    dependency = make_wheel(wheelhouse, "pi-tips-words", "2.0")
+    with zipfile.ZipFile(dependency, "a") as archive:
         archive.writestr("pi_tips_words/more.py", "")
     store = PackageStore(
         PackageLocation(scope="user", base=fixture.agent_dir),

@@ -56,10 +56,10 @@ class Trap:
 
     def in_git(self) -> Trap:
         """The same as a repository."""
-        here = Repository(self.folder.parent / "repository")
-        shutil.copytree(self.folder, here.folder, dirs_exist_ok=True)
-        here.commit()
-        self.folder = here.folder
+        repository = Repository(self.folder.parent / "repository")
+        shutil.copytree(self.folder, repository.folder, dirs_exist_ok=True)
+        repository.commit()
+        self.folder = repository.folder
         return self
 
     def sdist(self, folder: Path) -> Path:
@@ -296,7 +296,7 @@ async def test_npm_runs_no_scripts_and_installs_only_packages_of_the_registry(
 
     async def approve(arrivals: object) -> None:
         assert isinstance(arrivals, list)
-        seen.extend(f"{each.name} {each.version}" for each in arrivals)
+        seen.extend(f"{arrival.name} {arrival.version}" for arrival in arrivals)
 
     with npm_registry(packages) as address:
         environ = {**os.environ, "NPM_CONFIG_REGISTRY": address}

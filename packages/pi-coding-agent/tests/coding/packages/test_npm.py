@@ -153,7 +153,7 @@ async def test_offline_is_passed_to_npm(
 
     await install(location, replace(programs, offline=True))
 
-    assert all("--offline" in words for words, _ in npm.calls())
+    assert all("--offline" in arguments for arguments, _ in npm.calls())
 
 
 async def test_a_package_is_removed_and_others_are_kept(
@@ -168,7 +168,7 @@ async def test_a_package_is_removed_and_others_are_kept(
             await uninstall_npm(NpmSource(name="@a/tips"), location, programs, work)
 
     assert sorted(snapshot(location.npm)) == ["node_modules/other/index.js", "package.json"]
-    assert [words[0] for words, _ in npm.calls()] == ["view", "install", "uninstall"]
+    assert [arguments[0] for arguments, _ in npm.calls()] == ["view", "install", "uninstall"]
 
 
 @pytest.mark.behaviour("package-installs-are-contained")
@@ -257,4 +257,4 @@ async def test_an_npmrc_of_a_project_is_not_used(
         await install(location, programs)
 
         assert (location.npm / ".npmrc").exists() is kept
-    assert all("--prefix" in words for words, _ in npm.calls())
+    assert all("--prefix" in arguments for arguments, _ in npm.calls())

@@ -112,7 +112,7 @@ async def test_an_idle_program_is_stopped(
     monkeypatch.setattr(installers, "STALL_SECONDS", 0.4)
     own = stand_in(tmp_path / "bin/stand-in", hang)
     (own.parent / "git").symlink_to(own)
-    monkeypatch.setattr(installers, "pip_command", lambda words: [str(own), *words])
+    monkeypatch.setattr(installers, "pip_command", lambda arguments: [str(own), *arguments])
     path = f"{own.parent}:{os.environ['PATH']}"
     hanging = replace(programs, npm_command=(str(own),), environ={**programs.environ, "PATH": path})
     runs = {

@@ -62,9 +62,9 @@ def test_a_requirement_that_is_not_text_is_rejected(value: object) -> None:
 
 
 def test_a_refusal_is_one_line_without_a_password() -> None:
-    problem = not_from_an_index("x @ https://me:secret@h.dev/\x1b[2Jx\n", "tips\n")
+    error = not_from_an_index("x @ https://me:secret@h.dev/\x1b[2Jx\n", "tips\n")
 
-    assert problem.message == (
+    assert error.message == (
         'tips requires "x @ https://h.dev/x", which is not a name and version of a package index;'
         " nothing was installed."
     )

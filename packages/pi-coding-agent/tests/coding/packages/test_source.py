@@ -150,9 +150,9 @@ def test_requirements_for_npm_and_pip_include_the_version() -> None:
 
 
 def test_a_password_is_not_shown() -> None:
-    shown = without_password("fatal: https://me:secret@h.dev/o/r\x1b[2J not found")
+    text = without_password("fatal: https://me:secret@h.dev/o/r\x1b[2J not found")
 
-    assert shown == "fatal: https://h.dev/o/r not found"
+    assert text == "fatal: https://h.dev/o/r not found"
 
 
 def test_a_message_shows_no_password() -> None:

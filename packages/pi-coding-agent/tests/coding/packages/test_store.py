@@ -139,9 +139,9 @@ class Meddled(Programs):
     settings: Path
     text: str
 
-    async def npm(self, *words: str, cwd: Path, package: str) -> str:
-        output = await super().npm(*words, cwd=cwd, package=package)
-        if words[0] == "install":
+    async def npm(self, *arguments: str, cwd: Path, package: str) -> str:
+        output = await super().npm(*arguments, cwd=cwd, package=package)
+        if arguments[0] == "install":
             self.settings.write_text(self.text)
         return output
 

@@ -62,9 +62,9 @@ def test_invalid_entry_points_are_ignored(tmp_path: Path, text: str) -> None:
 def test_the_file_of_an_entry_point_is_found_without_importing_it(tmp_path: Path) -> None:
     make_package(tmp_path, "pkg/__init__.py pkg/one.py")
 
-    found = [module_file(tmp_path, point) for point in ("pkg:ext", "pkg.one", "pkg.two:ext", ".x")]
+    files = [module_file(tmp_path, point) for point in ("pkg:ext", "pkg.one", "pkg.two:ext", ".x")]
 
-    assert found == [tmp_path / "pkg/__init__.py", tmp_path / "pkg/one.py", None, None]
+    assert files == [tmp_path / "pkg/__init__.py", tmp_path / "pkg/one.py", None, None]
 
 
 def test_names_are_compared_as_the_index_does() -> None:
