@@ -64,9 +64,9 @@ def test_a_set_value_applies_at_once_and_is_written_to_the_file_of_the_user(
     settings.set({"steeringMode": "all", "retry.maxRetries": 1, "theme": None})
 
     again = of(agent_dir, trusted=False)
-    for each in (settings, again):
-        assert (each.values.steering_mode, each.values.theme) == ("all", None)
-        assert each.section(("retry",), Retry) == Retry(max_retries=1)
+    for current in (settings, again):
+        assert (current.values.steering_mode, current.values.theme) == ("all", None)
+        assert current.section(("retry",), Retry) == Retry(max_retries=1)
     assert changes
 
 

@@ -60,21 +60,21 @@ class Declared:
 
 def read_by_the_program() -> dict[str, Any]:
     """Every name that the program reads, with its default."""
-    found: dict[str, Any] = {}
-    for place, kind in SECTIONS:
-        found |= _leaves(kind(), "".join(f"{part}." for part in place))
+    defaults: dict[str, Any] = {}
+    for path, kind in SECTIONS:
+        defaults |= _leaves(kind(), "".join(f"{part}." for part in path))
     status = Declared()
     declare(status)
     batteries = {name: default for name, _, default, _ in BATTERIES}
-    return found | batteries | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
+    return defaults | batteries | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
 
 
 def _leaves(record: Record, below: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    leaves: dict[str, Any] = {}
     for field in fields(type(record)):
         name, value = f"{below}{field.encode_name}", getattr(record, field.name)
-        found |= _leaves(value, f"{name}.") if isinstance(value, Record) else {name: value}
-    return found
+        leaves |= _leaves(value, f"{name}.") if isinstance(value, Record) else {name: value}
+    return leaves
 
 
 def test_setting_names_are_unique() -> None:
@@ -95,13 +95,13 @@ def test_every_record_that_is_read_from_the_settings_is_checked() -> None:
         for node in ast.walk(ast.parse(text)) if ".section(" in text else ():
             match node:
                 case ast.Call(
-                    func=ast.Attribute(attr="section"), args=[ast.Tuple(elts=place), kind]
+                    func=ast.Attribute(attr="section"), args=[ast.Tuple(elts=path), kind]
                 ):
-                    read.add((tuple(map(ast.literal_eval, place)), ast.unparse(kind)))
+                    read.add((tuple(map(ast.literal_eval, path)), ast.unparse(kind)))
 
     # Read by the battery ``jobs``, which cannot know the records of core.
     read.add((("async",), "AsyncValues"))
-    assert read == {(place, kind.__name__) for place, kind in SECTIONS}
+    assert read == {(path, kind.__name__) for path, kind in SECTIONS}
 
 
 def test_the_defaults_of_the_table_are_those_of_the_program() -> None:
@@ -123,8 +123,8 @@ def test_the_defaults_of_the_table_are_those_of_the_program() -> None:
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_row_has_the_type_that_is_read(setting: Setting) -> None:
     """A valid value of the table is valid for the record, and a wrong type is not."""
-    for place, kind in SECTIONS:
-        below = "".join(f"{part}." for part in place)
+    for section, kind in SECTIONS:
+        below = "".join(f"{part}." for part in section)
         if setting.name.startswith(below) and setting.name in _leaves(kind(), below):
             path = setting.name.removeprefix(below).split(".")
             break
@@ -164,7 +164,7 @@ def _nested(path: list[str], value: Any) -> Any:
 
 def test_the_default_of_a_choice_is_one_of_its_choices() -> None:
     choices = [setting for setting in SETTINGS if setting.kind == "choice"]
-    assert [each.name for each in choices if each.default not in each.choices] == []
+    assert [setting.name for setting in choices if setting.default not in setting.choices] == []
 
 
 def test_needed_and_global_only_settings_exist() -> None:

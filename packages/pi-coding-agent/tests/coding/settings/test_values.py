@@ -13,7 +13,7 @@ def test_the_defaults_can_be_written_and_read_back() -> None:
 
 
 def test_global_only_settings_exist() -> None:
-    known = {field.encode_name for field in msgspec.structs.fields(Values)}
+    of_core = {field.encode_name for field in msgspec.structs.fields(Values)}
     of_batteries = {setting.name.partition(".")[0] for setting in SETTINGS}
 
-    assert known | of_batteries >= GLOBAL_ONLY
+    assert of_core | of_batteries >= GLOBAL_ONLY
