@@ -19,7 +19,7 @@ from tests.coding.compaction.compaction_fixture import OPTIONS, CompactionFixtur
 
 
 @pytest.mark.parametrize(
-    ("text", "strategy", "instructions", "shown"),
+    ("text", "strategy", "instructions", "preview"),
     [
         ("", "", "", False),
         ("shake", "", "shake", False),  # a bare word stays an instruction
@@ -32,10 +32,14 @@ from tests.coding.compaction.compaction_fixture import OPTIONS, CompactionFixtur
     ],
 )
 def test_the_arguments_of_compact_are_parsed(
-    text: str, strategy: str, instructions: str, shown: bool
+    text: str, strategy: str, instructions: str, preview: bool
 ) -> None:
     parsed = CompactArguments.parse(text)
-    assert (parsed.strategy, parsed.instructions, parsed.preview) == (strategy, instructions, shown)
+    assert (parsed.strategy, parsed.instructions, parsed.preview) == (
+        strategy,
+        instructions,
+        preview,
+    )
 
 
 class Recording:
@@ -58,9 +62,9 @@ async def talked(fixture: CompactionFixture, count: int = 6) -> None:
 
 
 def fixture(mine: Recording, **changes: object) -> CompactionFixture:
-    known = {"context-full": SummaryStrategy(), "shake": ShakeStrategy(), "mine": mine}
+    strategies = {"context-full": SummaryStrategy(), "shake": ShakeStrategy(), "mine": mine}
     options = replace(OPTIONS, enabled=False, **changes)
-    return CompactionFixture(summaries=[always], options=options, strategies=known)  # type: ignore[arg-type]
+    return CompactionFixture(summaries=[always], options=options, strategies=strategies)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,7 @@ async def test_a_short_summary_takes_one_more_request_and_only_if_enabled() -> N
     made = fixture(Recording(), short_summary=True)
     await talked(made)
     result = await made.compactor.compact(CompactionRequest(reason="manual"))
-    (entry,) = [each for each in made.log.entries() if isinstance(each, Compaction)]
+    (entry,) = [entry for entry in made.log.entries() if isinstance(entry, Compaction)]
 
     assert entry.short_summary == "The work went on and came to an end."
     assert result.short_summary == entry.short_summary

@@ -75,9 +75,9 @@ async def test_essential_content_survives_repeated_compactions(seed: int, times:
 
 
 def assert_survived(fixture: CompactionFixture) -> None:
-    shown = fixture.shown.replace("\\n", "\n")
+    context = fixture.shown.replace("\\n", "\n")
     for planted in (FIRST, INSTRUCTION, "repair the lantern at pier four", FILE, NEXT, LATEST):
-        assert planted in shown, planted
+        assert planted in context, planted
 
 
 async def test_an_instruction_in_a_huge_message_survives_although_almost_nothing_is_kept() -> None:

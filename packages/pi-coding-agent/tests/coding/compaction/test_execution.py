@@ -49,7 +49,7 @@ async def fixture_with(*summaries: Step, **options: object) -> CompactionFixture
 
 async def test_a_compaction_appends_one_complete_entry() -> None:
     fixture = await fixture_with(always)
-    before = [fixture.log.line(place) for place in range(len(fixture.log.tree))]
+    before = [fixture.log.line(index) for index in range(len(fixture.log.tree))]
     result = await fixture.compactor.compact(MANUAL)
 
     entry = list(fixture.log.branch())[-1]
@@ -60,7 +60,7 @@ async def test_a_compaction_appends_one_complete_entry() -> None:
     assert entry.system_message.sections == {"preamble": "Be brief."}
     assert isinstance(entry.details, dict)
     assert set(entry.details) >= {"readFiles", "modifiedFiles"}
-    assert [fixture.log.line(place) for place in range(len(before))] == before
+    assert [fixture.log.line(index) for index in range(len(before))] == before
     assert fixture.emitted == [
         CompactionStart(reason="manual"),
         CompactionEnd(reason="manual", result=result),
@@ -90,8 +90,8 @@ async def test_a_summary_request_offers_no_tools() -> None:
 async def test_an_unusable_summary_is_requested_again_and_then_fails(
     bad: Reply,
 ) -> None:
-    left = [bad]
-    good = await fixture_with(lambda call: left.pop() if left else says(SUMMARY))
+    bad_replies = [bad]
+    good = await fixture_with(lambda call: bad_replies.pop() if bad_replies else says(SUMMARY))
     await good.compactor.compact(MANUAL)
     assert SUMMARY in good.shown
 
@@ -111,8 +111,8 @@ async def test_a_fallback_model_summarises_when_the_model_of_the_session_fails()
     )
     await fixture.compactor.compact(MANUAL)
 
-    asked = [request.model.id for request in fixture.summariser.requests]
-    assert (asked[:2], set(asked[2:])) == (["faux", "faux"], {"other"})
+    models = [request.model.id for request in fixture.summariser.requests]
+    assert (models[:2], set(models[2:])) == (["faux", "faux"], {"other"})
 
 
 async def test_a_hook_may_forbid_a_compaction() -> None:
@@ -120,10 +120,10 @@ async def test_a_hook_may_forbid_a_compaction() -> None:
     failed: list[SessionCompactFailedEvent] = []
     fixture.bus.subscribe(SessionBeforeCompactEvent, lambda question: CompactDecision(cancel=True))
     fixture.bus.subscribe(SessionCompactFailedEvent, failed.append)
-    with pytest.raises(CompactionFailed) as problem:
+    with pytest.raises(CompactionFailed) as error:
         await fixture.compactor.compact(MANUAL)
 
-    assert problem.value.code == "aborted"
+    assert error.value.code == "aborted"
     assert (fixture.events(CompactionEnd)[0].aborted, failed[0].aborted) == (True, True)
 
 
@@ -162,8 +162,8 @@ async def test_hooks_may_add_context_a_prompt_and_data_to_keep() -> None:
     fixture.bus.subscribe(SessionCompactingEvent, lambda question: two)
     await fixture.compactor.compact(MANUAL)
 
-    asked = str(fixture.summariser.requests[0].messages)
-    assert all(words in asked for words in ("remember the fish", "and the cat", "Write a haiku."))
+    messages = str(fixture.summariser.requests[0].messages)
+    assert all(text in messages for text in ("remember the fish", "and the cat", "Write a haiku."))
     entry = list(fixture.log.branch())[-1]
     assert isinstance(entry, Compaction)
     assert entry.preserve_data == {"a": 1, "b": 2}

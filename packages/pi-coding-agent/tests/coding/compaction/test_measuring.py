@@ -67,9 +67,9 @@ def test_all_tokens_are_estimated_without_a_count_of_the_provider() -> None:
 def test_a_count_from_before_a_compaction_or_of_an_edited_response_is_ignored() -> None:
     talk = conversation()
     append_user(talk.log, "old")
-    kept = append_user(talk.log, "new")
+    first_kept = append_user(talk.log, "new")
     answered(talk.log, 9_000)
-    talk.log.append(Compaction(summary="s" * 40, first_kept_id=kept, tokens_before=9_000))
+    talk.log.append(Compaction(summary="s" * 40, first_kept_id=first_kept, tokens_before=9_000))
     assert tokens_in_use(talk) < 100
 
     wrong = answered(talk.log, 5_000)
@@ -120,9 +120,9 @@ def test_a_branch_is_split_at_the_earlier_compaction() -> None:
     system = SystemMessage(content="", sections={"preamble": "p"}, timestamp=1)
     talk.append(system)
     old = append_user(talk.log, "old")
-    kept = append_user(talk.log, "kept")
+    first_kept = append_user(talk.log, "kept")
     talk.log.append(
-        Compaction(summary="s", first_kept_id=kept, tokens_before=1, system_message=system)
+        Compaction(summary="s", first_kept_id=first_kept, tokens_before=1, system_message=system)
     )
     talk.append(BashExecution(command="ls", output="", exclude_from_context=True))
     talk.append(CustomMessage(custom_type="t", content="c"))
@@ -157,12 +157,12 @@ def test_a_long_conversation_without_answers_is_read_once() -> None:
     append_all(log, *(user(f"number {number}") for number in range(50)))
     conversation = SessionConversation(log)
     reads = 0
-    at = log.at
+    read = log.at
 
     def counted(position: int) -> Entry:
         nonlocal reads
         reads += 1
-        return at(position)
+        return read(position)
 
     log.at = counted  # type: ignore[method-assign]
     first = tokens_in_use(conversation)
@@ -185,16 +185,16 @@ def test_the_tokens_of_a_growing_conversation_are_updated_incrementally() -> Non
 
     def counted(leaf: int | None) -> Iterator[int]:
         nonlocal steps
-        for place in upwards(leaf):
+        for index in upwards(leaf):
             steps += 1
-            yield place
+            yield index
 
     log.tree.upwards = counted  # type: ignore[method-assign]
     last = append_user(log, "one more")
-    after, taken = tokens_in_use(conversation), steps
+    after, steps_after = tokens_in_use(conversation), steps
 
     expected = sum(map(message_tokens, convert_to_llm(conversation.messages())))
-    assert (after, before < after, taken) == (expected, True, 2)
+    assert (after, before < after, steps_after) == (expected, True, 2)
 
     log.append(ContextEdit(target_id=last, replacement=None))
     assert tokens_in_use(conversation) == before

@@ -38,7 +38,7 @@ def test_compaction_is_not_automatic_when_disabled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "name", "shown"),
+    ("raw", "name", "literal"),
     [
         ({"reserveTokens": -1}, "reserveTokens", "-1"),
         ({"keepRecentTokens": 1.5}, "keepRecentTokens", "1.5"),
@@ -52,13 +52,13 @@ def test_compaction_is_not_automatic_when_disabled() -> None:
     ],
 )
 def test_an_invalid_token_setting_is_rejected_with_its_name(
-    raw: Json, name: str, shown: str
+    raw: Json, name: str, literal: str
 ) -> None:
     with pytest.raises(BadTokens) as refused:
         check_tokens(raw)
 
     assert refused.value.message == (
-        f"Invalid compaction.{name} setting: {shown}. Expected a non-negative safe integer."
+        f"Invalid compaction.{name} setting: {literal}. Expected a non-negative safe integer."
     )
 
 

@@ -203,7 +203,7 @@ async def test_a_truncated_response_is_kept_when_a_hook_cancels_its_recovery(usa
     fixture = CompactionFixture(says("a"), says("b"), cut, says("more"), summaries=[always])
     await filled(fixture)
     cancel = fixture.bus.subscribe(
-        SessionBeforeCompactEvent, lambda asked: CompactDecision(cancel=True)
+        SessionBeforeCompactEvent, lambda event: CompactDecision(cancel=True)
     )
     ended = await fixture.agent.prompt("write")
     cancel()
@@ -366,10 +366,10 @@ async def test_useless_results_are_elided_everywhere_after_a_long_idle_time(
 ) -> None:
     fixture = CompactionFixture(says("yes"), model=replace(SMALL, context_window=100_000))
     nothing, now = "nothing at all was found here " * 20, fixture.clock.now_ms()
-    asked = ToolCall(id="1", name="look", arguments={})
+    call = ToolCall(id="1", name="look", arguments={})
     for message in (
         UserMessage(content="look"),
-        AssistantMessage(content=(asked,), stop_reason="toolUse", timestamp=now),
+        AssistantMessage(content=(call,), stop_reason="toolUse", timestamp=now),
         ToolResultMessage(
             tool_call_id="1", tool_name="look", content=(Text(text=nothing),), useless=True
         ),
@@ -385,10 +385,10 @@ async def test_useless_results_are_elided_everywhere_after_a_long_idle_time(
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"), [("elide_worthless", 100_000), ("prune_tool_outputs", SMALL.context_window)]
+    ("name", "window"), [("elide_worthless", 100_000), ("prune_tool_outputs", SMALL.context_window)]
 )
 async def test_output_of_a_long_conversation_is_searched_outside_of_the_event_loop(
-    name: str, kept: int, monkeypatch: pytest.MonkeyPatch
+    name: str, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, threads = getattr(automatic, name), list[threading.Thread]()
 
@@ -398,7 +398,7 @@ async def test_output_of_a_long_conversation_is_searched_outside_of_the_event_lo
 
     monkeypatch.setattr(automatic, name, recorded)
     monkeypatch.setattr("pi.base.tasks.LARGE", 0)
-    model = replace(SMALL, context_window=kept)
+    model = replace(SMALL, context_window=window)
     fixture = CompactionFixture(*[says("yes")] * 4, model=model)
     old = AssistantMessage(content=(Text(text="far " * 9_000),), timestamp=fixture.clock.now_ms())
     fixture.conversation.append(UserMessage(content="look"))

@@ -28,16 +28,16 @@ def exchange(
     **args: Any,
 ) -> list[CompactionItem]:
     """A call and a result of about that many tokens."""
-    asked = AssistantMessage(content=(ToolCall(id=id, name=tool, arguments=args),))
-    given = ToolResultMessage(
+    call = AssistantMessage(content=(ToolCall(id=id, name=tool, arguments=args),))
+    tool_result = ToolResultMessage(
         tool_call_id=id,
         tool_name=tool,
         content=(Text(text="x" * 4 * tokens),),
         is_error=error,
     )
     return [
-        CompactionItem.of(f"{id}-call", asked),
-        replace(CompactionItem.of(id, given), useless=useless),
+        CompactionItem.of(f"{id}-call", call),
+        replace(CompactionItem.of(id, tool_result), useless=useless),
     ]
 
 

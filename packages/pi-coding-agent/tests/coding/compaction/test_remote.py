@@ -78,10 +78,10 @@ async def test_a_failed_endpoint_falls_back_to_the_model(answer: bytes | None) -
 
 @pytest.mark.behaviour("portable-summary-fallback")
 async def test_a_compaction_of_the_provider_is_replayed_only_to_its_own_model() -> None:
-    asked: list[Sequence[Message]] = []
+    requests: list[Sequence[Message]] = []
 
     async def compact(messages: Sequence[Message]) -> AssistantMessage:
-        asked.append(messages)
+        requests.append(messages)
         block = Thinking(thinking="", thinking_signature=json.dumps(ITEM))
         return AssistantMessage(content=(block,), usage=Usage(input=7))
 
@@ -110,7 +110,7 @@ async def test_a_compaction_of_the_provider_is_replayed_only_to_its_own_model() 
 
     await history(made, 4)
     await made.compactor.compact(CompactionRequest(reason="manual"))
-    assert "gAAA" in str(asked[1][0])  # the next compaction continues it
+    assert "gAAA" in str(requests[1][0])  # the next compaction continues it
 
 
 async def test_a_failed_compaction_of_the_provider_falls_back_to_the_text_summary() -> None:

@@ -42,8 +42,8 @@ async def test_preserved_data_of_a_strategy_is_passed_to_its_next_compaction() -
 
     assert fixture.kinds.count("compaction") == 2
     counts = [
-        int(words.split()[0])
-        for words in (str(getattr(entry, "summary", "")) for entry in fixture.log.branch())
-        if words
+        int(summary.split()[0])
+        for summary in (str(getattr(entry, "summary", "")) for entry in fixture.log.branch())
+        if summary
     ]
     assert counts[1] > counts[0] > 0
