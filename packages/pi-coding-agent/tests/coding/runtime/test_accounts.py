@@ -40,8 +40,8 @@ async def test_a_stored_key_makes_a_provider_usable_until_it_is_removed(tmp_path
     session = await fixture.open()
 
     async def state() -> tuple[bool, bool, bool]:
-        [found] = [a for a in await session.accounts.all() if a.provider.id == "deepseek"]
-        return found.usable, found.has_key, found.is_stored
+        [account] = [a for a in await session.accounts.all() if a.provider.id == "deepseek"]
+        return account.usable, account.has_key, account.is_stored
 
     assert await state() == (False, False, False)
     await session.accounts.store_key("deepseek", FakeUser("sk-test"))
@@ -60,17 +60,17 @@ async def test_a_login_of_another_process_is_used(tmp_path: Path) -> None:
     other = AuthStorage(fixture.agent_dir / "auth.json")
     tokens = OAuthCredential(access="a", refresh="r", expires=fixture.clock.now_ms() + 1000)
     await other.set("anthropic", tokens)
-    [found] = [a for a in await session.accounts.all() if a.provider.id == "anthropic"]
-    assert (found.usable, found.logged_in, found.has_key) == (True, True, False)
+    [account] = [a for a in await session.accounts.all() if a.provider.id == "anthropic"]
+    assert (account.usable, account.logged_in, account.has_key) == (True, True, False)
     await session.close()
 
 
 async def test_an_unknown_provider_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    with pytest.raises(PiError) as problem:
+    with pytest.raises(PiError) as error:
         await session.accounts.log_in("antropic", FakeUser(""))
-    assert problem.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
+    assert error.value.explain() == 'Unknown provider "antropic". Did you mean anthropic?'
     await session.close()
 
 

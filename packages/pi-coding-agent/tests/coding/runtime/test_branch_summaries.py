@@ -20,10 +20,10 @@ async def test_only_entries_of_the_abandoned_branch_are_summarised() -> None:
     append_user(log, "left one")
     answered(log, 10)
     leaf = append_user(log, "left two")
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def ask(request: SummaryRequest) -> AssistantMessage:
-        asked.append(str(request.context.messages))
+        requests.append(str(request.context.messages))
         return AssistantMessage(content=(Text(text="the notes"),))
 
     move = tree_move(log, root)
@@ -33,25 +33,27 @@ async def test_only_entries_of_the_abandoned_branch_are_summarised() -> None:
     assert notes.summary.startswith("The user explored a different conversation branch")
     assert notes.summary.endswith("the notes")
     assert notes.details == {"readFiles": (), "modifiedFiles": ()}
-    assert "left one" in asked[0]
-    assert "root" not in asked[0]
+    assert "left one" in requests[0]
+    assert "root" not in requests[0]
 
 
 async def test_a_compaction_of_the_branch_is_summarised_with_its_files() -> None:
     log = conversation().log
     root = append_user(log, "root")
-    kept = append_user(log, "left")
+    first_kept = append_user(log, "left")
     files = {"readFiles": ["a.py"], "modifiedFiles": []}
-    log.append(Compaction(summary="so far", first_kept_id=kept, tokens_before=9, details=files))
-    asked: list[str] = []
+    log.append(
+        Compaction(summary="so far", first_kept_id=first_kept, tokens_before=9, details=files)
+    )
+    requests: list[str] = []
 
     async def ask(request: SummaryRequest) -> AssistantMessage:
-        asked.append(str(request.context.messages))
+        requests.append(str(request.context.messages))
         return AssistantMessage(content=(Text(text="the notes"),))
 
     notes = await notes_on(tree_move(log, root), log, ask, BranchSummaryOptions(), model=SMALL)
 
-    assert "<earlier-summary>\\nso far\\n</earlier-summary>" in asked[0]
+    assert "<earlier-summary>\\nso far\\n</earlier-summary>" in requests[0]
     assert notes.details == {"readFiles": ("a.py",), "modifiedFiles": ()}
 
 
@@ -59,10 +61,10 @@ async def test_custom_instructions_extend_or_replace_the_summary_prompt() -> Non
     log = conversation().log
     root = append_user(log, "root")
     append_user(log, "left")
-    asked: list[str] = []
+    requests: list[str] = []
 
     async def ask(request: SummaryRequest) -> AssistantMessage:
-        asked.append(str(request.context.messages))
+        requests.append(str(request.context.messages))
         return AssistantMessage(content=(Text(text="the notes"),))
 
     move = replace(tree_move(log, root), custom_instructions="as a poem")
@@ -70,8 +72,8 @@ async def test_custom_instructions_extend_or_replace_the_summary_prompt() -> Non
     alone = replace(move, replace_instructions=True)
     await notes_on(alone, log, ask, BranchSummaryOptions(), model=SMALL)
 
-    assert all("as a poem" in question for question in asked)
-    assert len(asked[1]) < len(asked[0])
+    assert all("as a poem" in question for question in requests)
+    assert len(requests[1]) < len(requests[0])
 
 
 async def test_handlers_can_change_or_cancel_a_move_in_the_tree() -> None:
@@ -86,10 +88,10 @@ async def test_handlers_can_change_or_cancel_a_move_in_the_tree() -> None:
         SessionBeforeTreeEvent,
         lambda q: TreeDecision(custom_instructions="c", replace_instructions=True),
     )
-    asked = await bus.query(SessionBeforeTreeEvent(preparation=tree_move(log, root)))
+    event = await bus.query(SessionBeforeTreeEvent(preparation=tree_move(log, root)))
 
-    move = asked.decided_move
+    move = event.decided_move
     assert (move.label, move.custom_instructions) == ("here", "c")
-    assert (asked.decision.summary, asked.decision.cancel) == (Notes(summary="n"), False)
+    assert (event.decision.summary, event.decision.cancel) == (Notes(summary="n"), False)
     bus.subscribe(SessionBeforeTreeEvent, lambda q: TreeDecision(cancel=True))
     assert (await bus.query(SessionBeforeTreeEvent(preparation=tree_move(log, root)))).is_settled

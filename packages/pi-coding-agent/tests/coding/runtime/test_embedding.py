@@ -62,9 +62,9 @@ def extension(pi):
 """
 
 
-@pytest.mark.parametrize(("disabled", "found"), [(False, ["own"]), (True, [])])
+@pytest.mark.parametrize(("disabled", "discovered"), [(False, ["own"]), (True, [])])
 async def test_passed_extensions_are_loaded_beside_discovered_ones(
-    tmp_path: Path, found: list[str], *, disabled: bool
+    tmp_path: Path, discovered: list[str], *, disabled: bool
 ) -> None:
     program = Program(tmp_path, says("ok"))
     put(program.agent_dir / "extensions" / "own.py", EXTENSION.format(name="own"))
@@ -81,7 +81,7 @@ async def test_passed_extensions_are_loaded_beside_discovered_ones(
     names = {info.name for info in session.extensions.infos()}
     await session.dispose()
 
-    assert names & {"own", "file", "inline"} == {*found, "file", "inline"}
+    assert names & {"own", "file", "inline"} == {*discovered, "file", "inline"}
 
 
 async def _nothing(args: str, ctx: CommandContext) -> None:
@@ -291,9 +291,9 @@ async def test_a_model_object_need_not_be_in_the_registry(tmp_path: Path) -> Non
     await session.set_model("faux/faux:high")
     await session.prompt("hi")
     await session.dispose()
-    asked = [(call.model.id, call.options.reasoning) for call in program.provider.requests]
+    requests = [(call.model.id, call.options.reasoning) for call in program.provider.requests]
 
-    assert asked == [("my-own", "low"), ("faux", "high")]
+    assert requests == [("my-own", "low"), ("faux", "high")]
     with pytest.raises(UnknownModel, match='"unknown" not found'):
         await program.session(model="unknown")
 
@@ -302,8 +302,8 @@ async def test_passed_settings_replace_all_settings_files(tmp_path: Path) -> Non
     program = Program(tmp_path)
     put(program.agent_dir / "settings.json", '{"defaultTools": ["ls"]}')
     put(program.cwd / ".pi/settings.json", '{"defaultTools": ["grep"]}')
-    given = Settings.in_memory({"defaultTools": ["find"]})
-    session = await program.session(settings=given, trust=True)
+    settings = Settings.in_memory({"defaultTools": ["find"]})
+    session = await program.session(settings=settings, trust=True)
     session.settings.set({"defaultThinkingLevel": "low"})
     await session.dispose()
 

@@ -64,7 +64,7 @@ async def test_commands_of_deferred_extensions_are_listed(tmp_path: Path) -> Non
     fixture.write(".pi/agent/extensions/nap.py", SLEEPING)
     session = await fixture.open()
     try:
-        commands = [(each.name, each.description) for each in session.info.commands()]
+        commands = [(command.name, command.description) for command in session.info.commands()]
         assert commands == [("nap", "rest a little")]
         assert [info.state for info in session.extensions.infos()] == ["waiting"]
     finally:
@@ -92,16 +92,16 @@ async def test_an_entry_of_a_resumed_session_loads_its_deferred_extension(tmp_pa
 async def test_theme_paths_of_extensions_are_updated_on_reload(
     tmp_path: Path,
 ) -> None:
-    known = ["themes/mine.json"]
+    paths = ["themes/mine.json"]
 
     def extension(pi: ExtensionAPI) -> None:
-        if known:
-            pi.on("resources_discover", lambda event, ctx: {"theme_paths": known})
+        if paths:
+            pi.on("resources_discover", lambda event, ctx: {"theme_paths": paths})
 
     async with extension_session(tmp_path, extension) as hosted:
         extensions = hosted.session.extensions.hosting
         reported = [extensions.theme_paths]
-        known.clear()
+        paths.clear()
         await hosted.session.sessions.reload()
         reported.append(extensions.theme_paths)
 
@@ -118,7 +118,7 @@ async def test_the_extension_host_is_not_created_before_a_deferred_extension_is_
         await session.start()
         extensions = session.extensions
 
-        assert [each.name for each in session.info.commands()] == ["nap"]
+        assert [command.name for command in session.info.commands()] == ["nap"]
         assert (extensions.find("/nap now"), extensions.find("/else")) == ("nap", None)
         assert (extensions.shortcuts(), extensions.views.has_any("tool")) == ({}, False)
         assert extensions.views.markdown("*text*", {}) == "*text*"

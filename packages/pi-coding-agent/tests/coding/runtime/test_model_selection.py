@@ -133,9 +133,9 @@ async def test_model_patterns_set_the_scope_and_an_empty_list_clears_it(tmp_path
 async def test_models_without_credentials_are_known_but_not_available(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    known = {model.provider for model in session.models.registry.get_all()}
+    providers = {model.provider for model in session.models.registry.get_all()}
 
-    assert "anthropic" in known
+    assert "anthropic" in providers
     assert "anthropic" not in {model.provider for model in session.models.registry.get_available()}
     await session.close()
 
@@ -166,14 +166,14 @@ async def test_discovered_models_are_offered_and_become_available_when_selected(
             if model.provider == "ollama"
         }
         before = {model.provider for model in session.models.registry.get_available()}
-        (found,) = session.models.registry.not_chosen()
+        (server_status,) = session.models.registry.not_chosen()
         await session.models.select("ollama/qwen3:8b")
         after = [model.id for model in session.models.registry.get_available()]
         await session.close()
         await fixture.registry.models.close()
 
     assert (offered, before) == ({"qwen3:8b"}, {"local", "demo"})
-    assert (found.provider, found.state) == ("ollama", "new")
+    assert (server_status.provider, server_status.state) == ("ollama", "new")
     assert (after, session.models.registry.not_chosen()) == (["qwen3:8b"], ())
 
 
@@ -216,11 +216,11 @@ async def test_the_last_resort_is_used_only_if_no_model_was_ever_selected(
     tmp_path: Path,
 ) -> None:
     nowhere = {**ENVIRON, **NOWHERE}
-    asked: list[str] = []
+    calls: list[str] = []
 
     async def find(fixture: SessionFixture, **options: Any) -> str | None:
         async def last_resort() -> Model:
-            asked.append("")
+            calls.append("")
             return FAUX_MODEL
 
         fixture.registry.models.unregister("faux")
@@ -244,7 +244,7 @@ async def test_the_last_resort_is_used_only_if_no_model_was_ever_selected(
     assert file is not None
     await session.close()
     assert await find(resumed, open_log=lambda location: open_session(file, location)) is None
-    assert asked == [""]
+    assert calls == [""]
 
 
 async def test_the_first_selected_model_gets_the_default_thinking_level(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ async def follow(feed: Feed, replica: Replica) -> None:
         await replica.receive(item)
 
 
-async def shown(
+async def run_with_replica(
     tmp_path: Path,
     act: Callable[[ExtensionFixture, ExtensionFixture, Feed, Replica, FakeRemote], Awaitable[None]],
     *steps: Any,
@@ -36,14 +36,14 @@ async def shown(
     apis: list[ExtensionAPI] = []
     remote = FakeRemote("prompt", "abort")
     async with (
-        extension_session(tmp_path / "there", apis.append, steps=steps) as there,
-        extension_session(tmp_path / "here") as here,
+        extension_session(tmp_path / "there", apis.append, steps=steps) as origin,
+        extension_session(tmp_path / "here") as local,
     ):
         feed = apis[0].feed()
-        header = msgspec.to_builtins(there.session.entries.log.header)
-        replica = await SessionControl(here.session).open_replica(header, remote)
+        header = msgspec.to_builtins(origin.session.entries.log.header)
+        replica = await SessionControl(local.session).open_replica(header, remote)
         assert replica is not None
-        await act(there, here, feed, replica, remote)
+        await act(origin, local, feed, replica, remote)
         feed.close()
 
 
@@ -55,157 +55,181 @@ async def test_a_replica_has_the_lines_events_and_model_of_the_remote_session(
     tmp_path: Path,
 ) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
         await follow(feed, replica)
-        await there.session.prompt("hello")
+        await origin.session.prompt("hello")
         await follow(feed, replica)
 
-        assert lines(here) == lines(there)
-        assert here.session.messages == there.session.messages
-        assert here.session.session_id == there.session.session_id
-        assert here.session.session_file is None
-        assert here.fixture.order == there.fixture.order
-        assert here.session.state.model == there.session.state.model
+        assert lines(local) == lines(origin)
+        assert local.session.messages == origin.session.messages
+        assert local.session.session_id == origin.session.session_id
+        assert local.session.session_file is None
+        assert local.fixture.order == origin.fixture.order
+        assert local.session.state.model == origin.session.state.model
 
-    await shown(tmp_path, act, calls("bash", command="true"), says("hi"))
+    await run_with_replica(tmp_path, act, calls("bash", command="true"), says("hi"))
 
 
 async def test_a_replica_follows_moves_in_the_tree_of_the_remote_session(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
         moves: list[str | None] = []
-        here.fixture.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
-        await there.session.prompt("hello")
-        (fork_point,) = there.session.info.fork_points()
-        await there.session.tree.go_to(fork_point.entry_id)
-        await there.session.prompt("good bye")
+        local.fixture.bus.subscribe(SessionTreeEvent, lambda event: moves.append(event.new_leaf_id))
+        await origin.session.prompt("hello")
+        (fork_point,) = origin.session.info.fork_points()
+        await origin.session.tree.go_to(fork_point.entry_id)
+        await origin.session.prompt("good bye")
         await follow(feed, replica)
 
-        assert here.session.entries.log.leaf_id == there.session.entries.log.leaf_id
-        assert here.session.messages == there.session.messages
+        assert local.session.entries.log.leaf_id == origin.session.entries.log.leaf_id
+        assert local.session.messages == origin.session.messages
         assert len(moves) == 2  # the snapshot, and the move itself
 
-    await shown(tmp_path, act, says("one"), says("two"))
+    await run_with_replica(tmp_path, act, says("one"), says("two"))
 
 
 async def test_unknown_fields_of_a_line_are_kept(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
         line = '{"type":"novelty","id":"n1","parentId":null,"timestamp":"","odd": 1.50}'
         await replica.receive(FeedItem(seq=1, kind="entry", data=line))
 
-        assert lines(here) == [line.encode()]
+        assert lines(local) == [line.encode()]
         with pytest.raises(SessionProblem, match="Invalid session entry"):
             await replica.receive({"kind": "entry", "data": "[]"})
         await replica.receive({"kind": "later version", "data": 1})
         await replica.receive({"kind": "event", "data": {"type": "later event"}})
 
-    await shown(tmp_path, act)
+    await run_with_replica(tmp_path, act)
 
 
 async def test_prompts_and_aborts_are_sent_to_the_remote_session(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture,
-        here: ExtensionFixture,
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
         feed: Feed,
         replica: Replica,
         remote: FakeRemote,
     ) -> None:
-        assert await here.session.prompt("hello") is None
-        await here.session.steer("wait")
-        await here.session.follow_up("and then")
-        await here.session.abort()
+        assert await local.session.prompt("hello") is None
+        await local.session.steer("wait")
+        await local.session.follow_up("and then")
+        await local.session.abort()
 
-        asked = ["hello None", "wait steer", "and then followUp", "abort"]
-        assert remote.asked == asked
-        assert here.fixture.provider.requests == []
+        actions = ["hello None", "wait steer", "and then followUp", "abort"]
+        assert remote.asked == actions
+        assert local.fixture.provider.requests == []
 
-        await here.session.new_session()
-        assert remote.asked == asked  # leaving does not end the remote run
+        await local.session.new_session()
+        assert remote.asked == actions  # leaving does not end the remote run
         assert replica.closed
 
-    await shown(tmp_path, act)
+    await run_with_replica(tmp_path, act)
 
 
 async def test_other_actions_on_a_replica_are_refused(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
-        await there.session.prompt("hello")
+        await origin.session.prompt("hello")
         await follow(feed, replica)
-        (fork_point,) = here.session.info.fork_points()
-        before = lines(here)
+        (fork_point,) = local.session.info.fork_points()
+        before = lines(local)
         for refused in (
-            here.session.set_model("faux/faux"),
-            here.session.set_thinking_level("high"),
-            here.session.compact(),
-            here.session.tree.go_to(fork_point.entry_id),
-            here.session.shell.run("true"),
+            local.session.set_model("faux/faux"),
+            local.session.set_thinking_level("high"),
+            local.session.compact(),
+            local.session.tree.go_to(fork_point.entry_id),
+            local.session.shell.run("true"),
         ):
             with pytest.raises(RemoteSessionError):
                 await refused
         with pytest.raises(SessionProblem):
-            await here.session.info.rename("mine")
+            await local.session.info.rename("mine")
 
-        assert lines(here) == before
+        assert lines(local) == before
 
-    await shown(tmp_path, act, says("hi"))
+    await run_with_replica(tmp_path, act, says("hi"))
 
 
 async def test_leaving_a_replica_restores_the_previous_model(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
-        await there.session.set_thinking_level("high")
+        await origin.session.set_thinking_level("high")
         await follow(feed, replica)
-        levels = [here.session.state.thinking_level]
+        levels = [local.session.state.thinking_level]
 
-        await here.session.new_session()
+        await local.session.new_session()
         await replica.receive({"kind": "leaf", "data": "gone"})
-        here.fixture.provider.add(says("mine"))
-        answer = await here.session.prompt("hello")
+        local.fixture.provider.add(says("mine"))
+        answer = await local.session.prompt("hello")
 
         assert isinstance(answer, AssistantMessage)
         assert answer.text == "mine"
-        levels.append(here.session.state.thinking_level)
+        levels.append(local.session.state.thinking_level)
         assert (levels[0], levels[1] == "high") == ("high", False)
-        assert here.session.session_file is not None
+        assert local.session.session_file is not None
 
-    await shown(tmp_path, act)
+    await run_with_replica(tmp_path, act)
 
 
 async def test_a_replica_is_busy_during_a_remote_run(tmp_path: Path) -> None:
     async def act(
-        there: ExtensionFixture, here: ExtensionFixture, feed: Feed, replica: Replica, _: FakeRemote
+        origin: ExtensionFixture,
+        local: ExtensionFixture,
+        feed: Feed,
+        replica: Replica,
+        _: FakeRemote,
     ) -> None:
         states = []
         for kind in ("agent_start", "agent_settled"):
             await replica.receive({"kind": "event", "data": {"type": kind}})
-            states.append((here.session.state.is_streaming, here.session.runs.idle))
+            states.append((local.session.state.is_streaming, local.session.runs.idle))
 
         assert states == [(True, False), (False, True)]
 
-    await shown(tmp_path, act)
+    await run_with_replica(tmp_path, act)
 
 
 async def test_a_replica_that_was_far_behind_catches_up(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
     async with (
-        extension_session(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as there,
-        extension_session(tmp_path / "here") as here,
+        extension_session(tmp_path / "there", apis.append, steps=(says("a b c d e f"),)) as origin,
+        extension_session(tmp_path / "here") as local,
     ):
-        header = msgspec.to_builtins(there.session.entries.log.header)
-        replica = await SessionControl(here.session).open_replica(header, FakeRemote())
+        header = msgspec.to_builtins(origin.session.entries.log.header)
+        replica = await SessionControl(local.session).open_replica(header, FakeRemote())
         assert replica is not None
         feed = apis[0].feed(size=3)
         await replica.receive(await anext(feed))
-        await there.session.prompt("hello")
+        await origin.session.prompt("hello")
         await follow(feed, replica)
 
-        assert lines(here) == lines(there)
+        assert lines(local) == lines(origin)
         feed.close()
 
 
@@ -238,14 +262,14 @@ async def test_templates_are_not_listed_as_commands_in_a_replica(tmp_path: Path)
     template.write_text("Fix it.")
     async with extension_session(tmp_path, extension) as hosted:
         facts = hosted.session.info
-        own = ([each.name for each in facts.commands()], facts.runs_here)
+        own = ([command.name for command in facts.commands()], facts.runs_here)
         header = msgspec.to_builtins(hosted.session.entries.log.header)
         await SessionControl(hosted.session).open_replica(
             {**header, "id": "x"}, FakeRemote("prompt")
         )
-        shown = ([each.name for each in facts.commands()], facts.runs_here)
+        of_replica = ([command.name for command in facts.commands()], facts.runs_here)
 
-    assert (own, shown) == ((["leave", "fix"], True), (["leave"], False))
+    assert (own, of_replica) == ((["leave", "fix"], True), (["leave"], False))
 
 
 async def test_commands_that_need_a_local_run_are_hidden_and_refused_in_a_replica(
@@ -258,15 +282,15 @@ async def test_commands_that_need_a_local_run_are_hidden_and_refused_in_a_replic
 
     async with extension_session(tmp_path, extension) as hosted:
         info = hosted.session.info
-        own = [each.name for each in info.commands()]
+        own = [command.name for command in info.commands()]
         await hosted.session.prompt("/rebuild here")
         header = msgspec.to_builtins(hosted.session.entries.log.header)
         await SessionControl(hosted.session).open_replica(
             {**header, "id": "x"}, FakeRemote("prompt")
         )
-        shown = [each.name for each in info.commands()]
+        of_replica = [command.name for command in info.commands()]
         await hosted.session.prompt("/rebuild there")
         [failure] = hosted.failures
 
     assert "run /rebuild" in str(failure)
-    assert (own, shown, ran) == (["rebuild"], [], ["here"])
+    assert (own, of_replica, ran) == (["rebuild"], [], ["here"])

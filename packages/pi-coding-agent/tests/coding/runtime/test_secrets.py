@@ -43,9 +43,9 @@ def test_secrets_are_collected_from_the_environment_and_all_files(host: Machine)
         },
     )
     keep(host, "models.json", provider("of models.json"))
-    known = KnownSecrets.of(host)
+    secrets = KnownSecrets.of(host)
 
-    assert set(known.values()) == {
+    assert set(secrets.values()) == {
         "of the environment",
         "a",
         "of models.json",
@@ -53,18 +53,18 @@ def test_secrets_are_collected_from_the_environment_and_all_files(host: Machine)
         "t",
         "behind a name",
     }
-    assert {"MINE", "A_TOKEN", "GROQ_API_KEY"} <= known.names()
-    assert not {"REGION", "EDITOR"} & known.names()
+    assert {"MINE", "A_TOKEN", "GROQ_API_KEY"} <= secrets.names()
+    assert not {"REGION", "EDITOR"} & secrets.names()
 
 
 async def test_key_commands_are_not_run_but_their_earlier_output_is_secret(host: Machine) -> None:
     keep(host, "auth.json", {"groq": {"type": "api_key", "key": "!echo printed"}})
-    known = KnownSecrets.of(host)
-    before = known.values()
+    secrets = KnownSecrets.of(host)
+    before = secrets.values()
     await expand("!echo printed", environ={"PATH": "/bin"})
 
     assert before == ("of the environment",)
-    assert known.values() == ("of the environment", "printed")
+    assert secrets.values() == ("of the environment", "printed")
     assert KnownSecrets.of(host).values() == ("of the environment", "printed")
 
 
@@ -75,41 +75,41 @@ def test_a_used_key_is_secret_even_if_no_file_contains_it(host: Machine) -> None
 
 
 def test_changed_files_are_read_again_and_earlier_secrets_are_kept(host: Machine) -> None:
-    known = KnownSecrets.of(host)
-    assert "MINE" not in known.names()
+    secrets = KnownSecrets.of(host)
+    assert "MINE" not in secrets.names()
     keep(host, "models.json", provider("$MINE"))
-    assert "MINE" in known.names()
+    assert "MINE" in secrets.names()
     keep(host, "models.json", provider("another"))
     (host.agent_dir / "auth.json").write_text("{broken")
 
-    assert {"behind a name", "another"} <= set(known.values())
-    assert "MINE" in known.names()
+    assert {"behind a name", "another"} <= set(secrets.values())
+    assert "MINE" in secrets.names()
 
 
 def test_an_earlier_value_of_a_variable_remains_secret(host: Machine) -> None:
     environ = {"GROQ_API_KEY": "first value"}
-    known = KnownSecrets(host, AuthStorage(), environ=lambda: environ)
-    known.values()
+    secrets = KnownSecrets(host, AuthStorage(), environ=lambda: environ)
+    secrets.values()
     environ["GROQ_API_KEY"] = "second value"
 
-    assert known.values() == ("first value", "second value")
+    assert secrets.values() == ("first value", "second value")
 
 
 def test_secrets_include_extension_providers_and_login_settings(host: Machine) -> None:
     row = Provider(id="x", name="X", key_variables=("X_KEY",), secrets=("$X_HEADER", "literal"))
     clients = {"x": {"clientSecret": "of a login", "requestHeaders": {"X-Id": "of a header"}}}
-    known = KnownSecrets(host, AuthStorage(), rows=lambda: [row], clients=lambda: clients)
+    secrets = KnownSecrets(host, AuthStorage(), rows=lambda: [row], clients=lambda: clients)
 
-    assert {"X_KEY", "X_HEADER"} <= known.names()
-    assert {"literal", "of a login", "of a header"} <= set(known.values())
+    assert {"X_KEY", "X_HEADER"} <= secrets.names()
+    assert {"literal", "of a login", "of a header"} <= set(secrets.values())
 
 
 def test_strings_of_a_damaged_file_are_added_to_the_other_secrets(host: Machine) -> None:
     for name in ("auth.json", "models.json"):
         (host.agent_dir / name).write_text(f'{{"key": "a-rather-long-key-{name}", "k": "$MINE", ]')
-    known = KnownSecrets.of(host)
+    secrets = KnownSecrets.of(host)
 
-    assert set(known.values()) == {
+    assert set(secrets.values()) == {
         "of the environment",
         "behind a name",
         "a-rather-long-key-auth.json",
@@ -129,8 +129,8 @@ def test_unreadable_files_do_not_affect_other_secrets(host: Machine) -> None:
 async def test_commands_do_not_see_the_variables_of_an_extensions_provider(tmp_path: Path) -> None:
     def extension(pi: ExtensionAPI) -> None:
         model = {"id": "m", "name": "M", "contextWindow": 1000, "maxTokens": 100}
-        given = {"api_key": "$EXT_KEY", "headers": {"X-A": "${EXT_HEADER}"}, "models": [model]}
-        pi.register_provider("mine", {"base_url": "http://127.0.0.1:9", "api": "a", **given})
+        options = {"api_key": "$EXT_KEY", "headers": {"X-A": "${EXT_HEADER}"}, "models": [model]}
+        pi.register_provider("mine", {"base_url": "http://127.0.0.1:9", "api": "a", **options})
 
     environ = {**ENVIRON, "EXT_KEY": "1", "EXT_HEADER": "2", "OTHER": "3"}
     fixture = SessionFixture(tmp_path, environ=environ)

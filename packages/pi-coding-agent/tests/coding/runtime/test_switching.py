@@ -123,9 +123,10 @@ async def test_opening_a_long_session_does_not_hold_the_event_loop(
     file = tmp_path / "long.jsonl"
     header = f'{{"type":"session","version":3,"id":"o","timestamp":"","cwd":"{tmp_path}"}}'
     message = '{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1}'
-    place = '"id":"%d","parentId":"%d","timestamp":""'
+    fields = '"id":"%d","parentId":"%d","timestamp":""'
     lines = (
-        f'{{"type":"message",{place % (at, at - 1)},"message":{message}}}' for at in range(12_000)
+        f'{{"type":"message",{fields % (number, number - 1)},"message":{message}}}'
+        for number in range(12_000)
     )
     file.write_text("\n".join((header, *lines, "")))
     fixture = SessionFixture(tmp_path)
@@ -313,9 +314,9 @@ async def test_a_hand_off_starts_a_new_session_with_its_document(tmp_path: Path)
     await session.close()
 
     assert session.entries.log.header.parent_session == str(first)
-    asked = str(fixture.provider.requests[1].messages)
-    assert "Go on with the wall." in asked
-    assert "'one'" not in asked
+    messages = str(fixture.provider.requests[1].messages)
+    assert "Go on with the wall." in messages
+    assert "'one'" not in messages
 
 
 async def test_an_imported_file_is_copied_and_resumed(tmp_path: Path) -> None:
@@ -408,9 +409,9 @@ def project_is_read(session: AgentSession) -> bool:
 
 
 @pytest.mark.behaviour("trust-uses-canonical-paths")
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("replace_session", WAYS.values(), ids=WAYS)
 async def test_new_project_files_are_not_read_before_the_user_trusts_them(
-    tmp_path: Path, way: Callable[[AgentSession, Path], Awaitable[object]]
+    tmp_path: Path, replace_session: Callable[[AgentSession, Path], Awaitable[object]]
 ) -> None:
     fixture, ask = SessionFixture(tmp_path, says("a")), Asked(None, True)
     async with await fixture.open(ask_trust=ask) as session:
@@ -420,7 +421,7 @@ async def test_new_project_files_are_not_read_before_the_user_trusts_them(
         ran = arrive(fixture)
         another = tmp_path / "another.jsonl"
         another.write_bytes(file.read_bytes())
-        await way(session, another)
+        await replace_session(session, another)
 
         assert ask.folders == [fixture.cwd]
         assert (ran.exists(), project_is_read(session), session.settings.values.theme) == (
@@ -501,10 +502,10 @@ async def test_the_trust_of_another_directory_is_decided_separately(tmp_path: Pa
 
 
 async def test_trust_handlers_are_queried_again_for_each_session(tmp_path: Path) -> None:
-    fixture, asked = SessionFixture(tmp_path), list[str]()
+    fixture, folders = SessionFixture(tmp_path), list[str]()
 
     def answer(question: ProjectTrustEvent) -> TrustAnswer:
-        asked.append(question.cwd)
+        folders.append(question.cwd)
         return TrustAnswer(trusted="yes")
 
     fixture.bus.subscribe(ProjectTrustEvent, answer)
@@ -512,7 +513,7 @@ async def test_trust_handlers_are_queried_again_for_each_session(tmp_path: Path)
         arrive(fixture)
         await session.sessions.new()
 
-        assert asked == [str(fixture.cwd)] * 2
+        assert folders == [str(fixture.cwd)] * 2
         assert session.extensions.infos()
 
 
@@ -530,6 +531,6 @@ async def test_a_broken_trust_file_prevents_a_replacement_and_keeps_the_session(
 
         assert session.entries.log.file == file
         await session.prompts.prompt("two")
-        [clone] = (each for each in file.parent.glob("*.jsonl") if each != file)  # type: ignore[union-attr]
+        [clone] = (path for path in file.parent.glob("*.jsonl") if path != file)  # type: ignore[union-attr]
         await session.sessions.switch(clone)  # its lock is free
         assert len(session.info.fork_points()) == 1
