@@ -51,7 +51,7 @@ async def test_an_extension_can_provide_the_compaction(tmp_path: Path) -> None:
         result = await hosted.session.compact("short")
 
     assert result.summary == "mine"
-    assert [(each.compaction_entry.summary, each.from_extension) for each in received] == [
+    assert [(event.compaction_entry.summary, event.from_extension) for event in received] == [
         ("mine", True)
     ]
 
@@ -103,10 +103,10 @@ async def test_the_prompt_of_a_summary_can_be_extended(tmp_path: Path) -> None:
     async with extension_session(tmp_path, extension, steps=(always,), settings=SMALL) as hosted:
         await talk(hosted)
         await hosted.session.compact()
-        asked = str(hosted.fixture.provider.requests[3:])
+        requests = str(hosted.fixture.provider.requests[3:])
 
-    assert "open task: 42" in asked
-    assert "open task: 43" in asked
+    assert "open task: 42" in requests
+    assert "open task: 43" in requests
 
 
 async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path) -> None:
@@ -131,19 +131,19 @@ async def test_a_move_in_the_tree_can_be_cancelled_and_is_emitted(tmp_path: Path
 
 
 async def test_an_extension_of_the_user_decides_about_trust(tmp_path: Path) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("project_trust")
         def trust(event: Any, ctx: Any) -> Any:
-            asked.append(f"{event.cwd} {ctx.cwd} {ctx.mode} {ctx.has_ui}")
+            questions.append(f"{event.cwd} {ctx.cwd} {ctx.mode} {ctx.has_ui}")
             return {"trusted": "yes"}
 
     (tmp_path / "home/project").mkdir(parents=True)
     (tmp_path / "home/project/AGENTS.md").write_text("Be brief.")
     async with extension_session(tmp_path, extension) as hosted:
         assert hosted.session.workspace.is_trusted
-        assert asked == [f"{hosted.fixture.cwd} {hosted.fixture.cwd} print False"]
+        assert questions == [f"{hosted.fixture.cwd} {hosted.fixture.cwd} print False"]
 
 
 async def test_a_project_extension_cannot_decide_about_trust(tmp_path: Path) -> None:

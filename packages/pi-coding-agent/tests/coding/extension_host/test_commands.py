@@ -67,9 +67,9 @@ def test_the_last_registration_of_one_extension_replaces_its_earlier_one() -> No
 def test_a_command_is_found_with_its_arguments() -> None:
     commands = registered(("hi", "user"))
 
-    found = commands.find("/hi  there you ")
-    assert found is not None
-    assert (found[0].name, found[1]) == ("hi", "there you")
+    match = commands.find("/hi  there you ")
+    assert match is not None
+    assert (match[0].name, match[1]) == ("hi", "there you")
     assert [commands.find(text) for text in ("hi", "/hiya", "/ hi")] == [None, None, None]
 
 
@@ -77,26 +77,26 @@ def test_a_command_is_found_with_its_arguments() -> None:
 def test_commands_that_share_a_name_are_numbered_and_the_highest_rank_keeps_it() -> None:
     commands = registered(("hi", "explicit"), ("hi", "user"))
 
-    assert [(name, each.owner.path) for name, each in commands.listed()] == [
+    assert [(name, command.owner.path) for name, command in commands.listed()] == [
         ("hi:1", "/1.py"),
         ("hi:2", "/0.py"),
     ]
-    found = [commands.find(text) for text in ("/hi", "/hi:1", "/hi:2")]
-    assert [each[0].owner.path for each in found if each] == ["/0.py", "/1.py", "/0.py"]
+    matches = [commands.find(text) for text in ("/hi", "/hi:1", "/hi:2")]
+    assert [match[0].owner.path for match in matches if match] == ["/0.py", "/1.py", "/0.py"]
 
 
 @pytest.mark.parametrize("rank", ["package", "user", "project", "explicit"])
 def test_bundled_commands_yield_to_all_others_and_keep_a_long_name(rank: Rank) -> None:
     commands = registered(("timebox", "bundled"), ("hi", "user"), ("timebox", rank))
 
-    assert {(name, each.owner.path) for name, each in commands.listed()} == {
+    assert {(name, command.owner.path) for name, command in commands.listed()} == {
         ("hi", "/1.py"),
         ("timebox", "/2.py"),
         ("pi:timebox", "/0.py"),
     }
     assert commands.listed()[-1][0] == "pi:timebox"
-    found = [commands.find(text) for text in ("/timebox 5m", "/pi:timebox 5m", "/pi:hi")]
-    assert [each and (each[0].owner.path, each[1]) for each in found] == [
+    matches = [commands.find(text) for text in ("/timebox 5m", "/pi:timebox 5m", "/pi:hi")]
+    assert [match and (match[0].owner.path, match[1]) for match in matches] == [
         ("/2.py", "5m"),
         ("/0.py", "5m"),
         None,
@@ -105,14 +105,14 @@ def test_bundled_commands_yield_to_all_others_and_keep_a_long_name(rank: Rank) -
 
 def test_bundled_commands_yield_to_templates_and_other_commands_do_not() -> None:
     commands = registered(("timebox", "bundled"), ("hi", "user"))
-    taken = {"timebox", "hi"}
+    reserved = {"timebox", "hi"}
 
-    assert [name for name, _ in commands.listed(taken)] == ["hi", "pi:timebox"]
+    assert [name for name, _ in commands.listed(reserved)] == ["hi", "pi:timebox"]
     assert [name for name, _ in commands.listed()] == ["hi", "timebox"]
-    assert commands.find("/timebox", taken) is None
-    assert commands.find("/hi", taken) is not None
-    found = [commands.find("/pi:timebox", names) for names in (taken, ())]
-    assert [each and each[0].name for each in found] == ["timebox", "timebox"]
+    assert commands.find("/timebox", reserved) is None
+    assert commands.find("/hi", reserved) is not None
+    matches = [commands.find("/pi:timebox", names) for names in (reserved, ())]
+    assert [match and match[0].name for match in matches] == ["timebox", "timebox"]
 
 
 @pytest.mark.behaviour("command-name-conflicts")

@@ -41,10 +41,10 @@ def forbidding(name: str) -> str:
 
 
 async def test_the_first_source_with_a_key_is_used() -> None:
-    found, failures = sources(lambda name: None, broken, later, lambda name: "other")
+    auth_sources, failures = sources(lambda name: None, broken, later, lambda name: "other")
 
-    assert await found.find("acme") == Access(api_key="key of acme", kind="api_key")
-    assert await found.access(ACME, None, StreamOptions(), SERVICES) == Access(
+    assert await auth_sources.find("acme") == Access(api_key="key of acme", kind="api_key")
+    assert await auth_sources.access(ACME, None, StreamOptions(), SERVICES) == Access(
         api_key="key of acme", kind="api_key"
     )
     assert failures == ["credentials of acme: no"] * 2
@@ -52,19 +52,19 @@ async def test_the_first_source_with_a_key_is_used() -> None:
 
 
 async def test_a_source_can_prevent_the_use_of_other_sources() -> None:
-    found, failures = sources(forbidding, later)
+    auth_sources, failures = sources(forbidding, later)
 
     with pytest.raises(AuthUnavailable):
-        await found.find("acme")
+        await auth_sources.find("acme")
     with pytest.raises(AuthenticationFailed, match="The vault is closed"):
-        await found.access(ACME, None, StreamOptions(), SERVICES)
+        await auth_sources.access(ACME, None, StreamOptions(), SERVICES)
     assert failures == []
 
 
 async def test_a_key_of_the_command_line_precedes_all_sources() -> None:
-    found, _ = sources(forbidding)
+    auth_sources, _ = sources(forbidding)
 
-    assert await found.access(ACME, None, StreamOptions(api_key="mine"), SERVICES) is None
+    assert await auth_sources.access(ACME, None, StreamOptions(api_key="mine"), SERVICES) is None
 
 
 async def test_a_source_is_configured_only_for_declared_names() -> None:

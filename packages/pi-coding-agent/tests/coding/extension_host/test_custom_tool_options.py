@@ -141,7 +141,7 @@ async def test_a_strict_tool_is_declared_strict(tmp_path: Path) -> None:
         await hosted.session.prompt("go")
 
         system, _ = fold(hosted.fixture.provider.requests[0].messages, keep_later=True)
-        declared = {each.name: each.constrained_sampling for each in system.tools}
+        declared = {tool.name: tool.constrained_sampling for tool in system.tools}
         assert declared["strict"] == {"type": "json_schema", "strict": "prefer"}
         assert declared["loose"] is False
 
@@ -230,11 +230,11 @@ async def test_a_call_without_a_valid_approval_has_the_exec_tier(
         pi.register_tool(made if approval is None else _with(made, approval))
 
     async with extension_session(tmp_path, extension) as hosted:
-        found = hosted.session.tools.approval(ToolCall(id="1", name="x", arguments={}))
+        approved = hosted.session.tools.approval(ToolCall(id="1", name="x", arguments={}))
         unknown = hosted.session.tools.approval(ToolCall(id="1", name="y", arguments={}))
 
-        assert (found.tier, unknown.tier) == ("exec", "exec")
-        assert found.must_ask is (approval is not None)
+        assert (approved.tier, unknown.tier) == ("exec", "exec")
+        assert approved.must_ask is (approval is not None)
 
 
 def _with(made: Any, approval: Any) -> Any:
@@ -315,7 +315,7 @@ async def test_call_tool_can_call_inactive_tools_but_not_forbidden_ones(tmp_path
         (pi,) = apis
         made = make_tool(name="rare", description="x", params=NOTHING, run=lambda p, c: "here")
         pi.register_tool(made, exposure="hidden")
-        found = await pi.call_tool("rare", {})
+        tool_result = await pi.call_tool("rare", {})
         limit = pi.limit_tools(["read"])
         with pytest.raises(ToolFailed, match="rare is not allowed now"):
             await pi.call_tool("rare", {})
@@ -323,7 +323,7 @@ async def test_call_tool_can_call_inactive_tools_but_not_forbidden_ones(tmp_path
         with pytest.raises(ToolFailed, match=r"rar not found\. Did you mean rare\?"):
             await pi.call_tool("rar", {})
 
-        assert found == ToolResult.of("here")
+        assert tool_result == ToolResult.of("here")
         assert "rare" not in hosted.session.active_tools
 
 
@@ -417,9 +417,9 @@ async def test_a_pending_action_can_be_withdrawn(tmp_path: Path) -> None:
     async with extension_session(tmp_path, apis.append) as hosted:
         (pi,) = apis
         end = pi.pending_actions.add_resolver()
-        kept = pi.push_pending_action(PendingAction(label="x", apply=str))
+        pushed = pi.push_pending_action(PendingAction(label="x", apply=str))
         assert hosted.host.pending_actions.has_pending
-        kept.remove()
+        pushed.remove()
         end()
 
         assert not hosted.host.pending_actions.has_pending

@@ -39,14 +39,14 @@ def test_commands_of_manifests_are_listed_and_duplicates_are_numbered() -> None:
     sleeping = DormantExtensions({}, "print")
 
     assert sleeping.defer_all(read_manifests([NAP, FAR]))
-    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+    assert [(name, command.description) for name, command in sleeping.commands.listed()] == [
         ("nap", "rest a little")
     ]
     assert sleeping.defer_all(read_manifests([DOZE]))
     assert [name for name, _ in sleeping.commands.listed()] == ["nap:1", "doze", "nap:2"]
-    found = sleeping.commands.find("/doze well")
-    assert found is not None
-    assert (found[0].name, found[0].source, found[1]) == ("doze", DOZE.source, "well")
+    match = sleeping.commands.find("/doze well")
+    assert match is not None
+    assert (match[0].name, match[0].source, match[1]) == ("doze", DOZE.source, "well")
 
 
 def test_a_command_name_in_a_manifest_may_start_with_a_slash() -> None:
@@ -55,7 +55,7 @@ def test_a_command_name_in_a_manifest_may_start_with_a_slash() -> None:
         read_manifests([candidate("nap", commands={"/nap": "rest"}, activate=("command:/nap",))])
     )
 
-    assert [(name, each.description) for name, each in sleeping.commands.listed()] == [
+    assert [(name, command.description) for name, command in sleeping.commands.listed()] == [
         ("nap", "rest")
     ]
 
@@ -83,14 +83,14 @@ def test_the_first_of_duplicate_candidates_is_used() -> None:
     sleeping.defer_all(read_manifests([NAP, replace(NAP, rank="explicit")]))
     sleeping.defer_all(read_manifests([replace(NAP, rank="project")]))
 
-    assert [each.candidate for each in sleeping.activate_all()] == [NAP]
+    assert [extension.candidate for extension in sleeping.activate_all()] == [NAP]
 
 
 def test_activated_candidates_are_no_longer_deferred() -> None:
     sleeping = DormantExtensions({}, "print")
     sleeping.defer_all(read_manifests([NAP, DOZE]))
 
-    assert [each.candidate for each in sleeping.activate_all()] == [NAP, DOZE]
+    assert [extension.candidate for extension in sleeping.activate_all()] == [NAP, DOZE]
     assert (sleeping.activate_all(), sleeping.commands.listed()) == ([], [])
 
 

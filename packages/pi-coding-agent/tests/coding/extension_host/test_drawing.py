@@ -8,8 +8,8 @@ from pi.coding.port.drawing import GuardedDrawable, make_drawable
 class Line:
     """Draws its constructor arguments."""
 
-    def __init__(self, *given: object) -> None:
-        self.given = given
+    def __init__(self, *arguments: object) -> None:
+        self.given = arguments
         self.forgotten = 0
 
     def render(self, width: int) -> Sequence[str]:
@@ -40,7 +40,7 @@ def test_a_factory_gets_as_many_arguments_as_it_takes() -> None:
 
 def test_a_failing_drawable_is_reported_once_and_empty_afterwards() -> None:
     reported: list[str] = []
-    broken = GuardedDrawable(Broken(), lambda problem: reported.append(str(problem)))
+    broken = GuardedDrawable(Broken(), lambda error: reported.append(str(error)))
 
     assert [broken.render(9), broken.render(9)] == [(), ()]
     broken.invalidate()
@@ -50,7 +50,7 @@ def test_a_failing_drawable_is_reported_once_and_empty_afterwards() -> None:
 
 def test_a_working_drawable_is_drawn_unchanged() -> None:
     line = Line()
-    drawn = GuardedDrawable(line, lambda problem: None)
+    drawn = GuardedDrawable(line, lambda error: None)
 
     drawn.invalidate()
 

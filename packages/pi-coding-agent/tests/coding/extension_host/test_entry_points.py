@@ -27,13 +27,15 @@ def test_extensions_of_distributions_are_found(tmp_path: Path) -> None:
     install(tmp_path / "lib")
     install(tmp_path / "lib", "pi_harness", "[pi.extensions]\ntodo = pi.batteries.todo:extension\n")
 
-    found = installed(tmp_path, [str(tmp_path / "lib")])
+    candidates = installed(tmp_path, [str(tmp_path / "lib")])
 
-    assert sorted((each.name, each.rank, each.target) for each in found) == [
+    assert sorted(
+        (candidate.name, candidate.rank, candidate.target) for candidate in candidates
+    ) == [
         ("todo", "bundled", "pi.batteries.todo:extension"),
         ("weather", "package", "weather_kit:extension"),
     ]
-    bundled = next(each for each in found if each.rank == "bundled")
+    bundled = next(candidate for candidate in candidates if candidate.rank == "bundled")
     assert msgspec.to_builtins(bundled.source) == {
         "path": "<inline:todo>",
         "source": "inline",
@@ -50,10 +52,10 @@ def test_the_index_is_used_until_a_folder_changes(tmp_path: Path) -> None:
     index["entries"][0]["name"] = "remembered"
     (tmp_path / FILE).write_bytes(msgspec.json.encode(index))
 
-    assert [each.name for each in installed(tmp_path, [str(folder)])] == ["remembered"]
+    assert [candidate.name for candidate in installed(tmp_path, [str(folder)])] == ["remembered"]
 
     install(folder, "another")
-    assert {each.name for each in installed(tmp_path, [str(folder)])} == {"weather"}
+    assert {candidate.name for candidate in installed(tmp_path, [str(folder)])} == {"weather"}
 
 
 MANIFEST = 'activate = ["command:weather"]\ncommands = { weather = "show the weather" }\n'
@@ -97,9 +99,9 @@ DEEP = pytest.param(b'{"a":' * 100_000, id="nested too deeply")
 def test_an_entry_point_with_a_missing_module_has_an_empty_manifest(tmp_path: Path) -> None:
     install(tmp_path / "lib")
 
-    (found,) = installed(tmp_path, [str(tmp_path / "lib")])
+    (candidate,) = installed(tmp_path, [str(tmp_path / "lib")])
 
-    assert (found.target, found.declared()) == ("weather_kit:extension", Manifest())
+    assert (candidate.target, candidate.declared()) == ("weather_kit:extension", Manifest())
 
 
 @pytest.mark.parametrize("damage", [b"{", b'{"a": "\xff"}', DEEP])
@@ -107,7 +109,9 @@ def test_a_damaged_index_is_rebuilt(tmp_path: Path, damage: bytes) -> None:
     install(tmp_path / "lib")
     (tmp_path / FILE).write_bytes(damage)
 
-    assert [each.name for each in installed(tmp_path, [str(tmp_path / "lib")])] == ["weather"]
+    assert [candidate.name for candidate in installed(tmp_path, [str(tmp_path / "lib")])] == [
+        "weather"
+    ]
 
 
 def test_no_folder_is_made_for_the_index(tmp_path: Path) -> None:
@@ -176,16 +180,16 @@ def test_entry_points_match_those_of_importlib_metadata(tmp_path: Path) -> None:
     (tmp_path / "archive.zip").write_bytes(b"PK")
     path = [str(lib), str(tmp_path / "archive.zip"), str(tmp_path / "missing"), *sys.path]
 
-    found = installed(tmp_path, path)
+    candidates = installed(tmp_path, path)
 
     expected = {
         (point.name, point.value)
-        for each in distributions(path=path)
-        for point in each.entry_points
+        for distribution in distributions(path=path)
+        for point in distribution.entry_points
         if point.group == "pi.extensions"
     }
-    names = {each.target: each.source.source for each in found}
-    assert {(each.name, each.target) for each in found} == expected
-    assert len(found) > 40, "those of pi are among them"
+    names = {candidate.target: candidate.source.source for candidate in candidates}
+    assert {(candidate.name, candidate.target) for candidate in candidates} == expected
+    assert len(candidates) > 40, "those of pi are among them"
     assert names["old:extension"] == "old"
     assert names["weather_kit.rain:extension"] == "weather_kit"

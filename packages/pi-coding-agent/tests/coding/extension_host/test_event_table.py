@@ -82,12 +82,12 @@ def sample(name: str) -> Any:
         return MessageUpdateEvent(None, lambda: None)  # type: ignore[arg-type]
     defaults = (NODEFAULT,) * len(kind.__struct_fields__) + kind.__struct_defaults__
     fields = zip(reversed(kind.__struct_fields__), reversed(defaults), strict=False)
-    given: dict[str, Any] = {field: None for field, default in fields if default is NODEFAULT}
+    values: dict[str, Any] = {field: None for field, default in fields if default is NODEFAULT}
     if name == "message_end":
-        given["message"] = AssistantMessage()
+        values["message"] = AssistantMessage()
     if name in IN_PLACE:
-        given[IN_PLACE[name][0]] = {}
-    return kind(**given)
+        values[IN_PLACE[name][0]] = {}
+    return kind(**values)
 
 
 async def dispatch(kit: HooksFixture, name: str, *handlers: Any) -> Any:
@@ -132,11 +132,11 @@ async def test_a_failing_handler_does_not_affect_the_others(name: str, how: str)
 @pytest.mark.parametrize("name", FINAL)
 async def test_a_final_answer_settles_the_query(name: str) -> None:
     seen: list[str] = []
-    asked = await dispatch(
+    answered = await dispatch(
         HooksFixture(), name, lambda event, ctx: FINAL[name], lambda event, ctx: seen.append("next")
     )
 
-    assert (asked.is_settled, seen) == (True, [])
+    assert (answered.is_settled, seen) == (True, [])
 
 
 def test_the_table_of_answers_covers_exactly_the_queries() -> None:
@@ -154,11 +154,11 @@ async def test_an_answer_changes_the_query(name: str, how: str) -> None:
     async def later(event: Any, ctx: Any) -> Any:
         return answer
 
-    asked = await dispatch(
+    answered = await dispatch(
         kit, name, later if how == "later" else lambda event, ctx: answer, lambda event, ctx: None
     )
 
-    assert getattr(asked, field) == value
+    assert getattr(answered, field) == value
     assert kit.failures == []
 
 
@@ -166,13 +166,13 @@ async def test_an_answer_changes_the_query(name: str, how: str) -> None:
 async def test_an_invalid_answer_is_reported_or_settles_a_guard(name: str) -> None:
     kit = HooksFixture()
 
-    asked = await dispatch(kit, name, lambda event, ctx: 7)
+    answered = await dispatch(kit, name, lambda event, ctx: 7)
 
     guarded = name in GUARDS
-    assert asked.is_settled == guarded
+    assert answered.is_settled == guarded
     assert len(kit.failures) == (0 if guarded else 1)
     if not guarded:
-        assert asked == sample(name)
+        assert answered == sample(name)
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if name not in CHANGES])

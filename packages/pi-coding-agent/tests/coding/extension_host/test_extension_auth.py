@@ -94,7 +94,7 @@ async def test_a_user_can_log_in_to_a_service_with_a_key(tmp_path: Path) -> None
         await accounts.store_key("tavily", ScriptedUI("k1"))
 
         assert await apis[0].auth.get("tavily") == "k1"
-        (row,) = [each for each in await accounts.all() if each.provider.id == "tavily"]
+        (row,) = [account for account in await accounts.all() if account.provider.id == "tavily"]
         assert (row.provider.name, row.has_key) == ("Tavily", True)
         assert await accounts.storage.get("tavily") == ApiKeyCredential(key="k1")
         await hosted.host.unload()
@@ -170,7 +170,7 @@ async def test_a_token_is_renewed_if_it_expires_too_early_or_on_request(tmp_path
     made = 0
 
     def service(pi: ExtensionAPI) -> None:
-        async def renew(given: Any) -> dict[str, Any]:
+        async def renew(credential: Any) -> dict[str, Any]:
             nonlocal made
             made += 1
             expires = pi.scope.clock.now_ms() + 3_600_000
@@ -349,8 +349,8 @@ async def test_a_browser_login_registers_a_client_and_is_renewed(
                 return await pi.auth.browser_flow(callbacks, client, register=register)
 
             async def renew(credential: OAuthCredential) -> OAuthCredential:
-                known = replace(client, client_id=credential.extra["clientId"])
-                return await pi.auth.renew(credential, known)
+                registered_client = replace(client, client_id=credential.extra["clientId"])
+                return await pi.auth.renew(credential, registered_client)
 
             flow = OAuthConfig(name="Demo", login=login, refresh_token=renew)
             pi.auth.add_login("mcp:demo", oauth=flow)
@@ -443,7 +443,9 @@ async def test_a_source_can_describe_where_credentials_come_from(tmp_path: Path)
         pi.auth.add_source(lambda name: "k", names=names, describe=describe)
 
     async with extension_session(tmp_path, vault) as hosted:
-        rows = {each.provider.id: each.source for each in await hosted.session.accounts.all()}
+        rows = {
+            account.provider.id: account.source for account in await hosted.session.accounts.all()
+        }
 
         assert rows["anthropic"] == "the vault, 40% left"
         assert rows["openai"] == rows["groq"] == ""

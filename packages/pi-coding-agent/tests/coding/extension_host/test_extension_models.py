@@ -53,11 +53,11 @@ async def test_the_first_result_of_a_resolver_wins_and_a_broken_one_is_skipped(
         (pi,) = apis
         other = hosted.fixture.registry.models.get_models("anthropic")[0]
         pi.models.add_resolver(lambda name: "faux/faux", at="last")
-        known = pi.models.add_resolver(lambda name: other)
+        working = pi.models.add_resolver(lambda name: other)
         failing = pi.models.add_resolver(broken, at="first")
 
         first = pi.models.resolve("anything")
-        known.remove()
+        working.remove()
         failing.remove()
         second = pi.models.resolve("anything")
 
@@ -80,11 +80,11 @@ async def test_the_next_request_can_be_sent_outside_of_the_conversation(tmp_path
             replace(request, messages=(*request.messages, note), tool_choice="none")
         )
 
-        asked = hosted.fixture.provider.requests[1]
+        sent = hosted.fixture.provider.requests[1]
         assert answer.text == "In short: hi."
-        assert asked.options.tool_choice == "none"
-        assert asked.messages[-1] == note
-        assert isinstance(asked.messages[0], SystemMessage)
+        assert sent.options.tool_choice == "none"
+        assert sent.messages[-1] == note
+        assert isinstance(sent.messages[0], SystemMessage)
         assert len(hosted.session.messages) == 3  # nothing of it is in the conversation
 
 
@@ -103,7 +103,7 @@ async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_p
         stats = hosted.session.info.stats()
         calls = [call for entry in hosted.session.entries.log.entries() if (call := usage(entry))]
         file = hosted.session.session_file
-        asked = [request.messages for request in hosted.fixture.provider.requests]
+        requests = [request.messages for request in hosted.fixture.provider.requests]
 
         assert (stats.tokens.input, stats.tokens.output) == (30, 15)
         assert [(call.extension, call.provider, call.model) for call in calls] == [
@@ -117,7 +117,7 @@ async def test_the_usage_of_a_request_is_part_of_the_totals_of_the_session(tmp_p
             "faux/faux",
             "faux/faux (extension titles)",
         }
-        assert "titles" not in str(asked)  # the model does not see it
+        assert "titles" not in str(requests)  # the model does not see it
     assert file is not None
 
     async with extension_session(

@@ -16,17 +16,17 @@ from pi.coding.extension_host.containment import (
 from pi.coding.extension_host.errors import ExtensionError, ExtensionFailed, error_text
 
 
-def raising(problem: BaseException) -> Callable[[], Any]:
+def raising(error: BaseException) -> Callable[[], Any]:
     def sync() -> None:
-        raise problem
+        raise error
 
     return sync
 
 
-def raising_later(problem: BaseException) -> Callable[[], Any]:
+def raising_later(error: BaseException) -> Callable[[], Any]:
     async def later() -> None:
         await asyncio.sleep(0)
-        raise problem
+        raise error
 
     return later
 
@@ -127,7 +127,7 @@ def test_a_failure_is_encoded_as_in_the_rpc_protocol() -> None:
 
 
 def test_an_error_without_a_message_is_reported_by_its_type() -> None:
-    assert [error_text(problem) for problem in (ValueError(), ValueError("x"), SystemExit(3))] == [
+    assert [error_text(error) for error in (ValueError(), ValueError("x"), SystemExit(3))] == [
         "ValueError",
         "x",
         "3",

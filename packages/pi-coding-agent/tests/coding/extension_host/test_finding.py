@@ -29,10 +29,10 @@ def write(folder: Path, *names: str) -> None:
 def test_files_and_packages_of_a_folder_are_extensions(tmp_path: Path) -> None:
     write(tmp_path, "b.py", "a/__init__.py", "_private.py", "empty/notes.txt", ".hidden.py")
 
-    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
+    extensions = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
-    assert [candidate.name for candidate in found.candidates] == ["a", "b"]
-    assert found.candidates[1].source == SourceInfo(
+    assert [candidate.name for candidate in extensions.candidates] == ["a", "b"]
+    assert extensions.candidates[1].source == SourceInfo(
         path=str(tmp_path / "b.py"), base_dir=str(tmp_path)
     )
 
@@ -41,18 +41,18 @@ def test_the_manifest_of_a_folder_can_list_its_extensions(tmp_path: Path) -> Non
     write(tmp_path, "kit/src/one.py", "kit/src/two.py", "kit/other.py")
     (tmp_path / "kit" / "pi.toml").write_text('extensions = ["src/*.py"]')
 
-    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
+    extensions = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
-    assert [candidate.name for candidate in found.candidates] == ["one", "two"]
+    assert [candidate.name for candidate in extensions.candidates] == ["one", "two"]
 
 
 def test_extensions_for_the_original_pi_are_listed_without_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "old.ts", "older/index.js", "new.py")
 
-    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
+    extensions = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
-    assert [candidate.name for candidate in found.candidates] == ["new"]
-    assert found.foreign == (str(tmp_path / "old.ts"), str(tmp_path / "older/index.js"))
+    assert [candidate.name for candidate in extensions.candidates] == ["new"]
+    assert extensions.foreign == (str(tmp_path / "old.ts"), str(tmp_path / "older/index.js"))
 
 
 def test_the_same_file_under_two_names_is_one_extension(tmp_path: Path) -> None:
@@ -60,10 +60,10 @@ def test_the_same_file_under_two_names_is_one_extension(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to(tmp_path / "a/x.py")
     warnings: list[str] = []
 
-    found = explicit(["a/x.py", "link.py", "a"], tmp_path, warnings.append)
+    extensions = explicit(["a/x.py", "link.py", "a"], tmp_path, warnings.append)
 
-    assert [candidate.path for candidate in found.candidates] == [tmp_path / "a/x.py"]
-    assert found.candidates[0].source == SourceInfo(
+    assert [candidate.path for candidate in extensions.candidates] == [tmp_path / "a/x.py"]
+    assert extensions.candidates[0].source == SourceInfo(
         path=str(tmp_path / "a/x.py"), source="cli", scope="temporary"
     )
     assert warnings == []
@@ -82,19 +82,22 @@ def test_a_pattern_can_exclude_extensions(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "b.py", "b.ts")
     listed = Selection.of(["!b*"], tmp_path)
 
-    found = find_candidates([Place(path=tmp_path)], "user", no_warning, listed)
+    extensions = find_candidates([Place(path=tmp_path)], "user", no_warning, listed)
 
-    assert [candidate.name for candidate in found.candidates] == ["a"]
-    assert found.foreign == ()
+    assert [candidate.name for candidate in extensions.candidates] == ["a"]
+    assert extensions.foreign == ()
 
 
 def test_inline_extensions_have_distinct_names() -> None:
     def mine(pi: object) -> None: ...
 
-    found = list(inline([mine, mine]))
+    candidates = list(inline([mine, mine]))
 
-    assert [candidate.identifier for candidate in found] == ["<inline:1:mine>", "<inline:2:mine>"]
-    assert found[0].factory is mine
+    assert [candidate.identifier for candidate in candidates] == [
+        "<inline:1:mine>",
+        "<inline:2:mine>",
+    ]
+    assert candidates[0].factory is mine
 
 
 def test_a_folder_with_a_broken_manifest_is_reported_and_skipped(tmp_path: Path) -> None:
@@ -110,9 +113,9 @@ def test_a_folder_with_a_broken_manifest_is_reported_and_skipped(tmp_path: Path)
         (tmp_path / name).write_text(text, encoding="latin-1")
     warnings: list[str] = []
 
-    found = find_candidates([Place(path=tmp_path)], "user", warnings.append)
+    extensions = find_candidates([Place(path=tmp_path)], "user", warnings.append)
 
-    assert [candidate.name for candidate in found.candidates] == ["good"]
+    assert [candidate.name for candidate in extensions.candidates] == ["good"]
     assert [warning.split(tmp_path.name)[1][:3] for warning in warnings] == [
         "/a/",
         "/b/",
@@ -125,16 +128,16 @@ def test_extensions_in_a_package_json_are_listed_as_foreign(tmp_path: Path) -> N
     write(tmp_path, "kit/src/main.ts", "kit/package.json")
     (tmp_path / "kit" / "package.json").write_text('{"pi": {"extensions": ["./src/main.ts"]}}')
 
-    found = find_candidates([Place(path=tmp_path)], "user", no_warning)
+    extensions = find_candidates([Place(path=tmp_path)], "user", no_warning)
 
-    assert found == FoundExtensions(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
+    assert extensions == FoundExtensions(foreign=(str(tmp_path / "kit" / "src" / "main.ts"),))
 
 
 def test_an_unreadable_folder_does_not_hide_other_extensions() -> None:
     with locked_folder() as locked:
         write(locked.parent, "open.py")
 
-        places = [Place(path=path) for path in (locked.parent, locked, locked / "extensions")]
-        found = find_candidates(places, "user", no_warning)
+        roots = [Place(path=path) for path in (locked.parent, locked, locked / "extensions")]
+        extensions = find_candidates(roots, "user", no_warning)
 
-    assert [candidate.name for candidate in found.candidates] == ["open"]
+    assert [candidate.name for candidate in extensions.candidates] == ["open"]

@@ -34,8 +34,8 @@ class HooksFixture:
     def on(self, name: str, handler: Any, owner: Owner = ME, **more: Any) -> Callable[[], None]:
         return subscribe_handler(self.bus, self.watchdog, name, handler, "ctx", owner, **more)
 
-    def _failed(self, owner: Owner, event: object, problem: BaseException) -> None:
-        self.failures.append(f"{owner.path} {NAMES[type(event)]}: {problem}")
+    def _failed(self, owner: Owner, event: object, error: BaseException) -> None:
+        self.failures.append(f"{owner.path} {NAMES[type(event)]}: {error}")
 
     async def in_time(self, work: Awaitable[Any], seconds: float) -> Any:
         task = asyncio.ensure_future(work)
@@ -65,9 +65,9 @@ async def test_each_handler_sees_the_answers_of_earlier_ones() -> None:
     kit.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "b"})
     kit.on("input", lambda event, ctx: {"action": "transform", "text": event.text + "c"})
 
-    asked = await kit.bus.query(InputEvent(text="a"))
+    answered = await kit.bus.query(InputEvent(text="a"))
 
-    assert asked.text == "abc"
+    assert answered.text == "abc"
 
 
 async def test_a_query_can_be_limited_to_ranks() -> None:
@@ -79,9 +79,9 @@ async def test_a_query_can_be_limited_to_ranks() -> None:
             lambda event, ctx, rank=rank: {"action": "transform", "text": f"{event.text} {rank}"},
             owner,
         )
-    asked = await kit.bus.query(InputEvent(text=""), ranks=("user", "explicit"))
+    answered = await kit.bus.query(InputEvent(text=""), ranks=("user", "explicit"))
 
-    assert asked.text == " user explicit"
+    assert answered.text == " user explicit"
 
 
 async def test_no_handler_is_called_after_a_query_is_settled() -> None:
@@ -122,9 +122,9 @@ async def test_a_failing_guard_refuses_the_call() -> None:
         raise ValueError("handler exploded")
 
     kit.on("tool_call", broken)
-    asked = await kit.bus.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
+    answered = await kit.bus.query(ToolCallEvent(tool_name="x", tool_call_id="1", input={}))
 
-    assert asked.blocked == Block(reason="handler exploded")
+    assert answered.blocked == Block(reason="handler exploded")
     assert kit.failures == []
 
 
@@ -136,9 +136,9 @@ async def test_a_hanging_handler_is_skipped_after_its_time_limit() -> None:
 
     kit.on("input", hang)
     kit.on("input", lambda event, ctx: {"action": "transform", "text": "b"})
-    asked = await kit.in_time(kit.bus.query(InputEvent(text="a")), 31)
+    answered = await kit.in_time(kit.bus.query(InputEvent(text="a")), 31)
 
-    assert asked.text == "b"
+    assert answered.text == "b"
     assert kit.failures == ["/me.py input: It took longer than 30 seconds and was cancelled."]
 
 

@@ -44,14 +44,14 @@ async def test_an_extension_is_not_imported_before_its_command_is_used(tmp_path:
     session = await fixture.open()
     await session.start()
 
-    (listed,) = [each for each in session.info.commands() if each.name == "weather"]
+    (listed,) = [command for command in session.info.commands() if command.name == "weather"]
     assert listed.description == "show the weather"
     assert module_name(path) not in sys.modules
 
     await session.prompt("/weather today")
     assert module_name(path) in sys.modules
     assert [message.content for message in session.messages] == ["today metric"]  # type: ignore[union-attr]
-    assert [each.name for each in session.info.commands()] == ["weather"]
+    assert [command.name for command in session.info.commands()] == ["weather"]
     await session.close()
 
 
@@ -66,14 +66,14 @@ async def test_an_invalid_command_name_is_reported_once_and_other_extensions_loa
     session = await fixture.open()
     await session.start()
 
-    assert {each.name for each in session.info.commands()} <= {"weather", "fine"}
+    assert {command.name for command in session.info.commands()} <= {"weather", "fine"}
     await session.prompt("/weather today")
 
     assert [message.content for message in session.messages] == ["today metric"]  # type: ignore[union-attr]
     (warning,) = fixture.reports
     assert warning.startswith(f"Warning: extension {path} was not loaded: A command cannot be")
     assert "\x1b" not in warning and "\n" not in warning
-    assert [each.name for each in session.info.commands()] == ["weather"]
+    assert [command.name for command in session.info.commands()] == ["weather"]
     await session.close()
 
 
@@ -113,7 +113,7 @@ async def test_a_manifest_with_an_unknown_event_registers_nothing(tmp_path: Path
         "Unknown event 'inpt'. Did you mean input?",
     )
     assert session.extensions.flags() == []
-    assert [each.name for each in session.info.commands()] == []
+    assert [command.name for command in session.info.commands()] == []
     await session.close()
 
 

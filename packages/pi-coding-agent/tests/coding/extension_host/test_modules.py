@@ -17,8 +17,8 @@ from pi.coding.resources.sources import SourceInfo
 
 
 def candidate(path: Path) -> Candidate:
-    (found,) = explicit([str(path)], path.parent, list[str]().append).candidates
-    return found
+    (only,) = explicit([str(path)], path.parent, list[str]().append).candidates
+    return only
 
 
 def test_a_module_is_imported_once_until_it_is_forgotten(tmp_path: Path) -> None:
@@ -41,9 +41,9 @@ def test_two_files_of_one_name_are_two_modules(tmp_path: Path) -> None:
         (tmp_path / folder / "x.py").write_text(f"def extension(pi): return {folder!r}\n")
     both = [candidate(tmp_path / folder / "x.py") for folder in ("a", "b")]
 
-    assert [factory_of(each)(None) for each in both] == ["a", "b"]
-    for each in both:
-        forget_modules(each)
+    assert [factory_of(extension)(None) for extension in both] == ["a", "b"]
+    for extension in both:
+        forget_modules(extension)
 
 
 def test_a_package_may_import_its_own_modules(tmp_path: Path) -> None:
@@ -105,5 +105,5 @@ def test_module_of_returns_the_module_name_of_an_extension(tmp_path: Path) -> No
         )
     ]
 
-    names = [module_of(each) for each in made]
+    names = [module_of(extension) for extension in made]
     assert names == [module_name(path), "weather", "weather_kit.main", __name__]

@@ -63,7 +63,9 @@ async def test_a_blocked_call_does_not_run_and_the_model_gets_the_reason(
     async with extension_session(tmp_path, extension, steps=steps) as hosted:
         await hosted.session.prompt("go")
 
-        assert [(words(each), each.is_error) for each in results(hosted)] == [(reported, True)]
+        assert [(words(result), result.is_error) for result in results(hosted)] == [
+            (reported, True)
+        ]
         assert not (hosted.fixture.cwd / "made").exists()
 
 
@@ -97,7 +99,7 @@ async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_pa
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("context")
         def latest(event: Any, ctx: Any) -> Any:
-            assert not any(isinstance(each, SystemMessage) for each in event.messages)
+            assert not any(isinstance(message, SystemMessage) for message in event.messages)
             return {"messages": event.messages[-1:]}
 
         pi.on("context_with_system", lambda event, ctx: {"messages": event.messages[-1:]})
@@ -106,11 +108,11 @@ async def test_a_handler_that_drops_messages_cannot_drop_prompt_and_tools(tmp_pa
         await hosted.session.prompt("first")
         await hosted.session.prompt("second")
         sent = hosted.fixture.provider.requests[-1].messages
-        kept = [type(each).__name__ for each in hosted.session.messages]
+        stored = [type(message).__name__ for message in hosted.session.messages]
 
-    assert [type(each) for each in sent] == [SystemMessage, UserMessage]
+    assert [type(message) for message in sent] == [SystemMessage, UserMessage]
     assert words(sent[-1]) == "second"
-    assert kept.count("UserMessage") == 2
+    assert stored.count("UserMessage") == 2
 
 
 async def test_an_answer_can_be_changed_before_it_is_stored(tmp_path: Path) -> None:
@@ -182,11 +184,11 @@ async def test_a_replaced_system_prompt_applies_to_one_run(tmp_path: Path) -> No
         await hosted.session.prompt("once")
         await hosted.session.prompt("then")
         prompts: list[Any] = [call.messages[0] for call in hosted.fixture.provider.requests]
-        kept = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
+        stored = [m for m in hosted.session.messages if isinstance(m, SystemMessage)]
 
     assert prompts[0].content == "forced"
     assert prompts[0].tools_added == prompts[1].tools_added
-    assert (prompts[1].content, kept[0].content) == ("", "")
+    assert (prompts[1].content, stored[0].content) == ("", "")
 
 
 async def test_an_extended_system_prompt_keeps_changes_of_other_handlers(

@@ -37,14 +37,14 @@ async def test_resource_kinds_and_sources_of_extensions_can_be_added_and_removed
         pi.context.resources.add_kind("snippets", lambda text, path: (path.stem, text), min)
 
     def sources(pi: ExtensionAPI) -> None:
-        found = pi.context.resources.add_source(
-            "snippets", lambda where: [where.agent_dir / "hello"], priority=1
+        registration = pi.context.resources.add_source(
+            "snippets", lambda search: [search.agent_dir / "hello"], priority=1
         )
 
         @pi.on("session_start")
         def load(event: Any, ctx: Any) -> None:
             seen.extend(item.value for item in ctx.resources.load("snippets"))
-            found.remove()
+            registration.remove()
             seen.extend(ctx.resources.load("snippets"))
 
     stage_file = tmp_path / "home" / ".pi" / "agent" / "hello"
@@ -93,9 +93,9 @@ async def test_skills_of_accepted_agents_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "home/.pi/agent/settings.json").write_text(sources)
 
     async with extension_session(tmp_path, apis.append):
-        found = apis[0].context.resources.load("skills")
+        items = apis[0].context.resources.load("skills")
 
-    assert [(each.key, each.source, each.priority, each.shadowed) for each in found] == [
+    assert [(item.key, item.source, item.priority, item.shadowed) for item in items] == [
         ("tidy", "auto", 100, False),
         ("neat", "codex", 100, False),
     ]

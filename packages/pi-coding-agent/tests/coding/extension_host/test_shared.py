@@ -29,99 +29,101 @@ class SharedRoom:
 
         return await self.things.acquire("key", make, user=user, report=self._report, linger=linger)
 
-    def _report(self, what: str, problem: BaseException) -> None:
-        raise AssertionError(what) from problem
+    def _report(self, what: str, error: BaseException) -> None:
+        raise AssertionError(what) from error
 
 
 async def test_a_shared_object_is_created_once_and_closed_after_its_last_user() -> None:
-    room = SharedRoom()
-    one, two = room.session(), room.session()
+    fixture = SharedRoom()
+    one, two = fixture.session(), fixture.session()
 
-    assert [await room.take(one), await room.take(two)] == ["a server", "a server"]
+    assert [await fixture.take(one), await fixture.take(two)] == ["a server", "a server"]
     await one.close()
-    assert room.story == ["made"]
+    assert fixture.story == ["made"]
     await two.close()
-    assert room.story == ["made", "closed"]
+    assert fixture.story == ["made", "closed"]
 
 
 async def test_a_shared_object_can_linger_for_the_next_session() -> None:
-    room = SharedRoom()
-    one, two = room.session(), room.session()
-    await room.take(one, linger=10)
+    fixture = SharedRoom()
+    one, two = fixture.session(), fixture.session()
+    await fixture.take(one, linger=10)
     await one.close()
-    await room.clock.advance(5)
+    await fixture.clock.advance(5)
 
-    await room.take(two, linger=10)
-    await room.clock.advance(20)
-    assert room.story == ["made"]
+    await fixture.take(two, linger=10)
+    await fixture.clock.advance(20)
+    assert fixture.story == ["made"]
 
     await two.close()
-    await room.clock.advance(11)
-    assert room.story == ["made", "closed"]
+    await fixture.clock.advance(11)
+    assert fixture.story == ["made", "closed"]
 
 
 async def test_close_also_closes_lingering_shared_objects() -> None:
-    room = SharedRoom()
-    session = room.session()
-    await room.take(session, linger=10)
+    fixture = SharedRoom()
+    session = fixture.session()
+    await fixture.take(session, linger=10)
     await session.close()
     await asyncio.sleep(0)
 
-    await room.things.close()
+    await fixture.things.close()
     await asyncio.sleep(0)
 
-    assert room.story == ["made", "closed"]
+    assert fixture.story == ["made", "closed"]
 
 
 async def test_a_failed_creation_is_retried_by_the_next_user() -> None:
-    room = SharedRoom()
-    session = room.session()
+    fixture = SharedRoom()
+    session = fixture.session()
 
     async def broken(scope: Scope) -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await room.things.acquire("key", broken, user=session, report=room._report, linger=0)
+        await fixture.things.acquire("key", broken, user=session, report=fixture._report, linger=0)
 
-    assert await room.take(session) == "a server"
+    assert await fixture.take(session) == "a server"
     await session.close()
 
 
 def test_a_shared_object_belongs_to_the_event_loop_that_created_it() -> None:
-    room = SharedRoom()
+    fixture = SharedRoom()
 
     async def use() -> Any:
-        return await room.take(room.session(), linger=10)
+        return await fixture.take(fixture.session(), linger=10)
 
     async def close() -> None:
-        await room.things.close()
+        await fixture.things.close()
 
     first, second = asyncio.new_event_loop(), asyncio.new_event_loop()
     try:
         first.run_until_complete(use())
         second.run_until_complete(close())
-        assert (room.story, room.things.keys) == (["made"], frozenset({"key"}))
+        assert (fixture.story, fixture.things.keys) == (["made"], frozenset({"key"}))
         second.run_until_complete(use())
-        assert room.story == ["made", "made"]
+        assert fixture.story == ["made", "made"]
         first.run_until_complete(close())
-        assert room.story == ["made", "made"]  # replaced: the first loop has nothing left
+        assert fixture.story == ["made", "made"]  # replaced: the first loop has nothing left
         second.run_until_complete(close())
-        assert (room.story, room.things.keys) == (["made", "made", "closed"], frozenset())
+        assert (fixture.story, fixture.things.keys) == (["made", "made", "closed"], frozenset())
     finally:
         first.close()
         second.close()
 
 
 async def test_a_hanging_shared_object_delays_closing_only_for_the_grace_period() -> None:
-    room = SharedRoom()
+    fixture = SharedRoom()
 
     async def make(scope: Scope) -> None:
         scope.on_close(asyncio.Event().wait)  # type: ignore[arg-type]
 
-    await room.things.acquire("k", make, user=room.session(), report=room._report, linger=1)
-    await room.take(room.session(), linger=1)
+    await fixture.things.acquire(
+        "k", make, user=fixture.session(), report=fixture._report, linger=1
+    )
+    await fixture.take(fixture.session(), linger=1)
 
     async with asyncio.timeout(60):
-        await room.things.close(grace=0.01)
+        await fixture.things.close(grace=0.01)
 
-    assert room.story == ["made", "closed"]
+    assert fixture.story == ["made", "closed"]

@@ -213,7 +213,7 @@ async def test_a_nested_session_loads_the_requested_extensions_and_keeps_all_gua
     assert answer is not None
     assert answer.text == "done"
     happened = ("begun", "asked", "called", "asked")
-    assert story == [each for each in happened for _ in range(times)]
+    assert story == [step for step in happened for _ in range(times)]
 
 
 async def test_an_unknown_extension_cannot_be_requested(tmp_path: Path) -> None:
@@ -271,24 +271,24 @@ async def test_policies_of_a_session_get_tool_calls_of_nested_sessions_but_not_r
     tmp_path: Path,
 ) -> None:
     apis: list[ExtensionAPI] = []
-    asked: list[str] = []
+    story: list[str] = []
 
     class Watchful(Policy):
         def __init__(self, at: str) -> None:
             self._at = at
 
         async def before_request(self, request: Request) -> Request:
-            asked.append("request")
+            story.append("request")
             return request
 
         async def before_tool(self, call: ToolCall) -> ToolCall:
-            asked.append(f"{self._at} {call.name}")
+            story.append(f"{self._at} {call.name}")
             if self._at == "normal" and call.name == "bash":
                 raise ToolRefused("not here")
             return call
 
         async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
-            asked.append(f"after {call.name}")
+            story.append(f"after {call.name}")
             return replace(result, content=(*result.content, Text(text=f"seen by {self._at}")))
 
     def extension(pi: ExtensionAPI) -> None:
@@ -302,7 +302,7 @@ async def test_policies_of_a_session_get_tool_calls_of_nested_sessions_but_not_r
         await (await apis[0].sub_session(SubSession(prompt="go"))).result()
         refused, read = (request.messages[-1] for request in hosted.fixture.provider.requests[1:])
 
-    assert asked == ["normal bash", "normal read", "last read", "after read", "after read"]
+    assert story == ["normal bash", "normal read", "last read", "after read", "after read"]
     assert "not here" in str(refused)
     assert [part.text for part in read.content][1:] == [  # type: ignore[union-attr]
         "seen by normal",
@@ -377,13 +377,13 @@ async def test_cancelling_the_caller_aborts_the_nested_session(tmp_path: Path) -
 
 async def test_a_background_session_continues_when_the_caller_is_cancelled(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    asked, go_on = asyncio.Event(), asyncio.Event()
+    requested, go_on = asyncio.Event(), asyncio.Event()
 
     def extension(pi: ExtensionAPI) -> None:
         apis.append(pi)
 
         async def hold(request: ModelRequest, ask: Any) -> AsyncIterator[StreamEvent]:
-            asked.set()
+            requested.set()
             await go_on.wait()
             async for event in ask(request):
                 yield event
@@ -393,7 +393,7 @@ async def test_a_background_session_continues_when_the_caller_is_cancelled(tmp_p
     async with extension_session(tmp_path, extension, steps=(says("done"),)):
         handle = await apis[0].sub_session(SubSession(prompt="go", background=True))
         waiting = asyncio.ensure_future(handle.result())
-        await asked.wait()
+        await requested.wait()
         waiting.cancel()
         await asyncio.wait({waiting})
         go_on.set()
@@ -479,8 +479,8 @@ async def test_append_system_extends_the_default_or_custom_system_prompt(tmp_pat
     async with extension_session(tmp_path, apis.append, steps=(says("one"),)) as hosted:
         spec = SubSession(prompt="go", append_system="You are a reviewer.")
         await (await apis[0].sub_session(spec)).result()
-        whole = SubSession(prompt="go", system="Be brief.", append_system="You review.")
-        await (await apis[0].sub_session(whole)).result()
+        replacing = SubSession(prompt="go", system="Be brief.", append_system="You review.")
+        await (await apis[0].sub_session(replacing)).result()
         usual, replaced = (
             str(request.messages[0].sections)  # type: ignore[union-attr]
             for request in hosted.fixture.provider.requests
@@ -493,11 +493,11 @@ async def test_append_system_extends_the_default_or_custom_system_prompt(tmp_pat
 
 async def test_policies_passed_to_a_nested_session_apply_only_to_it(tmp_path: Path) -> None:
     apis: list[ExtensionAPI] = []
-    asked: list[str] = []
+    story: list[str] = []
 
     class Counting(Policy):
         async def before_request(self, request: Request) -> Request:
-            asked.append("request")
+            story.append("request")
             return request
 
         async def before_tool(self, call: ToolCall) -> ToolCall:
@@ -509,7 +509,7 @@ async def test_policies_passed_to_a_nested_session_apply_only_to_it(tmp_path: Pa
         await (await apis[0].sub_session(spec)).result()
         await hosted.session.prompt("hello")
 
-        assert asked == ["request", "request"]
+        assert story == ["request", "request"]
         assert "not for helpers" in str(hosted.fixture.provider.requests[1].messages)
 
 
@@ -597,4 +597,4 @@ async def test_tools_that_are_passed_need_not_be_selected_by_the_user(tmp_path: 
         await (await apis[0].sub_session(spec)).result()
         declared, _ = fold(hosted.fixture.provider.requests[0].messages, keep_later=False)
 
-    assert sorted(each.name for each in declared.tools) == ["read", "submit"]
+    assert sorted(tool.name for tool in declared.tools) == ["read", "submit"]

@@ -25,7 +25,7 @@ def named(name: str) -> AgentTool:
 
 def declared(hosted: ExtensionFixture, request: int = -1) -> list[str]:
     system, _ = fold(hosted.fixture.provider.requests[request].messages, keep_later=True)
-    return [each.name for each in system.tools]
+    return [tool.name for tool in system.tools]
 
 
 async def test_a_tool_registered_after_a_selection_is_active(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ async def test_an_unlisted_tool_is_declared_and_not_listed(tmp_path: Path) -> No
         await hosted.session.prompt("go")
 
         assert declared(hosted, 0) == ["read", "resolve"]
-        assert "resolve" not in [each.name for each in pi.get_all_tools()]
+        assert "resolve" not in [tool.name for tool in pi.get_all_tools()]
         assert "done" in str(hosted.fixture.provider.requests[1].messages[-1])
 
 
@@ -123,7 +123,7 @@ async def test_a_resolver_is_active_only_beside_a_deferrable_tool(
         pi.register_tool(replace(named("preview"), deferrable=True))
 
         assert hosted.session.active_tools == active
-        assert "decide" not in [each.name for each in pi.get_all_tools()]
+        assert "decide" not in [tool.name for tool in pi.get_all_tools()]
 
 
 async def test_a_resolver_follows_the_selected_tools(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ class RegisteredViews:
     def rows(self, name: str) -> list[str] | None:
         return self.views.rows("message", name, "thing", ViewOptions(expanded=True), "theme", 9)
 
-    def _failed(self, owner: Owner, event: str, problem: BaseException) -> None:
-        self.reported.append((owner.name, event, str(problem)))
+    def _failed(self, owner: Owner, event: str, error: BaseException) -> None:
+        self.reported.append((owner.name, event, str(error)))
 
 
 @pytest.mark.parametrize(
-    ("given", "rows"),
+    ("view_result", "rows"),
     [
         (None, None),
         ("one\ntwo", ["one", "two"]),
@@ -46,13 +46,13 @@ class RegisteredViews:
         (Drawn(), ["7"]),
     ],
 )
-def test_a_view_can_return_lines_in_several_forms(given: Any, rows: list[str] | None) -> None:
-    assert render_rows(given, 7) == rows
+def test_a_view_can_return_lines_in_several_forms(view_result: Any, rows: list[str] | None) -> None:
+    assert render_rows(view_result, 7) == rows
 
 
 def test_a_view_gets_the_item_the_options_and_the_theme() -> None:
     seen: list[Any] = []
-    registered = RegisteredViews(note=lambda *given: seen.append(given))
+    registered = RegisteredViews(note=lambda *arguments: seen.append(arguments))
 
     assert (registered.rows("note"), registered.rows("other")) == (None, None)
     assert seen == [("thing", ViewOptions(expanded=True), "theme")]
@@ -75,11 +75,11 @@ def test_a_failing_view_is_reported_once_and_skipped() -> None:
 
 
 def test_a_view_that_replaces_a_failed_one_is_drawn() -> None:
-    registered = RegisteredViews(note=lambda *given: 1 / 0)
+    registered = RegisteredViews(note=lambda *arguments: 1 / 0)
     assert registered.rows("note") is None
 
     registered.names.add(
-        "message:note", lambda *given: "better", Owner(name="b", path="b", number=1)
+        "message:note", lambda *arguments: "better", Owner(name="b", path="b", number=1)
     )
 
     assert registered.rows("note") == ["better"]

@@ -79,7 +79,7 @@ def started(cli: Program) -> list[str]:
 
 def ask(cli: Program, *answers: str) -> list[dict[str, Any]]:
     """Start pi as an RPC client with these answers to dialogs; returns the dialogs."""
-    asked: list[dict[str, Any]] = []
+    dialogs: list[dict[str, Any]] = []
     with cli.start("--mode", "rpc", "--approve", *TOUR) as child:
         limit = Timer(TIMEOUT_SECONDS, child.kill)
         limit.start()
@@ -96,10 +96,10 @@ def ask(cli: Program, *answers: str) -> list[dict[str, Any]]:
         for line in child.stdout:
             event = json.loads(line)
             if event["type"] == "extension_ui_request":
-                asked.append(event)
-                answer = answers[len(asked) - 1]
+                dialogs.append(event)
+                answer = answers[len(dialogs) - 1]
                 send({"type": "extension_ui_response", "id": event["id"], "value": answer})
-                if len(asked) == len(answers):
+                if len(dialogs) == len(answers):
                     send({"type": "get_state", "id": "last"})
             elif event.get("id") == "last":
                 break
@@ -107,7 +107,7 @@ def ask(cli: Program, *answers: str) -> list[dict[str, Any]]:
         child.stdout.read()
         child.wait(TIMEOUT_SECONDS)
         limit.cancel()
-    return asked
+    return dialogs
 
 
 @pytest.mark.parametrize(
@@ -175,9 +175,9 @@ def test_a_project_cannot_grant_itself_consent(cli: Program) -> None:
     (cli.agent_dir / "consent.json").unlink()
     (cli.cwd / "started.txt").unlink()
 
-    for place in ("consent.json", ".pi/consent.json", ".pi/agent/consent.json"):
-        (cli.cwd / place).parent.mkdir(parents=True, exist_ok=True)
-        (cli.cwd / place).write_text(granted)
+    for path in ("consent.json", ".pi/consent.json", ".pi/agent/consent.json"):
+        (cli.cwd / path).parent.mkdir(parents=True, exist_ok=True)
+        (cli.cwd / path).write_text(granted)
     (cli.cwd / ".pi" / "settings.json").write_text(f'{{"consent": {granted}}}')
 
     assert "Skipped server alpha" in cli.run("-p", "--approve", *TOUR, "hello").err
@@ -211,9 +211,9 @@ def test_the_check_of_an_extension_is_part_of_pi_doctor(cli: Program) -> None:
 
     lines = cli.run("doctor").out.splitlines()
 
-    place = next(number for number, line in enumerate(lines) if "servers" in line.split()[1])
-    assert lines[place].split() == ["·", "servers", "1", "servers"]
-    assert lines[place + 1].strip() == "→ Look at them."
+    index = next(number for number, line in enumerate(lines) if "servers" in line.split()[1])
+    assert lines[index].split() == ["·", "servers", "1", "servers"]
+    assert lines[index + 1].strip() == "→ Look at them."
 
 
 @pytest.mark.full

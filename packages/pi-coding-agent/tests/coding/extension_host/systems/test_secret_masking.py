@@ -39,10 +39,10 @@ class Restoring:
     def take(self, event: StreamEvent) -> list[StreamEvent]:
         if isinstance(event, TextDelta | ToolCallDelta):
             return self._grown(event)
-        given: list[StreamEvent] = [*self._held.values()]
+        held_back: list[StreamEvent] = [*self._held.values()]
         self._held.clear()
         text = msgspec.json.encode(event).decode().replace(MASK, SECRET)
-        return [*given, msgspec.json.decode(text, type=type(event))]
+        return [*held_back, msgspec.json.decode(text, type=type(event))]
 
     def _grown(self, event: TextDelta | ToolCallDelta) -> list[StreamEvent]:
         before = self._held.pop(event.content_index, None)
@@ -50,8 +50,8 @@ class Restoring:
         keep = next((size for size in range(len(MASK) - 1, 0, -1) if text.endswith(MASK[:size])), 0)
         if keep:
             self._held[event.content_index] = msgspec.structs.replace(event, delta=text[-keep:])
-        shown = text[: len(text) - keep]
-        return [msgspec.structs.replace(event, delta=shown)] if shown else []
+        ready = text[: len(text) - keep]
+        return [msgspec.structs.replace(event, delta=ready)] if ready else []
 
 
 def secrets(pi: ExtensionAPI) -> None:
@@ -72,7 +72,7 @@ async def test_only_the_model_sees_the_mask_instead_of_the_secret(tmp_path: Path
         says("a summary"),
         says("nested"),
     )
-    shown: list[str] = []
+    updates: list[str] = []
     apis: list[ExtensionAPI] = []
 
     def watching(pi: ExtensionAPI) -> None:
@@ -80,7 +80,7 @@ async def test_only_the_model_sees_the_mask_instead_of_the_secret(tmp_path: Path
 
         @pi.on("message_update")
         def look(event: Any, ctx: Any) -> None:
-            shown.append(str(event.assistant_message_event))
+            updates.append(str(event.assistant_message_event))
 
     settings = {"compaction": {"keepRecentTokens": 1}}
     async with extension_session(
@@ -94,13 +94,13 @@ async def test_only_the_model_sees_the_mask_instead_of_the_secret(tmp_path: Path
 
         assert answer is not None
         assert answer.text == f"It is {MASK[:2]} not {SECRET} yes"
-        asked = [str(request.messages) for request in hosted.fixture.provider.requests]
-        assert len(asked) == 4
-        assert not any(SECRET in text for text in asked)
-        kept = [bytes(raw).decode() for raw in hosted.session.info.entries()]
-        assert not any(MASK in text for text in kept)
-        assert not any(MASK in text for text in shown)
-        result = next(text for text in kept if '"toolResult"' in text)
+        requests = [str(request.messages) for request in hosted.fixture.provider.requests]
+        assert len(requests) == 4
+        assert not any(SECRET in text for text in requests)
+        entries = [bytes(raw).decode() for raw in hosted.session.info.entries()]
+        assert not any(MASK in text for text in entries)
+        assert not any(MASK in text for text in updates)
+        result = next(text for text in entries if '"toolResult"' in text)
         assert f"{SECRET}\\n{SECRET}" in result  # the command ran with the real value
         assert hosted.host.registries.redacted(SECRET, "export") == "[secret]"
         assert hosted.failures == []
