@@ -49,7 +49,7 @@ async def fixture_with(*summaries: Step, **options: object) -> CompactionFixture
 
 async def test_a_compaction_appends_one_complete_entry() -> None:
     fixture = await fixture_with(always)
-    before = [fixture.log.line(index) for index in range(len(fixture.log.tree))]
+    before = [fixture.log.line(position) for position in range(len(fixture.log.tree))]
     result = await fixture.compactor.compact(MANUAL)
 
     entry = list(fixture.log.branch())[-1]
@@ -60,7 +60,7 @@ async def test_a_compaction_appends_one_complete_entry() -> None:
     assert entry.system_message.sections == {"preamble": "Be brief."}
     assert isinstance(entry.details, dict)
     assert set(entry.details) >= {"readFiles", "modifiedFiles"}
-    assert [fixture.log.line(index) for index in range(len(before))] == before
+    assert [fixture.log.line(position) for position in range(len(before))] == before
     assert fixture.emitted == [
         CompactionStart(reason="manual"),
         CompactionEnd(reason="manual", result=result),

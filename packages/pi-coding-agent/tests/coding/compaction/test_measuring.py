@@ -185,9 +185,9 @@ def test_the_tokens_of_a_growing_conversation_are_updated_incrementally() -> Non
 
     def counted(leaf: int | None) -> Iterator[int]:
         nonlocal steps
-        for index in upwards(leaf):
+        for position in upwards(leaf):
             steps += 1
-            yield index
+            yield position
 
     log.tree.upwards = counted  # type: ignore[method-assign]
     last = append_user(log, "one more")

@@ -90,23 +90,23 @@ def tokens_in_use(
     log = conversation.log
     since = 0
     edits: dict[str, Json | None] = {without: None} if without else {}
-    for index in log.tree.upwards(log.leaf):
-        outline = log.tree.outlines[index]
+    for position in log.tree.upwards(log.leaf):
+        outline = log.tree.outlines[position]
         if outline.type == "compaction":
             omitted_tokens = _estimate_tokens(message_of(log.entry(without))) if without else 0
             messages = conversation.messages() if messages is None else messages
             return estimated_tokens(convert_to_llm(messages)) - omitted_tokens
-        if outline.type == "context_edit" and isinstance(edit := log.at(index), ContextEdit):
+        if outline.type == "context_edit" and isinstance(edit := log.at(position), ContextEdit):
             edits.setdefault(edit.target_id, edit.replacement)
         elif outline.id in edits:
-            since += _estimate_tokens(message_as_edited(log.at(index), edits))
+            since += _estimate_tokens(message_as_edited(log.at(position), edits))
         else:
-            counted, estimated = _size(conversation, index)
+            counted, estimated = _size(conversation, position)
             if counted:
                 # The estimate of what was left out may exceed the provider's count.
-                return max(counted - _saved_tokens(log, index, edits), 0) + since
-            if not edits and index in conversation.totals:
-                since += conversation.totals[index]
+                return max(counted - _saved_tokens(log, position, edits), 0) + since
+            if not edits and position in conversation.totals:
+                since += conversation.totals[position]
                 break
             since += estimated
     if not edits and log.leaf is not None:
@@ -127,13 +127,13 @@ def measure_sizes(conversation: SessionConversation) -> None:
     Safe in a thread: it only adds what is not known yet, and the log only grows.
     """
     log, leaf, since = conversation.log, conversation.log.leaf, 0
-    for index in log.tree.upwards(leaf):
-        if log.tree.outlines[index].type in ("compaction", "context_edit"):
+    for position in log.tree.upwards(leaf):
+        if log.tree.outlines[position].type in ("compaction", "context_edit"):
             return
-        if index in conversation.totals:
-            since += conversation.totals[index]
+        if position in conversation.totals:
+            since += conversation.totals[position]
             break
-        counted, estimated = _size(conversation, index)
+        counted, estimated = _size(conversation, position)
         if counted:
             return
         since += estimated
@@ -141,17 +141,17 @@ def measure_sizes(conversation: SessionConversation) -> None:
         conversation.totals[leaf] = since
 
 
-def _size(conversation: SessionConversation, index: int) -> tuple[int, int]:
+def _size(conversation: SessionConversation, position: int) -> tuple[int, int]:
     """Return the provider's count at an entry, and the estimate for the entry alone.
 
     Cached: a long conversation without responses is measured at every boundary.
     """
-    size = conversation.sizes.get(index)
+    size = conversation.sizes.get(position)
     if size is None:
-        entry = conversation.log.at(index)
+        entry = conversation.log.at(position)
         counted = _counted_tokens(entry)
         size = (counted, 0 if counted else _estimate_tokens(message_of(entry)))
-        conversation.sizes[index] = size
+        conversation.sizes[position] = size
     return size
 
 
@@ -164,14 +164,18 @@ def _counted_tokens(entry: Entry) -> int:
             return 0
 
 
-def _saved_tokens(log: SessionLog, index: int, edits: Edits) -> int:
-    """Return the tokens that ``edits`` made after the response at ``index`` take off its count."""
+def _saved_tokens(log: SessionLog, position: int, edits: Edits) -> int:
+    """Return the tokens that later ``edits`` take off the count of the response at ``position``."""
     if not edits:
         return 0
-    path = log.tree.path(index)
+    path = log.tree.path(position)
     edits_then, outlines = edits_on(log, path), log.tree.outlines
     visible = path[first_kept(log, path) :]
-    entries = [log.at(entry_index) for entry_index in visible if outlines[entry_index].id in edits]
+    entries = [
+        log.at(visible_position)
+        for visible_position in visible
+        if outlines[visible_position].id in edits
+    ]
     return sum(
         _estimate_tokens(message_as_edited(entry, edits_then))
         - _estimate_tokens(message_as_edited(entry, edits))
@@ -248,7 +252,7 @@ def branch_items(
 ) -> list[CompactionItem]:
     """Return every entry of ``path`` as the model would see it, except ``without``."""
     edits = {**edits_on(log, path), without: None}
-    return [_item(log.at(index), edits) for index in path]
+    return [_item(log.at(position), edits) for position in path]
 
 
 def _item(entry: Entry, edits: Edits) -> CompactionItem:
@@ -300,8 +304,8 @@ def _instructions(messages: Sequence[SessionMessage]) -> list[SystemMessage]:
 
 def latest_answer(log: SessionLog) -> str | None:
     """Return the id of the newest response on the branch."""
-    for index in log.tree.upwards(log.leaf):
-        entry = log.at(index) if log.may_be_answer(index) else None
+    for position in log.tree.upwards(log.leaf):
+        entry = log.at(position) if log.may_be_answer(position) else None
         if isinstance(entry, MessageEntry) and isinstance(entry.message, AssistantMessage):
             return entry.id
     return None
@@ -311,7 +315,7 @@ def shown_ids(log: SessionLog) -> set[str]:
     """Return the ids of the entries that the model sees, edited ones included."""
     path = log.tree.path(log.leaf)
     edits = edits_on(log, path)
-    ids = [log.tree.outlines[index].id for index in path[first_kept(log, path) :]]
+    ids = [log.tree.outlines[position].id for position in path[first_kept(log, path) :]]
     return {id for id in ids if edits.get(id, "") is not None}
 
 

@@ -33,11 +33,11 @@ Content = tuple[Text | Image, ...]
 def read_entry(log: SessionLog, id: str) -> Content:
     """Return what the model saw of an entry of the current branch; raises ``ToolFailed``."""
     try:
-        index = log.tree.place(id)
-        entry = log.at(index)
+        position = log.tree.place(id)
+        entry = log.at(position)
     except EntryNotFound:
         raise ToolFailed(f"This session has no entry {id}.") from None
-    if index not in log.tree.path(log.leaf):
+    if position not in log.tree.path(log.leaf):
         raise ToolFailed(f"The entry {id} belongs to another branch of this session.")
     content = _content(entry)
     if not content:

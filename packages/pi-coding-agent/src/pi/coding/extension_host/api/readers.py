@@ -221,7 +221,7 @@ class Feed:
             "snapshot",
             {
                 "header": msgspec.to_builtins(log.header),
-                "entries": [log.json(index) for index in range(self._seen)],
+                "entries": [log.json(position) for position in range(self._seen)],
                 "leafId": self._leaf,
                 "state": msgspec.to_builtins(self._session.info.state()),
                 "partial": None if partial is None else msgspec.to_builtins(partial),
@@ -255,8 +255,8 @@ class Feed:
 
     def _entries(self) -> None:
         log = self._session.entries.log
-        for index in range(self._seen, len(log.tree.outlines)):
-            entry = log.json(index)
+        for position in range(self._seen, len(log.tree.outlines)):
+            entry = log.json(position)
             if entry.get("parentId") != self._leaf:
                 self._put("leaf", entry.get("parentId"))
             self._put("entry", entry)

@@ -234,11 +234,11 @@ def _with_prompt(request: Request, prompt: str) -> Request:
 def _latest_ids(log: SessionLog, count: int) -> list[str]:
     """The ids of the last ``count`` answers and tool results of the branch, oldest first."""
     ids: list[str] = []
-    for index in log.tree.upwards(log.leaf):
+    for position in log.tree.upwards(log.leaf):
         if len(ids) == count:
             break
-        if log.tree.outlines[index].type == "message":
-            entry = log.at(index)
+        if log.tree.outlines[position].type == "message":
+            entry = log.at(position)
             if isinstance(entry, MessageEntry) and isinstance(
                 entry.message, AssistantMessage | ToolResultMessage
             ):

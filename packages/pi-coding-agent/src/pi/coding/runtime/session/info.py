@@ -58,8 +58,8 @@ class EntryCounts:
     def update(self) -> None:
         """Count the entries that were appended since the last call."""
         usages: list[Usage] = []
-        for index in range(self._seen, len(self.log.tree.outlines)):
-            entry = self.log.at(index)
+        for position in range(self._seen, len(self.log.tree.outlines)):
+            entry = self.log.at(position)
             if isinstance(entry, MessageEntry):
                 self.messages[type(entry.message)] += 1
                 if isinstance(entry.message, AssistantMessage):
@@ -143,12 +143,12 @@ def _totals(usages: list[Usage], before: TokenTotals) -> TokenTotals:
 def _compacted_since_answer(core: LiveSession) -> bool:
     log, outlines, cache = core.log, core.log.tree.outlines, core.conversation.compacted
     is_compacted = False
-    for index in log.tree.upwards(log.leaf):
-        if index in cache:
-            is_compacted = cache[index]
+    for position in log.tree.upwards(log.leaf):
+        if position in cache:
+            is_compacted = cache[position]
             break
-        if outlines[index].type == "compaction" or log.may_be_answer(index):
-            match log.at(index):
+        if outlines[position].type == "compaction" or log.may_be_answer(position):
+            match log.at(position):
                 case Compaction():
                     is_compacted = True
                     break
@@ -273,7 +273,8 @@ class SessionQueries:
             raise PiError(f"Entry not found: {since}")
         first = 0 if since is None else log.tree.place(since) + 1
         return [
-            msgspec.Raw(public_line(log, index)) for index in range(first, len(log.tree.outlines))
+            msgspec.Raw(public_line(log, position))
+            for position in range(first, len(log.tree.outlines))
         ]
 
     def tree(self) -> list[TreeNode]:
@@ -288,10 +289,10 @@ class SessionQueries:
         """Return the newest ``most`` user messages of all branches, or all, in file order."""
         log = self._core.log
         points: list[ForkPoint] = []
-        for index in reversed(range(len(log.tree))):
+        for position in reversed(range(len(log.tree))):
             if len(points) == most:
                 break
-            entry = log.at(index) if log.tree.outlines[index].type == "message" else None
+            entry = log.at(position) if log.tree.outlines[position].type == "message" else None
             if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
                 points.append(ForkPoint(entry_id=entry.id, text=input_text(entry) or ""))
         points.reverse()

@@ -151,13 +151,13 @@ def tree_move(log: SessionLog, target: str) -> TreeMove:
     """Return the move to ``target``, with the entries of the branch that it leaves."""
     old, new = log.tree.path(log.leaf), log.tree.path(log.tree.place(target))
     shared = set(new)
-    abandoned = [index for index in old if index not in shared]
-    common = [index for index in old if index in shared]
+    abandoned = [position for position in old if position not in shared]
+    common = [position for position in old if position in shared]
     return TreeMove(
         target_id=target,
         old_leaf_id=log.leaf_id,
         common_ancestor_id=log.tree.outlines[common[-1]].id if common else None,
-        entries=tuple(log.at(index) for index in abandoned),
+        entries=tuple(log.at(position) for position in abandoned),
     )
 
 
