@@ -16,7 +16,7 @@ import pytest
 from pi.ai.providers.faux import Reply, calls, says
 from pi.ai.request import Call
 from pi.base.records import replace
-from pi.coding.batch.driver import BatchOptions, run_batch
+from pi.batch.driver import BatchOptions, run_batch
 from pi.coding.port.results import SubSession
 from pi.coding.runtime.session.agent_session import AgentSession
 from tests.batteries.collab.sessions import ScreenUI, person, relay_running

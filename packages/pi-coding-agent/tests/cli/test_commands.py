@@ -15,7 +15,8 @@ def test_every_command_of_the_original_pi_exists() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_command_has_a_module_that_runs_it(command: SubcommandRow) -> None:
-    module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
+    name = command.module or command.name
+    module = import_module(name if command.distribution else f"pi.cli.subcommands.{name}")
 
     assert callable(module.run)
 

@@ -18,7 +18,10 @@ CORE = "pi-harness-core"
 BATTERIES = "pi.extensions"
 
 GROUP = "pi.distributions"
-"""The entry points that name the distributions in a checkout, which is installed as one."""
+"""The entry points that name the distributions in a checkout, which is installed as one.
+
+A distribution without batteries has one, too, so that its extras are found.
+"""
 
 _OWN = r"pi-[\w-]+"
 """The name of a distribution of pi."""
@@ -107,8 +110,8 @@ def _required_lines() -> list[str]:
 
     # pi consists of several distributions, and each extra belongs to one or more of them. Without
     # the one that needs all others, they are those of the core and of the batteries.
-    batteries = (point.dist.name for point in entry_points(group=BATTERIES) if point.dist)
-    names = [DISTRIBUTION, CORE, *batteries]
+    points = [*entry_points(group=BATTERIES), *entry_points(group=GROUP)]
+    names = [DISTRIBUTION, CORE, *(point.dist.name for point in points if point.dist)]
     lines: dict[str, list[str]] = {}
     while names:
         name = names.pop(0)

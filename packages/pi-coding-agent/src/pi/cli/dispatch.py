@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pi.cli.arguments import (
@@ -98,10 +99,19 @@ def _run_command(command: SubcommandRow, argv: Sequence[str], environ: Mapping[s
         sys.stdout.write(command_help(command, _width()))
         return 0
     with phase(f"cli:load:{command.name}"):
-        module = import_module(f"pi.cli.subcommands.{command.module or command.name}")
+        module = _import_command(command)
     _collect_garbage()
     code: int = module.run(arguments, environ)
     return code
+
+
+def _import_command(command: SubcommandRow) -> ModuleType:
+    """Import the module of a subcommand; raises ``NotInstalled`` without its distribution."""
+    if command.distribution:
+        from pi.base.optional_modules import import_optional
+
+        return import_optional(command.module, command.distribution)
+    return import_module(f"pi.cli.subcommands.{command.module or command.name}")
 
 
 def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:

@@ -271,6 +271,8 @@ class SubcommandRow(Record):
     flags: tuple[Flag, ...] = ()
     module: str = ""
     """Module below ``pi.cli.subcommands``, if it differs from the name."""
+    distribution: str = ""
+    """The distribution that has the module, which then is a full path, if it is not this one."""
     is_alias: bool = False
     """Whether it is an alias that help and completion do not list."""
     is_prompt_otherwise: bool = False
@@ -291,10 +293,16 @@ class SubcommandRow(Record):
 
 
 def _command(
-    name: str, *forms: tuple[str, str], flags: tuple[Flag, ...] = (), module: str = ""
+    name: str,
+    *forms: tuple[str, str],
+    flags: tuple[Flag, ...] = (),
+    module: str = "",
+    distribution: str = "",
 ) -> SubcommandRow:
     rows = tuple(CommandUsage(usage=usage, help=help) for usage, help in forms)
-    return SubcommandRow(name=name, forms=rows, flags=(*flags, HELP), module=module)
+    return SubcommandRow(
+        name=name, forms=rows, flags=(*flags, HELP), module=module, distribution=distribution
+    )
 
 
 _PACKAGES = "packages"
@@ -365,6 +373,8 @@ COMMANDS: tuple[SubcommandRow, ...] = (
         ("batch report <dir>", "print a table and write report.html"),
         ("batch view <id>", "open the session of a task"),
         flags=_BATCH,
+        module="pi.batch.command",
+        distribution="pi-harness-batch",
     ),
     _command(
         "relay",

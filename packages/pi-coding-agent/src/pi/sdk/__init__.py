@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from pi.ai.models.model import Model as Model
     from pi.base.errors import PiError as PiError
     from pi.base.records import Meta as Meta, Record as Record
-    from pi.coding.batch.driver import BatchOptions as BatchOptions, run_batch as run_batch
-    from pi.coding.batch.execution import TaskLimits as TaskLimits
-    from pi.coding.batch.results import BatchResult as BatchResult
-    from pi.coding.batch.tasks import BatchTask as BatchTask
+    from pi.batch.driver import BatchOptions as BatchOptions, run_batch as run_batch
+    from pi.batch.execution import TaskLimits as TaskLimits
+    from pi.batch.results import BatchResult as BatchResult
+    from pi.batch.tasks import BatchTask as BatchTask
     from pi.coding.models.registry import ModelRegistry as ModelRegistry
     from pi.coding.resources.instructions import ContextFile as ContextFile
     from pi.coding.resources.prompts import PromptTemplate as PromptTemplate
@@ -96,10 +96,10 @@ _HOMES = {
     "pi.ai.models.model": ("Model",),
     "pi.base.errors": ("PiError",),
     "pi.base.records": ("Meta", "Record"),
-    "pi.coding.batch.driver": ("BatchOptions", "run_batch"),
-    "pi.coding.batch.execution": ("TaskLimits",),
-    "pi.coding.batch.results": ("BatchResult",),
-    "pi.coding.batch.tasks": ("BatchTask",),
+    "pi.batch.driver": ("BatchOptions", "run_batch"),
+    "pi.batch.execution": ("TaskLimits",),
+    "pi.batch.results": ("BatchResult",),
+    "pi.batch.tasks": ("BatchTask",),
     "pi.coding.models.registry": ("ModelRegistry",),
     "pi.coding.resources.instructions": ("ContextFile",),
     "pi.coding.resources.prompts": ("PromptTemplate",),
@@ -134,9 +134,12 @@ _HOMES = {
 }
 """The public names, by the module that defines them; the imports above tell type checkers."""
 
+_DISTRIBUTIONS = {home: "pi-harness-batch" for home in _HOMES if home.startswith("pi.batch.")}
+"""Modules that are not in the distribution of this one."""
+
 
 if not TYPE_CHECKING:  # type checkers would accept any attribute
-    __getattr__ = lazy_names(__name__, _HOMES)
+    __getattr__ = lazy_names(__name__, _HOMES, distributions=_DISTRIBUTIONS)
 
     __all__ = [name for names in _HOMES.values() for name in names]
 

@@ -16,13 +16,13 @@ import pytest
 
 from pi.base.errors import PiError
 from pi.base.files import access_error
-from pi.coding.batch.driver import BatchOptions, run_batch
-from pi.coding.batch.execution import TaskLimits
-from pi.coding.batch.results import BatchFolder, BatchResult
-from pi.coding.batch.tasks import BatchProblem
+from pi.batch.driver import BatchOptions, run_batch
+from pi.batch.execution import TaskLimits
+from pi.batch.results import BatchFolder, BatchResult
+from pi.batch.tasks import BatchProblem
 from pi.coding.session.writing import SessionWriter
 from tests.base.processes.children import needs_posix_shell
-from tests.coding.batch.scripts import rows, write_model
+from tests.batch.scripts import rows, write_model
 
 pytestmark = needs_posix_shell
 

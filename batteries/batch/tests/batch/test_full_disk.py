@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.batch.scripts import rows, write_model, write_tasks
 from tests.cli.program import Program
-from tests.coding.batch.scripts import rows, write_model, write_tasks
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
 

@@ -63,10 +63,10 @@ def read_tasks(path: Path) -> TaskList:
     """Read a task file; raises ``BatchProblem`` if missing or empty, or ``FileAccessError``."""
     if (data := read_if_exists(path, max_bytes=MAX_BYTES)) is None:
         raise BatchProblem(f"There is no file {path}.", hint="Name a file with one task per line.")
-    found = parse_tasks(data, path.absolute().parent)
-    if not found.tasks and not found.unreadable:
+    task_list = parse_tasks(data, path.absolute().parent)
+    if not task_list.tasks and not task_list.unreadable:
         raise BatchProblem(f"{path} has no tasks.", hint='A task is {"id": "a", "prompt": "…"}.')
-    return found
+    return task_list
 
 
 def parse_tasks(data: bytes, folder: Path) -> TaskList:
@@ -78,7 +78,7 @@ def parse_tasks(data: bytes, folder: Path) -> TaskList:
         if not line.strip():
             continue
         try:
-            task = _task(line, folder)
+            task = _parse_task(line, folder)
             if task.id in tasks:
                 raise ValueError(f"the id {task.id!r} is that of line {lines[task.id]} already")
         except ValueError as error:
@@ -88,7 +88,7 @@ def parse_tasks(data: bytes, folder: Path) -> TaskList:
     return TaskList(tasks=tuple(tasks.values()), unreadable=tuple(unreadable))
 
 
-def _task(line: bytes, folder: Path) -> BatchTask:
+def _parse_task(line: bytes, folder: Path) -> BatchTask:
     try:
         value = decode_line(line)
     except BadLine as error:
@@ -98,7 +98,7 @@ def _task(line: bytes, folder: Path) -> BatchTask:
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
     check_task(task)
-    return _resolved(task, folder)
+    return _resolve_paths(task, folder)
 
 
 def check_task(task: BatchTask) -> None:
@@ -115,22 +115,22 @@ def check_task(task: BatchTask) -> None:
         raise ValueError("budget is not an amount")
 
 
-def checked_tasks(tasks: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
+def check_tasks(tasks: Iterable[BatchTask | Mapping[str, Any]]) -> list[BatchTask]:
     """Return validated tasks with absolute paths; raises ``BatchProblem`` for the first bad one."""
     by_id: dict[str, BatchTask] = {}
-    for each in tasks:
+    for row in tasks:
         try:
-            task = each if isinstance(each, BatchTask) else msgspec.convert(each, BatchTask)
+            task = row if isinstance(row, BatchTask) else msgspec.convert(row, BatchTask)
             check_task(task)
             if task.id in by_id:
                 raise ValueError(f"the id {task.id!r} is that of another task already")
         except ValueError as error:  # includes ``msgspec.ValidationError``
             raise BatchProblem(f"Not a task: {error}.") from error
-        by_id[task.id] = _resolved(task, Path.cwd())
+        by_id[task.id] = _resolve_paths(task, Path.cwd())
     return list(by_id.values())
 
 
-def _resolved(task: BatchTask, folder: Path) -> BatchTask:
+def _resolve_paths(task: BatchTask, folder: Path) -> BatchTask:
     """Return the task with absolute paths; relative paths are relative to ``folder``."""
     cwd = None if task.cwd is None else str(folder / task.cwd)
     repo = task.repo
@@ -155,21 +155,21 @@ def select_tasks(
 
     ``shuffle`` is the seed. Raises ``BatchProblem`` for an invalid pattern or slice.
     """
-    chosen = list(tasks)
+    selected = list(tasks)
     if matching is not None:
         try:
             pattern = re.compile(matching)
         except re.error as error:
             raise BatchProblem(f"--filter {matching!r} is not a pattern: {error}") from error
-        chosen = [task for task in chosen if pattern.search(task.id)]
+        selected = [task for task in selected if pattern.search(task.id)]
     if shuffle is not None:
-        random.Random(shuffle).shuffle(chosen)
+        random.Random(shuffle).shuffle(selected)
     if part is not None:
         if not (match := re.fullmatch(r"(-?\d+)?:(-?\d+)?", part)):
             raise BatchProblem(f"--slice {part!r} is not a range.", hint="For example 0:50.")
         first, last = (int(number) if number else None for number in match.groups())
-        chosen = chosen[first:last]
-    return chosen
+        selected = selected[first:last]
+    return selected
 
 
 def file_names(ids: Iterable[str]) -> dict[str, str]:

@@ -20,9 +20,9 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home, private_directory, replace_file
 from pi.base.processes import run
 from pi.base.records import Record, replace
-from pi.coding.batch.budget import Gate
-from pi.coding.batch.results import BatchResult, BatchUsage, Status
-from pi.coding.batch.tasks import BatchProblem, BatchTask, is_url
+from pi.batch.budget import Gate
+from pi.batch.results import BatchResult, BatchUsage, Status
+from pi.batch.tasks import BatchProblem, BatchTask, is_url
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.model_wraps import ModelRequest, SendRequest
 from pi.coding.files.clones import clone_working_copy
@@ -155,12 +155,12 @@ class TaskRunner:
         meter = _CallMeter(gate, self._settings.limits, task.budget)
         result = BatchResult(id=task.id, status="done", attempt=attempt)
         try:
-            async with self._place(task) as (cwd, copy):
-                result = await self._attempt(task, result, cwd, meter)
+            async with self._open_folder(task) as (cwd, copy):
+                result = await self._run_steps(task, result, cwd, meter)
                 if copy is not None:
-                    result = await self._with_patch(result, copy)
+                    result = await self._add_patch(result, copy)
         except Exception as error:  # a bug in an extension must not end the other tasks
-            result = _with_error(result, error)
+            result = _add_error(result, error)
         folder = self._settings.folder
         if folder is not None and result.session and not (folder / result.session).exists():
             result = replace(result, session=None)  # ended before the first answer: no file
@@ -172,7 +172,7 @@ class TaskRunner:
         )
 
     @asynccontextmanager
-    async def _place(self, task: BatchTask) -> AsyncIterator[tuple[Path, WorkingCopy | None]]:
+    async def _open_folder(self, task: BatchTask) -> AsyncIterator[tuple[Path, WorkingCopy | None]]:
         """Yield the folder to work in, and its working copy; ``None`` if it is not a copy."""
         settings, name = self._settings, self._settings.names.get(task.id, "task")
         private_directory(settings.work)
@@ -184,30 +184,30 @@ class TaskRunner:
             finally:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         elif task.cwd is not None and settings.isolation == "none":
-            yield _existing(task.cwd, "folder"), None
+            yield _check_folder(task.cwd, "folder"), None
         else:
-            copy = await self._copy(task, name)
+            copy = await self._make_copy(task, name)
             try:
                 yield copy.cwd, copy
             finally:
                 await copy.close(discard=True)  # its changes are in the patch
 
-    async def _copy(self, task: BatchTask, name: str) -> WorkingCopy:
+    async def _make_copy(self, task: BatchTask, name: str) -> WorkingCopy:
         work, isolation = self._settings.work, self._settings.isolation
         if task.repo is not None:
             if not is_url(task.repo):
-                _existing(task.repo, "repository")
+                _check_folder(task.repo, "repository")
             return await clone_working_copy(
                 task.repo, task.base_commit, root=work, name=name, environ=self._environ
             )
         assert task.cwd is not None
         assert isolation != "none"
-        source = _existing(task.cwd, "folder")
+        source = _check_folder(task.cwd, "folder")
         return await make_working_copy(
             source, root=work, name=name, environ=self._environ, backend=isolation
         )
 
-    async def _attempt(
+    async def _run_steps(
         self, task: BatchTask, result: BatchResult, cwd: Path, meter: _CallMeter
     ) -> BatchResult:
         """Set up, prompt and check within the task's timeout; returns what was reached by then."""
@@ -215,26 +215,26 @@ class TaskRunner:
         try:
             async with asyncio.timeout(seconds) as deadline:
                 if task.setup is not None:
-                    await self._command(task.setup, cwd, "error", "Setup")
-                options = self._options(task, cwd, meter)
+                    await self._run_command(task.setup, cwd, "error", "Setup")
+                options = self._options_of(task, cwd, meter)
                 if folder is not None and (log := options["session_manager"]) is not None:
                     file = log.get_session_file()
                     assert file is not None
                     result = replace(result, session=str(file.relative_to(folder)))
-                result = await self._answer(task, result, options, meter)
+                result = await self._prompt(task, result, options, meter)
                 if result.status == "done" and task.check is not None:
-                    await self._command(task.check, cwd, "failed", "Check")
+                    await self._run_command(task.check, cwd, "failed", "Check")
         except TimeoutError as error:
             if not deadline.expired():  # raised by an extension or a server
-                return _with_error(result, error)
+                return _add_error(result, error)
             return replace(result, status="timeout", error=f"Timed out after {seconds:g} s.")
         except _Failure as failure:
             return replace(result, status=failure.status, error=failure.reason)
         except Exception as error:  # caught here, so that the session and the patch are kept
-            return _with_error(result, error)
+            return _add_error(result, error)
         return result
 
-    async def _command(self, command: str, cwd: Path, status: Status, what: str) -> None:
+    async def _run_command(self, command: str, cwd: Path, status: Status, what: str) -> None:
         result = await run(
             ["bash", "-c", command],
             cwd=cwd,
@@ -252,7 +252,7 @@ class TaskRunner:
             failure = f"was ended by signal {result.signal}"
         raise _Failure(status, f"{what} {failure}. {output[-MAX_REASON:]}".rstrip())
 
-    async def _answer(
+    async def _prompt(
         self,
         task: BatchTask,
         result: BatchResult,
@@ -283,7 +283,7 @@ class TaskRunner:
             return replace(result, status="error", error=reason, is_final=True)
         return result
 
-    def _trust(self, task: BatchTask) -> bool:
+    def _is_trusted(self, task: BatchTask) -> bool:
         """Whether the task's project is trusted; its working copy is trusted alike.
 
         The source is checked, not the copy: a clone of an untrusted repository may be below a
@@ -296,12 +296,12 @@ class TaskRunner:
             self._trusted[source] = stored_trust(self._machine, source).trusted
         return self._trusted[source]
 
-    def _options(self, task: BatchTask, cwd: Path, meter: _CallMeter) -> AgentSessionOptions:
+    def _options_of(self, task: BatchTask, cwd: Path, meter: _CallMeter) -> AgentSessionOptions:
         options = AgentSessionOptions(**self._settings.options)
         options["cwd"] = cwd
         options["extensions"] = (*(options.get("extensions") or ()), meter.extension)
         if options.get("trust") is None:
-            options["trust"] = self._trust(task)
+            options["trust"] = self._is_trusted(task)
         if task.model is not None:
             options["model"] = task.model
         if task.tools is not None:
@@ -315,7 +315,7 @@ class TaskRunner:
             )
         return options
 
-    async def _with_patch(self, result: BatchResult, copy: WorkingCopy) -> BatchResult:
+    async def _add_patch(self, result: BatchResult, copy: WorkingCopy) -> BatchResult:
         try:
             patch = await copy.patch()
         except WorkingCopyFailed as error:
@@ -347,13 +347,13 @@ def agent_dir_of(options: AgentSessionOptions) -> Path | None:
     return None if folder is None else expand_home(folder).absolute()
 
 
-def _existing(path: str, what: str) -> Path:
+def _check_folder(path: str, what: str) -> Path:
     if not Path(path).is_dir():
         raise BatchProblem(f"The {what} {path} does not exist.")
     return Path(path)
 
 
-def _with_error(result: BatchResult, error: Exception) -> BatchResult:
+def _add_error(result: BatchResult, error: Exception) -> BatchResult:
     """Return the result of an attempt that raised; final after a ``BatchProblem``."""
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, PiError):

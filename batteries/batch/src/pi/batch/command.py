@@ -14,15 +14,15 @@ from typing import Any, cast, get_args
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.files import replace_file
 from pi.base.terminal_text import one_line, sanitise
+from pi.batch.driver import BatchOptions, BatchRun, Redo
+from pi.batch.execution import Isolation, TaskLimits
+from pi.batch.report import report_page, report_table
+from pi.batch.results import BatchFolder, BatchManifest, BatchResult, latest, predictions
+from pi.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.cli.arguments import Arguments, UsageError, parse_arguments
 from pi.cli.options import LEVELS
 from pi.cli.process import print_error, rewrite_line, run_until_signal
 from pi.cli.session_setup import approval
-from pi.coding.batch.driver import BatchOptions, BatchRun, Redo
-from pi.coding.batch.execution import Isolation, TaskLimits
-from pi.coding.batch.report import report_page, report_table
-from pi.coding.batch.results import BatchFolder, BatchManifest, BatchResult, latest, predictions
-from pi.coding.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.coding.runtime.embedding import AgentSessionOptions
 from pi.version import __version__
 
@@ -38,45 +38,45 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     output = Path(arguments.text("output") or DEFAULT_OUTPUT)
     match arguments.messages:
         case ("report",):
-            return _report(output)
+            return _print_report(output)
         case ("report", folder):
-            return _report(Path(folder))
+            return _print_report(Path(folder))
         case ("view", id):
-            return _view(id, output, environ)
+            return _open_session(id, output, environ)
         case ("resume",):
-            return _resume(output, arguments)
+            return _resume_folder(output, arguments)
         case ("resume", folder):
-            return _resume(Path(folder), arguments)
+            return _resume_folder(Path(folder), arguments)
         case ("run", file) | (file,) if file != "run":
-            return _run(Path(file), output, arguments)
+            return _run_file(Path(file), output, arguments)
     raise UsageError(
         "`pi batch` needs a file with tasks.",
         hint="`pi batch tasks.jsonl -o dir`; `pi batch --help` shows all forms.",
     )
 
 
-def _run(file: Path, output: Path, arguments: Arguments) -> int:
+def _run_file(file: Path, output: Path, arguments: Arguments) -> int:
     task_file = read_tasks(file)
     for line in task_file.unreadable:
         print_error(f"{file}:{line.line}: not run: {line.reason}")
-    return _start(
+    return _run_tasks(
         task_file.tasks,
         output,
-        _manifest_options(arguments),
+        _read_manifest_options(arguments),
         arguments,
         unreadable=task_file.unreadable,
     )
 
 
-def _resume(output: Path, arguments: Arguments) -> int:
+def _resume_folder(output: Path, arguments: Arguments) -> int:
     folder = BatchFolder(output.absolute())
     before = folder.read_manifest().options
-    return _start(
-        folder.read_tasks(), output, {**before, **_manifest_options(arguments)}, arguments
+    return _run_tasks(
+        folder.read_tasks(), output, {**before, **_read_manifest_options(arguments)}, arguments
     )
 
 
-def _manifest_options(arguments: Arguments) -> dict[str, Any]:
+def _read_manifest_options(arguments: Arguments) -> dict[str, Any]:
     """Return the options that a resumed batch uses again."""
     once = {"help", "output", "dry_run", "redo", "filter", "slice", "shuffle", "predictions"}
     options: dict[str, Any] = {
@@ -89,7 +89,7 @@ def _manifest_options(arguments: Arguments) -> dict[str, Any]:
     return options
 
 
-def _start(
+def _run_tasks(
     tasks: Sequence[BatchTask],
     output: Path,
     manifest_options: dict[str, Any],
@@ -97,18 +97,18 @@ def _start(
     *,
     unreadable: Sequence[UnreadableTask] = (),
 ) -> int:
-    batch = _batch_options(manifest_options, arguments)
+    batch = _read_batch_options(manifest_options, arguments)
     shuffle = arguments.text("shuffle")
     chosen = select_tasks(
         tasks,
         matching=arguments.text("filter"),
         part=arguments.text("slice"),
-        shuffle=None if shuffle is None else _whole(shuffle, "--shuffle"),
+        shuffle=None if shuffle is None else _parse_whole_number(shuffle, "--shuffle"),
     )
     if tasks and not chosen:
         raise UsageError("No task is selected.", hint="Check --filter and --slice.")
     folder = BatchFolder(output.absolute())
-    options = _session_options(manifest_options)
+    options = _read_session_options(manifest_options)
     names = file_names(task.id for task in tasks)
     work = folder.path / "work"
     if "dry_run" in arguments.options:
@@ -130,7 +130,7 @@ def _start(
             if (file := arguments.text("predictions")) is not None:
                 name = str(manifest_options.get("model") or "pi")
                 replace_file(Path(file), predictions(rows, folder.path, name), mode=None)
-    return code or _summary(chosen, rows, planned, output, unreadable=len(unreadable))
+    return code or _print_summary(chosen, rows, planned, output, unreadable=len(unreadable))
 
 
 async def _run_with_progress(planned: BatchRun) -> int:
@@ -178,7 +178,7 @@ class _Progress:
         not_done = len(self._statuses) - counts["done"]
         rewrite_line(
             f"{bar:20} {len(self._statuses)}/{self._total}  {counts['done']} done,"
-            f" {not_done} not done  ${spent:.2f}  {_clock(rest)} left\x1b[K"
+            f" {not_done} not done  ${spent:.2f}  {_format_time(rest)} left\x1b[K"
         )
 
     def end(self) -> None:
@@ -187,12 +187,12 @@ class _Progress:
             print_error("")
 
 
-def _clock(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def _summary(
+def _print_summary(
     chosen: Sequence[BatchTask],
     rows: Mapping[str, BatchResult],
     planned: BatchRun,
@@ -219,7 +219,7 @@ def _summary(
     return FAILED
 
 
-def _report(output: Path) -> int:
+def _print_report(output: Path) -> int:
     folder = BatchFolder(output.absolute())
     tasks, rows = folder.read_tasks(), folder.results()
     sys.stdout.write(sanitise(report_table(tasks, rows)))
@@ -229,7 +229,7 @@ def _report(output: Path) -> int:
     return 0
 
 
-def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
+def _open_session(id: str, output: Path, environ: Mapping[str, str]) -> int:
     folder = BatchFolder(output.absolute())
     row = latest(folder.results()).get(id)
     if row is None or row.session is None or not (folder.path / row.session).is_file():
@@ -248,38 +248,38 @@ def _view(id: str, output: Path, environ: Mapping[str, str]) -> int:
     return run_on_screen(session_arguments, environ)
 
 
-def _batch_options(raw: Mapping[str, Any], arguments: Arguments) -> BatchOptions:
+def _read_batch_options(raw: Mapping[str, Any], arguments: Arguments) -> BatchOptions:
     def number(name: str) -> int | None:
         text = raw.get(name)
-        return None if text is None else _whole(text, f"--{name.replace('_', '-')}")
+        return None if text is None else _parse_whole_number(text, f"--{name.replace('_', '-')}")
 
     def dollars(name: str) -> float | None:
         text = raw.get(name)
-        return None if text is None else _dollars(text, f"--{name.replace('_', '-')}")
+        return None if text is None else _parse_dollars(text, f"--{name.replace('_', '-')}")
 
     timeout = raw.get("task_timeout")
     retries, per_worker = number("retries"), number("per_worker")
     if per_worker == 0:
         raise UsageError("--per-worker must be at least 1.")
-    isolation = _one_of(raw.get("isolation", "auto"), get_args(Isolation), "--isolation")
+    isolation = _check_choice(raw.get("isolation", "auto"), get_args(Isolation), "--isolation")
     redo = arguments.text("redo")
     return BatchOptions(
         workers=number("workers"),
         per_worker=BatchOptions().per_worker if per_worker is None else per_worker,
         retries=BatchOptions().retries if retries is None else retries,
         limits=TaskLimits(
-            seconds=None if timeout is None else _seconds(timeout),
+            seconds=None if timeout is None else _parse_seconds(timeout),
             budget=dollars("task_budget"),
             turns=number("turns"),
         ),
         budget=dollars("budget"),
         isolation=cast(Isolation, isolation),
-        redo=None if redo is None else cast(Redo, _one_of(redo, get_args(Redo), "--redo")),
+        redo=None if redo is None else cast(Redo, _check_choice(redo, get_args(Redo), "--redo")),
         ray=raw.get("ray"),
     )
 
 
-def _session_options(raw: Mapping[str, Any]) -> AgentSessionOptions:
+def _read_session_options(raw: Mapping[str, Any]) -> AgentSessionOptions:
     options = AgentSessionOptions(report=print_error)
     if (level := raw.get("thinking")) in LEVELS:
         options["thinking_level"] = cast(ThinkingLevel, level)
@@ -301,7 +301,7 @@ def _session_options(raw: Mapping[str, Any]) -> AgentSessionOptions:
     return options
 
 
-def _one_of(text: str, values: Sequence[str], option: str) -> str:
+def _check_choice(text: str, values: Sequence[str], option: str) -> str:
     if text not in values:
         raise UsageError(
             f"{option} {one_line(text)!r} is unknown.", hint=f"Use {', '.join(values)}."
@@ -309,13 +309,13 @@ def _one_of(text: str, values: Sequence[str], option: str) -> str:
     return text
 
 
-def _whole(text: str, option: str) -> int:
+def _parse_whole_number(text: str, option: str) -> int:
     if not text.isdecimal():
         raise UsageError(f"{option} {one_line(text)!r} is not a whole number.")
     return int(text)
 
 
-def _dollars(text: str, option: str) -> float:
+def _parse_dollars(text: str, option: str) -> float:
     try:
         value = float(text.removeprefix("$"))
     except ValueError:
@@ -325,7 +325,7 @@ def _dollars(text: str, option: str) -> float:
     return value
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     unit = text[-1:] if text[-1:] in UNITS else ""
     try:
         value = float(text.removesuffix(unit)) * UNITS[unit]

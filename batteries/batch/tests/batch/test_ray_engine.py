@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pi.coding.batch.budget import Budget
-from pi.coding.batch.execution import WorkerSettings
-from pi.coding.batch.ray_engine import RayEngine, check_address, check_reachable
-from pi.coding.batch.tasks import BatchProblem
+from pi.batch.budget import Budget
+from pi.batch.execution import WorkerSettings
+from pi.batch.ray_engine import RayEngine, check_address, check_reachable
+from pi.batch.tasks import BatchProblem
 from scripts.workspace import ROOT, find_test, import_path
-from tests.coding.batch.scripts import rows, write_model
+from tests.batch.scripts import rows, write_model
 
 ORACLE = ROOT / ".oracles/python/bin/python"
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -71,7 +71,7 @@ def run_on_ray(tmp_path: Path, count: int, kill_at: int, *budget: str) -> dict[s
     model = write_model(tmp_path, price=1.0)
     words = [str(count), str(tmp_path / "out"), str(model), str(kill_at), *budget]
     finished = subprocess.run(
-        [ORACLE, find_test(ROOT, "coding/batch/ray_program.py"), *words],
+        [ORACLE, find_test(ROOT, "batch/ray_program.py"), *words],
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(home),

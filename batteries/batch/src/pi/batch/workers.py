@@ -28,10 +28,10 @@ from pi.base.processes.child import BadFrame
 from pi.base.records import Record
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.coding.batch.budget import Budget
-from pi.coding.batch.execution import TaskRunner, WorkerSettings
-from pi.coding.batch.results import BatchResult
-from pi.coding.batch.tasks import BatchProblem, BatchTask
+from pi.batch.budget import Budget
+from pi.batch.execution import TaskRunner, WorkerSettings
+from pi.batch.results import BatchResult
+from pi.batch.tasks import BatchProblem, BatchTask
 
 _HEADER = 4
 
@@ -237,9 +237,9 @@ class WorkerPool:
         self._starting = asyncio.Lock()
 
     async def run(self, task: BatchTask, attempt: int) -> BatchResult:
-        """Run an attempt in a worker that has room; raises ``WorkerLost``."""
+        """Run an attempt in the least busy worker; raises ``WorkerLost``."""
         async with self._starting:
-            worker = await self._free()
+            worker = await self._least_busy_worker()
             worker.load += 1
         try:
             async with asyncio.timeout(self._watchdog):
@@ -256,14 +256,14 @@ class WorkerPool:
         self._slots = [None] * len(self._slots)
         await asyncio.gather(*(worker.close() for worker in workers))
 
-    async def _free(self) -> _Worker:
+    async def _least_busy_worker(self) -> _Worker:
         """Return the least busy worker; starts it if it does not run."""
-        for place, worker in enumerate(self._slots):
+        for slot, worker in enumerate(self._slots):
             if worker is not None and worker.is_lost:
-                self._slots[place] = None
+                self._slots[slot] = None
                 await worker.close()
-        place = min(range(len(self._slots)), key=self._load)
-        if (worker := self._slots[place]) is not None:
+        slot = min(range(len(self._slots)), key=self._load)
+        if (worker := self._slots[slot]) is not None:
             return worker
         for _ in range(MAX_FAILED_STARTS):
             child = await spawn(
@@ -273,18 +273,18 @@ class WorkerPool:
                 stdin="pipe",
                 errors="separate",
             )
-            self._slots[place] = started = _Worker(child, self._budget)
+            self._slots[slot] = started = _Worker(child, self._budget)
             try:
                 await started.begin(self._settings)
                 return started
             except WorkerLost as lost:
-                self._slots[place] = None
+                self._slots[slot] = None
                 await started.close()
                 reason = str(lost)
         raise BatchProblem(f"Worker processes cannot start. {reason}")
 
-    def _load(self, place: int) -> int:
-        worker = self._slots[place]
+    def _load(self, slot: int) -> int:
+        worker = self._slots[slot]
         return 0 if worker is None else worker.load
 
 

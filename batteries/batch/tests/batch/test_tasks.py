@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.batch.tasks import (
+from pi.batch.tasks import (
     BatchProblem,
     BatchTask,
-    checked_tasks,
+    check_tasks,
     file_names,
     is_url,
     parse_tasks,
@@ -108,11 +108,11 @@ def test_a_wrong_pattern_is_refused() -> None:
         select_tasks([], matching="(")
 
 
-def test_checked_tasks_raises_an_error_for_the_first_invalid_task() -> None:
+def test_check_tasks_raises_an_error_for_the_first_invalid_task() -> None:
     with pytest.raises(BatchProblem, match="prompt"):
-        checked_tasks([{"id": "a"}])
+        check_tasks([{"id": "a"}])
     with pytest.raises(BatchProblem, match="another task"):
-        checked_tasks([{"id": "a", "prompt": "p"}, BatchTask(id="a", prompt="p")])
+        check_tasks([{"id": "a", "prompt": "p"}, BatchTask(id="a", prompt="p")])
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), unique=True))

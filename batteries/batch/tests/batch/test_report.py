@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import re
 
-from pi.coding.batch.report import report_page, report_table
-from pi.coding.batch.results import BatchManifest, BatchResult
-from pi.coding.batch.tasks import BatchTask
+from pi.batch.report import report_page, report_table
+from pi.batch.results import BatchManifest, BatchResult
+from pi.batch.tasks import BatchTask
 
 TASKS = [BatchTask(id=id, prompt="p") for id in ("a", "b", "<script>alert(1)</script>")]
 ROWS = [

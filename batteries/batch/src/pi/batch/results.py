@@ -27,7 +27,7 @@ from pi.base.files import access_error, private_directory, read_if_exists, repla
 from pi.base.json_lines import encode_line
 from pi.base.locks import FileLock, FileLocked
 from pi.base.records import Record
-from pi.coding.batch.tasks import MAX_BYTES, BatchProblem, BatchTask, parse_tasks
+from pi.batch.tasks import MAX_BYTES, BatchProblem, BatchTask, parse_tasks
 
 Status: TypeAlias = Literal["done", "failed", "error", "timeout", "turns", "budget", "stopped"]
 """``failed``: the check failed; ``turns`` and ``budget``: the limit of the task is reached;

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from pi.base.installation import install_hint
 from pi.base.tasks import Notifier, TaskScope
-from pi.coding.batch.budget import Budget
-from pi.coding.batch.execution import TaskRunner, WorkerSettings
-from pi.coding.batch.results import BatchResult
-from pi.coding.batch.tasks import BatchProblem, BatchTask
-from pi.coding.batch.workers import MAX_FAILED_STARTS, WorkerLost, pickled
+from pi.batch.budget import Budget
+from pi.batch.execution import TaskRunner, WorkerSettings
+from pi.batch.results import BatchResult
+from pi.batch.tasks import BatchProblem, BatchTask
+from pi.batch.workers import MAX_FAILED_STARTS, WorkerLost, pickled
 
 LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1"})
 CONNECT_SECONDS = 10.0
@@ -128,11 +128,11 @@ class RayEngine:
             return None
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        here = self._ray.get_runtime_context().get_node_id()
+        node_id = self._ray.get_runtime_context().get_node_id()
         kind = self._ray.remote(
             num_cpus=0,
             max_concurrency=10_000,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(here, soft=False),
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id, soft=False),
         )(_BudgetActor)
         return kind.remote(self._budget.limit, self._budget.spent)
 
@@ -142,20 +142,20 @@ class RayEngine:
             if self._failed_starts >= MAX_FAILED_STARTS:
                 raise BatchProblem("Ray workers cannot start.", hint="Is pi on all nodes?")
             await self._changed.wait()
-        place = min(self._ready, key=lambda each: each.load)
-        place.load += 1
+        slot = min(self._ready, key=lambda slot: slot.load)
+        slot.load += 1
         try:
-            result: BatchResult = await _awaited(place.actor.run.remote(task, attempt))
+            result: BatchResult = await _await_reference(slot.actor.run.remote(task, attempt))
             if self._gate is None:
-                self._budget.settle(place.name, result.cost)
+                self._budget.settle(slot.name, result.cost)
         except self._ray.exceptions.RayError as error:
-            await self._replace(place)
+            await self._replace(slot)
             raise WorkerLost(f"A Ray worker was lost ({type(error).__name__}).") from error
         finally:
-            place.load -= 1
+            slot.load -= 1
         if self._gate is not None:
-            spent = await _awaited(self._gate.spent.remote())
-            self._budget.settle(place.name, max(0.0, spent - self._budget.spent))
+            spent = await _await_reference(self._gate.spent.remote())
+            self._budget.settle(slot.name, max(0.0, spent - self._budget.spent))
         return result
 
     async def close(self) -> None:
@@ -174,30 +174,30 @@ class RayEngine:
         name = f"{number}-{os.urandom(4).hex()}"
         actor = kind.remote(self._settings, self._environ, self._gate, name)
         self._actors.append(actor)
-        place = _ActorSlot(number, name, actor)
-        self._tasks.start(self._await_start(place), name=f"start of Ray worker {number}")
+        slot = _ActorSlot(number, name, actor)
+        self._tasks.start(self._await_start(slot), name=f"start of Ray worker {number}")
 
-    async def _await_start(self, place: _ActorSlot) -> None:
+    async def _await_start(self, slot: _ActorSlot) -> None:
         try:
-            await _awaited(place.actor.ready.remote())
+            await _await_reference(slot.actor.ready.remote())
         except self._ray.exceptions.RayError:
             self._failed_starts += 1
             if self._failed_starts < MAX_FAILED_STARTS:
-                self._start(place.number)
+                self._start(slot.number)
         else:
             self._failed_starts = 0
-            self._ready.append(place)
+            self._ready.append(slot)
         self._changed.notify()
 
-    async def _replace(self, place: _ActorSlot) -> None:
-        if place not in self._ready:
+    async def _replace(self, slot: _ActorSlot) -> None:
+        if slot not in self._ready:
             return  # another task of the actor has replaced it already
-        self._ready.remove(place)
-        self._actors.remove(place.actor)
-        self._ray.kill(place.actor)
+        self._ready.remove(slot)
+        self._actors.remove(slot.actor)
+        self._ray.kill(slot.actor)
         if self._gate is not None:
-            await _awaited(self._gate.drop.remote(place.name))
-        self._start(place.number)
+            await _await_reference(self._gate.drop.remote(slot.name))
+        self._start(slot.number)
 
 
 class _ActorSlot:
@@ -210,7 +210,7 @@ class _ActorSlot:
         self.load = 0
 
 
-async def _awaited(reference: Any) -> Any:
+async def _await_reference(reference: Any) -> Any:
     return await asyncio.wrap_future(reference.future())
 
 

@@ -16,23 +16,23 @@ from typing import Any, Literal, Protocol, TypeAlias, Unpack
 
 from pi.base.records import Record
 from pi.base.tasks import finish_despite_cancel
-from pi.coding.batch.budget import Budget, LocalGate
-from pi.coding.batch.execution import (
+from pi.batch.budget import Budget, LocalGate
+from pi.batch.execution import (
     Isolation,
     TaskLimits,
     TaskRunner,
     WorkerSettings,
     agent_dir_of,
 )
-from pi.coding.batch.results import (
+from pi.batch.results import (
     BatchFolder,
     BatchManifest,
     BatchResult,
     attempts,
     latest,
 )
-from pi.coding.batch.tasks import BatchTask, checked_tasks, file_names
-from pi.coding.batch.workers import WorkerLost, WorkerPool
+from pi.batch.tasks import BatchTask, check_tasks, file_names
+from pi.batch.workers import WorkerLost, WorkerPool
 from pi.coding.files.clones import REPOSITORIES
 from pi.coding.files.working_copies import sweep_working_copies
 from pi.coding.runtime.embedding import AgentSessionOptions
@@ -114,7 +114,7 @@ async def run_batch(
     >>> async for result in run_batch([{"id": "a", "prompt": "Fix the test", "cwd": "repo"}]):
     ...     print(result.id, result.status, result.cost)
     """
-    batch_tasks = checked_tasks(tasks)
+    batch_tasks = check_tasks(tasks)
     folder = None if output is None else BatchFolder(Path(output).absolute())
     with ExitStack() as stack:
         if folder is not None:
@@ -181,21 +181,21 @@ class BatchRun:
         await self._sweep()
         queue = deque((task, 1) for task in self.tasks)
         outcomes: asyncio.Queue[BatchResult | BaseException] = asyncio.Queue()
-        engine = self._engine()
+        engine = self._start_engine()
         running: set[asyncio.Task[None]] = set()
         pending = 0
         try:
             while queue or pending:
                 while queue and pending < engine.capacity and not self.budget.is_spent:
                     task, number = queue.popleft()
-                    work = self._attempt(engine, task, number, queue, outcomes)
+                    work = self._run_attempt(engine, task, number, queue, outcomes)
                     started = asyncio.create_task(work, name=f"batch task {task.id}")
                     running.add(started)
                     started.add_done_callback(running.discard)
                     pending += 1
                 if not pending:
                     break  # the budget is spent
-                for result in await self._saved([await outcomes.get()], outcomes):
+                for result in await self._save([await outcomes.get()], outcomes):
                     pending -= 1
                     self.was_stopped |= result.status == "stopped"
                     yield result
@@ -206,7 +206,7 @@ class BatchRun:
             await asyncio.gather(*running, return_exceptions=True)
             await engine.close()
             with suppress(Exception):  # the first error is the one to report
-                await self._saved([], outcomes)
+                await self._save([], outcomes)
 
     def _check_settings(self) -> None:
         """Raise ``BadSettings`` before the first task if no task could start."""
@@ -226,7 +226,7 @@ class BatchRun:
             if leftover.name != REPOSITORIES:
                 await asyncio.to_thread(shutil.rmtree, leftover, ignore_errors=True)
 
-    async def _attempt(
+    async def _run_attempt(
         self,
         engine: Engine,
         task: BatchTask,
@@ -250,7 +250,7 @@ class BatchRun:
             queue.insert(engine.capacity, (task, number + 1))
         outcomes.put_nowait(result)
 
-    async def _saved(
+    async def _save(
         self,
         arrived: list[BatchResult | BaseException],
         outcomes: asyncio.Queue[BatchResult | BaseException],
@@ -258,20 +258,20 @@ class BatchRun:
         """Save these results, and all others that have arrived, with one flush."""
         while not outcomes.empty():
             arrived.append(outcomes.get_nowait())
-        rows = [each for each in arrived if isinstance(each, BatchResult)]
+        rows = [outcome for outcome in arrived if isinstance(outcome, BatchResult)]
         if rows and self._folder is not None:
             # Completed even when cancelled: after a cancellation the folder is closed.
             await finish_despite_cancel(asyncio.to_thread(self._folder.append, rows))
-        for each in arrived:
-            if isinstance(each, BaseException):
-                raise each
+        for outcome in arrived:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return rows
 
-    def _engine(self) -> Engine:
+    def _start_engine(self) -> Engine:
         batch, environ = self._batch, dict(os.environ)
         workers = batch.workers
         if batch.ray is not None:
-            from pi.coding.batch.ray_engine import RayEngine  # deferred: an optional dependency
+            from pi.batch.ray_engine import RayEngine  # deferred: an optional dependency
 
             return RayEngine(
                 self._settings, self.budget, workers=workers, per_worker=batch.per_worker,

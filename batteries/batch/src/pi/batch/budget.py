@@ -77,8 +77,8 @@ class Budget:
     def drop(self, worker: Hashable) -> None:
         """Forget the running calls of a worker that was lost; their cost is unknown."""
         del self._running[worker]
-        for each, future in self._waiting:
-            if each == worker:
+        for waiting_worker, future in self._waiting:
+            if waiting_worker == worker:
                 future.cancel()
         self._wake()
 

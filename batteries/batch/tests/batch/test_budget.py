@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pi.coding.batch.budget import GROWTH, Budget, LocalGate
+from pi.batch.budget import GROWTH, Budget, LocalGate
 
 
 class ScriptedBudget(Budget):

@@ -8,8 +8,8 @@ from html import escape
 from math import ceil
 
 from pi.base.terminal_text import sanitise
-from pi.coding.batch.results import BatchManifest, BatchResult, latest
-from pi.coding.batch.tasks import BatchTask
+from pi.batch.results import BatchManifest, BatchResult, latest
+from pi.batch.tasks import BatchTask
 
 BINS = 20
 NOT_RUN = "not run"
@@ -30,17 +30,17 @@ COLUMNS = ("id", "status", "attempt", "seconds", "cost", "tokens", "error")
 def report_table(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> str:
     """Return a table of all tasks and a line with the sums."""
     last = latest(rows)
-    lines = [COLUMNS, *(_cells(task, last.get(task.id)) for task in tasks)]
-    lines = [tuple(_short(cell) for cell in line) for line in lines]
+    lines = [COLUMNS, *(_format_row(task, last.get(task.id)) for task in tasks)]
+    lines = [tuple(_shorten(cell) for cell in line) for line in lines]
     widths = [max(len(line[column]) for line in lines) for column in range(len(COLUMNS))]
     table = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-    return "\n".join([*table, "", _sums(tasks, rows), ""])
+    return "\n".join([*table, "", _sum_up(tasks, rows), ""])
 
 
-def _cells(task: BatchTask, row: BatchResult | None) -> tuple[str, ...]:
+def _format_row(task: BatchTask, row: BatchResult | None) -> tuple[str, ...]:
     if row is None:
         return task.id, NOT_RUN, "", "", "", "", ""
     tokens = row.usage.input + row.usage.output + row.usage.cache_read + row.usage.cache_write
@@ -55,23 +55,23 @@ def _cells(task: BatchTask, row: BatchResult | None) -> tuple[str, ...]:
     )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-def _sums(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> str:
-    counts = _counts(tasks, rows)
+def _sum_up(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> str:
+    counts = _count_statuses(tasks, rows)
     share = counts["done"] / len(tasks) if tasks else 0.0
     parts = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     cost, seconds = sum(row.cost for row in rows), sum(row.seconds for row in rows)
     return f"{len(tasks)} tasks: {parts} ({share:.0%} done). ${cost:.4f}, {seconds:.0f} s of work."
 
 
-def _counts(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> Counter[str]:
+def _count_statuses(tasks: Sequence[BatchTask], rows: Sequence[BatchResult]) -> Counter[str]:
     last = latest(rows)
-    found = Counter(last[task.id].status if task.id in last else NOT_RUN for task in tasks)
-    return Counter({status: found[status] for status in COLOURS})
+    counts = Counter(last[task.id].status if task.id in last else NOT_RUN for task in tasks)
+    return Counter({status: counts[status] for status in COLOURS})  # in the order of the legend
 
 
 def report_page(
@@ -85,39 +85,39 @@ def report_page(
     last = list(by_id.values())
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(sanitise(cell))}</td>' for cell in cells)}</tr>"
-        for cells in (_cells(task, by_id.get(task.id)) for task in tasks)
+        for cells in (_format_row(task, by_id.get(task.id)) for task in tasks)
     )
     head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     return _PAGE.format(
-        sums=escape(_sums(tasks, rows)),
+        sums=escape(_sum_up(tasks, rows)),
         about=escape(sanitise(f"pi {manifest.pi}, started {manifest.started}")),
-        success=_status_chart(_counts(tasks, rows), len(tasks)),
-        cost=_histogram([row.cost for row in last], "US dollars per task"),
-        time=_histogram([row.seconds for row in last], "seconds per task"),
+        success=_draw_statuses(_count_statuses(tasks, rows), len(tasks)),
+        cost=_draw_histogram([row.cost for row in last], "US dollars per task"),
+        time=_draw_histogram([row.seconds for row in last], "seconds per task"),
         head=head,
         body=body,
     )
 
 
-def _status_chart(counts: Counter[str], total: int) -> str:
-    shown = [(status, count) for status, count in counts.items() if count]
+def _draw_statuses(counts: Counter[str], total: int) -> str:
+    statuses = [(status, count) for status, count in counts.items() if count]
     bars = []
-    for number, (status, count) in enumerate(shown):
+    for number, (status, count) in enumerate(statuses):
         width = 320 * count / total
         bars.append(
             f'<g transform="translate(0,{number * 32})"><text x="0" y="21">{status}</text>'
             f'<rect x="100" y="4" width="{width:.1f}" height="22" fill="{COLOURS[status]}"/>'
             f'<text x="{108 + width:.1f}" y="21">{count} ({count / total:.0%})</text></g>'
         )
-    return _svg("Tasks by status", bars, height=32 * len(shown))
+    return _wrap_svg("Tasks by status", bars, height=32 * len(statuses))
 
 
-def _histogram(values: Sequence[float], unit: str) -> str:
+def _draw_histogram(values: Sequence[float], unit: str) -> str:
     largest = max(values, default=0.0)
     counts = [0] * BINS
     for value in values:
-        place = ceil(value / largest * BINS) - 1 if largest else 0
-        counts[max(place, 0)] += 1
+        index = ceil(value / largest * BINS) - 1 if largest else 0
+        counts[max(index, 0)] += 1
     highest = max(counts, default=0) or 1
     bars = [
         f'<rect x="{number * 24 + 8}" y="{120 - count / highest * 90:.1f}" width="22"'
@@ -132,10 +132,10 @@ def _histogram(values: Sequence[float], unit: str) -> str:
         f'<text x="488" y="142" text-anchor="end">{largest:.4g}</text>'
         f'<text x="496" y="36">{highest}</text>'
     )
-    return _svg(unit, [*bars, axis], height=150)
+    return _wrap_svg(unit, [*bars, axis], height=150)
 
 
-def _svg(title: str, parts: Sequence[str], *, height: int) -> str:
+def _wrap_svg(title: str, parts: Sequence[str], *, height: int) -> str:
     return (
         f'<svg viewBox="0 0 560 {height}" role="img" aria-label="{escape(title)}">'
         f"<title>{escape(title)}</title>{''.join(parts)}</svg>"

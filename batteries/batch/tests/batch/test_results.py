@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.base.errors import PiError
-from pi.coding.batch.results import (
+from pi.batch.results import (
     BatchFolder,
     BatchManifest,
     BatchResult,
@@ -19,7 +19,7 @@ from pi.coding.batch.results import (
     latest,
     predictions,
 )
-from pi.coding.batch.tasks import BatchProblem, BatchTask
+from pi.batch.tasks import BatchProblem, BatchTask
 
 FIRST = BatchTask(id="a", prompt="p")
 SECOND = BatchTask(id="b", prompt="p")

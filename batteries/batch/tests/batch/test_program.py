@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tests.base.processes.children import alive, needs_posix_shell
+from tests.batch.scripts import rows, write_model, write_tasks
 from tests.cli.program import Ended, Program
-from tests.coding.batch.scripts import rows, write_model, write_tasks
 from tests.sampling import sampled
 
 pytestmark = [needs_posix_shell, pytest.mark.slow]
