@@ -92,6 +92,17 @@ def test_an_unknown_name_below_a_guard_is_reported() -> None:
         ({"permissions:\u00a0{mode": "ask"}, "permissions.mode"),
         ({"permissions.mode": "ask"}, "permissions.mode"),
         ({"SECRETS": {}}, "secrets.enabled"),
+        ({"permission": {"mode": "ask"}}, "permissions.mode"),
+        ({"permisions": {"mode": "ask"}}, "permissions.mode"),
+        ({"perm\u0456ssions": {"mode": "ask"}}, "permissions.mode"),
+        ({"permission": {"denied": ["Read(.env)"]}}, "permissions.deny"),
+        ({"permissions": {"denied": ["Read(.env)"]}}, "permissions.deny"),
+        ({"permissions": {"denies": ["Read(.env)"]}}, "permissions.deny"),
+        ({"permissions.denied": ["Read(.env)"]}, "permissions.deny"),
+        ({"permissionMode": "ask"}, "permissions.mode"),
+        ({"secret": {"enabled": True}}, "secrets.enabled"),
+        ({"sandboxed": True}, "sandbox.enabled"),
+        ({"defaultProjectTrusts": "never"}, "defaultProjectTrust"),
         ({"DefaultProjectTrust": "ask"}, "defaultProjectTrust"),
         ({"Batteries": "recommended"}, "batteries"),
     ],
@@ -111,9 +122,9 @@ def test_a_misspelt_guard_is_at_its_strictest(raw: dict[str, Any], setting: str)
 @pytest.mark.parametrize(
     "name", ["permission", "permisions", "perm\u0456ssions", "Secret", "sandbx"]
 )
-def test_a_name_like_that_of_a_guard_is_reported(name: str) -> None:
+def test_a_name_like_that_of_a_guard_with_other_contents_is_only_reported(name: str) -> None:
     warnings: list[str] = []
-    raw = {name: {"mode": "ask"}, "theme": "light", "packages": []}
+    raw = {name: {"x": "y"}, "theme": "light", "packages": []}
     assert checked_guards(raw, "f", warnings.append) == raw
 
     assert [text.partition(" has ")[0] for text in warnings] == [f'Unknown setting "{name}" in f']

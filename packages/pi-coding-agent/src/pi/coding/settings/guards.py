@@ -230,13 +230,28 @@ def _misspelt(raw: Json, source: str, warn: Callable[[str], None]) -> list[Guard
         setting = misspelling.setting
         section = setting.partition(".")[0]
         applied: list[GuardSetting] = []
-        if misspelling.is_certain:
+        if misspelling.is_certain or isinstance(raw[name], bool):
             below = [row for row in GUARDS if row.path[0] == setting and row.choices]
             applied = [row for row in GUARDS if row.name == setting] or below
+        else:
+            applied = _probable(name, raw[name], setting)
         hint = f'"{section}": {{…}} with its settings inside' if section in SECTIONS else section
         warn(_unknown(name, source, f"Write {hint}.", applied))
         rows += applied
     return rows
+
+
+def _probable(name: str, value: object, setting: str) -> list[GuardSetting]:
+    """Return the settings of guards that a name like that of a guard means, by its value."""
+    from pi.coding.settings.misspelt import misspelt_setting  # lazy: for errors only
+
+    names = {row.path[1]: row for row in GUARDS if row.path[0] == setting and len(row.path) > 1}
+    if isinstance(value, dict):
+        meant = (misspelt_setting(key, names) for key in value)
+        return [names[key] for key in dict.fromkeys(meant) if key is not None]
+    if named := misspelt_setting(name.rpartition(".")[2], names) if "." in name else None:
+        return [names[named]]
+    return [row for row in GUARDS if row.name == setting and row.accepts(value)]
 
 
 def _misspelt_in(

@@ -36,9 +36,12 @@ def misspelt_section(name: str, settings: Iterable[str]) -> Misspelling | None:
     from pi.base.fuzzy import nearest  # lazy: for errors only
 
     distinct = {_plain(section): section for section in sections - {_TOO_COMMON}}
+    full = {_plain(name): name for name in settings if _plain(name.partition(".")[0]) in distinct}
     longer = (folded for folded in distinct if plain.startswith(folded))
-    match = next(longer, None) or nearest(plain, distinct)
-    return None if match is None else Misspelling(setting=distinct[match], is_certain=False)
+    match = nearest(plain, full) or next(longer, None) or nearest(plain, distinct)
+    if match is None:
+        return None
+    return Misspelling(setting=full.get(match) or distinct[match], is_certain=False)
 
 
 def misspelt_setting(name: str, names: Iterable[str]) -> str | None:
@@ -54,7 +57,13 @@ def misspelt_setting(name: str, names: Iterable[str]) -> str | None:
     if plain in by_letters:
         return by_letters[plain]
     ends = (candidate for candidate in names if plain.endswith(_plain(candidate)))
-    return nearest(plain, names) or next(ends, None)
+    forms = (name for name in names if _verb(plain) == _verb(_plain(name)))
+    return nearest(plain, names) or next(ends, None) or next(forms, None)
+
+
+def _verb(word: str) -> str:
+    """Return a verb without its ending: ``denied``, ``denies`` and ``deny`` are the same."""
+    return re.sub(r"(?:ied|ies|ying|y|ed|s|ing)\Z", "", word)
 
 
 def _plain(name: str) -> str:
