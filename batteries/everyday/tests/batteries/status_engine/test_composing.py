@@ -55,10 +55,12 @@ def test_the_branch_is_truncated_first() -> None:
     )
 
 
-def test_folder_and_model_are_truncated_next_and_finally_the_line() -> None:
+def test_folder_and_model_are_truncated_next_and_finally_items_are_left_out() -> None:
     state = replace(FULL, cwd="/home/ada/a-rather-long-name", model="a-model-with-a-long-name")
 
-    assert line(state, width=40) == "a-mo…ame | medium | a-ra…ame | feat…nes…"
+    assert line(state, width=40) == "a-mo…ame | medium | on-request"
+    plain = compose(DEFAULT_ITEMS[:-1], state, 40, TextMetrics())
+    assert plain == "a-mo…ame | medium | a-ra…ame | feat…nes…"
 
 
 def test_items_cannot_contain_control_sequences_or_line_breaks() -> None:
@@ -84,3 +86,10 @@ def test_no_line_is_wider_than_the_screen(
     chosen = tuple(item for item in CATALOGUE if item in items[:5])
 
     assert TYPESETTING.width(compose(chosen, state, width, TYPESETTING)) <= width
+
+
+@pytest.mark.parametrize("width", [12, 20, 40, 50])
+def test_the_permission_mode_is_never_cut_off(width: int) -> None:
+    shown = line(width=width)
+
+    assert shown.endswith("on-request") and len(shown) <= width

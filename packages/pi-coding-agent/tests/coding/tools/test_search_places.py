@@ -60,3 +60,24 @@ async def test_an_overlong_name_is_reported_as_missing(tmp_path: Path) -> None:
             await use(make(tmp_path, tool), pattern="x", path="x" * 300)
     with pytest.raises(ToolFailed, match="Path not found"):
         await use(make(tmp_path, "ls"), path="x" * 300)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the folder /proc of Linux")
+@pytest.mark.parametrize("is_linked", [False, True])
+async def test_links_of_proc_lead_where_they_lead_in_pi(tmp_path: Path, is_linked: bool) -> None:
+    (tmp_path / "found").mkdir()
+    (tmp_path / "found/file.txt").write_text("x\n")
+    descriptor = os.open(tmp_path / "found", os.O_RDONLY)
+    path = Path(f"/proc/self/fd/{descriptor}")
+    if is_linked:
+        (tmp_path / "link").symlink_to(path)
+        (tmp_path / "relative").symlink_to("link")
+        path = tmp_path / "relative"
+    try:
+        grep_result = await use(make(tmp_path, "grep"), pattern="x", path=str(path))
+        find_result = await use(make(tmp_path, "find"), pattern="*.txt", path=str(path))
+    finally:
+        os.close(descriptor)
+
+    assert "file.txt:1: x" in str(grep_result.content)
+    assert "file.txt" in str(find_result.content)

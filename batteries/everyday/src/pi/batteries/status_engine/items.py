@@ -173,7 +173,20 @@ def compose(
         if excess > 0 and item in lines:
             max_width = max(text.width(lines[item]) - excess, MIN_COLUMNS)
             lines[item] = text.centred(lines[item], max_width)
+    if text.width(_joined(lines)) > width and "approval" in lines:
+        return _with_mode(lines, width, text)
     return text.fitted(_joined(lines), width)
+
+
+def _with_mode(lines: dict[StatusItem, str], width: int, text: TextMetrics) -> str:
+    """Return the permission mode behind as many of the other items as fit.
+
+    The footer leaves the mode out because it is in this line.
+    """
+    mode = lines.pop("approval")
+    while lines and text.width(_joined(lines) + SEPARATOR + mode) > width:
+        lines.popitem()
+    return _joined(lines) + SEPARATOR + mode if lines else text.fitted(mode, width)
 
 
 def _joined(lines: Mapping[StatusItem, str]) -> str:

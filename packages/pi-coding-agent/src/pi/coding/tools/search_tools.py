@@ -72,7 +72,7 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
     """Build the tool."""
 
     async def grep(params: GrepParams, ctx: ToolContext) -> ToolResult:
-        path = (await files.permit_read(params.path or ".")).path
+        path = await _permitted_path(files, params.path or ".")
         if not path_exists(path):
             raise ToolFailed(f"Path not found: {path}")
         require_readable(path)
@@ -104,6 +104,38 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         approval="read",
         format_approval_details=approval_details,
     )
+
+
+async def _permitted_path(files: LocalFiles, reference: str) -> Path:
+    """Return what is searched, after all guards have agreed to it. Raises ``ToolFailed``."""
+    path = (await files.permit_read(reference)).path
+    try:
+        return await asyncio.to_thread(_for_every_process, path)
+    except OSError:  # such as a name that is too long
+        return path
+
+
+def _for_every_process(path: Path) -> Path:
+    """Return a path without links of ``/proc``, which lead elsewhere in the process that searches.
+
+    ``/proc/self/cwd`` is the project in pi, and ``/`` in the process that starts ripgrep.
+    """
+    done, rest = Path("/"), list(path.parts[1:])
+    for _ in range(_MAX_LINKS):
+        if not rest:
+            return path
+        name = rest.pop(0)
+        done = done.parent if name == ".." else done / name
+        if done == Path("/proc"):
+            return path.resolve()
+        if done.is_symlink():
+            rest = [*done.readlink().parts, *rest]
+            done = Path("/") if rest[0] == "/" else done.parent
+            rest = rest[1:] if rest[0] == "/" else rest
+    return path.resolve()
+
+
+_MAX_LINKS = 1000
 
 
 def _shortened(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
@@ -173,7 +205,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
     """Build the tool."""
 
     async def find(params: FindParams, ctx: ToolContext) -> ToolResult:
-        root = (await files.permit_read(params.path or ".")).path
+        root = await _permitted_path(files, params.path or ".")
         limit = limit_or_default(params.limit, DEFAULT_RESULTS)
         if not (path_exists(root) and root.is_dir()):
             raise ToolFailed(
