@@ -29,9 +29,9 @@ class Program:
         self.reports: list[str] = []
 
     def registry(self) -> ModelRegistry:
-        found = discover_models(self.cwd, self.agent_dir)
-        found.models.register(self.provider)
-        return found
+        registry = discover_models(self.cwd, self.agent_dir)
+        registry.models.register(self.provider)
+        return registry
 
     def options(self, **changes: Unpack[AgentSessionOptions]) -> AgentSessionOptions:
         usual: AgentSessionOptions = {

@@ -53,7 +53,7 @@ async def test_the_user_is_asked_once_about_each_agent(tmp_path: Path) -> None:
     assert len(ui.questions) == 2
     assert "~/.claude/skills" in ui.questions[0]
     stored = json.loads((tmp_path / ".pi/agent/consent.json").read_text())["decisions"]
-    assert [(each["name"], each["allowed"]) for each in stored.values()] == [
+    assert [(decision["name"], decision["allowed"]) for decision in stored.values()] == [
         ("Claude Code", True),
         ("Codex", False),
     ]

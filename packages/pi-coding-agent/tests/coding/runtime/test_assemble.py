@@ -82,9 +82,9 @@ async def test_without_a_model_a_prompt_is_refused_with_a_hint(tmp_path: Path) -
     fixture.registry.models.unregister("faux")
     session = await fixture.open(model=None)
     assert session.models.current is None
-    with pytest.raises(PiError) as problem:
+    with pytest.raises(PiError) as error:
         await session.prompts.prompt("hi")
     await session.close()
 
-    assert problem.value.message == "No API key found for the selected model."
-    assert "demo/tour" in problem.value.hint
+    assert error.value.message == "No API key found for the selected model."
+    assert "demo/tour" in error.value.hint

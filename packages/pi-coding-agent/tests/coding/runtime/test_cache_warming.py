@@ -67,7 +67,7 @@ async def test_the_cache_is_refreshed_while_a_tool_runs_and_its_usage_is_recorde
 
         first, *again, _ = provider.requests
         same = replace(first.options, on_response=None)
-        assert [replace(each.options, on_response=None) for each in again] == [same] * 2
+        assert [replace(refresh.options, on_response=None) for refresh in again] == [same] * 2
         assert [request.messages[:2] for request in again] == [first.messages[:2]] * 2
         assert kinds(hosted.session)[-3:] == ["assistant", "usage", "usage"]
         assert len(provider.requests) == 4
@@ -132,6 +132,8 @@ def test_the_cache_is_refreshed_only_if_a_continuation_is_likely() -> None:
 
 
 def test_the_cache_lifetime_is_none_unless_the_model_declares_it() -> None:
-    known = [lifetime(model, long=long) for model in (FAUX_MODEL, CACHED) for long in (False, True)]
+    lifetimes = [
+        lifetime(model, long=long) for model in (FAUX_MODEL, CACHED) for long in (False, True)
+    ]
 
-    assert known == [None, None, 100, None]
+    assert lifetimes == [None, None, 100, None]

@@ -175,8 +175,8 @@ async def test_remote_compaction_sends_no_secrets_and_ignores_the_endpoint_of_a_
     async def script(peer: Peer) -> None:
         with suppress(asyncio.IncompleteReadError):  # until the client disconnects
             while True:
-                asked = await peer.request()
-                bodies.append(asked.partition(b"\r\n\r\n")[2].decode())
+                request = await peer.request()
+                bodies.append(request.partition(b"\r\n\r\n")[2].decode())
                 await peer.send(ok(b'{"summary": "written by the server"}'))
 
     fixture = SessionFixture(tmp_path, *(says("w" * 6000) for _ in range(3)))

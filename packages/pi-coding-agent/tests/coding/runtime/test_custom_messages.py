@@ -30,9 +30,9 @@ async def test_a_custom_message_is_stored_and_sent_with_the_next_prompt(tmp_path
         await session.send_custom_message(NOTE)
 
         assert [event for event in received if isinstance(event, AgentStart)] == []
-        kept = replace(NOTE, timestamp=fixture.clock.now_ms())
-        assert [event.message for event in received if isinstance(event, MessageEnd)] == [kept]
-        assert kept in session.messages
+        stored = replace(NOTE, timestamp=fixture.clock.now_ms())
+        assert [event.message for event in received if isinstance(event, MessageEnd)] == [stored]
+        assert stored in session.messages
         await session.prompt("go")
 
     texts = " ".join(shown(fixture, 0))

@@ -118,18 +118,18 @@ def test_settings_passed_as_an_argument_replace_the_settings_file(folders: Folde
     put(folders.agent_dir / "settings.json", '{"skills": ["-skills/own/SKILL.md"]}')
     settings = Settings.in_memory({"skills": ["../more"]})
 
-    found = discover_skills(folders.cwd, folders.agent_dir, settings=settings)
+    skills = discover_skills(folders.cwd, folders.agent_dir, settings=settings)
 
-    assert [skill.name for skill in found] == ["own", "listed"]
+    assert [skill.name for skill in skills] == ["own", "listed"]
 
 
 def test_skills_of_packages_are_found(folders: Folders) -> None:
     put(folders.cwd.parent / "package/skills/packed/SKILL.md", SKILL)
     put(folders.agent_dir / "settings.json", '{"packages": ["../package"]}')
 
-    found = discover_skills(folders.cwd, folders.agent_dir)
+    skills = discover_skills(folders.cwd, folders.agent_dir)
 
-    assert [skill.name for skill in found] == ["own", "packed"]
+    assert [skill.name for skill in skills] == ["own", "packed"]
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,14 @@ from tests.coding.runtime.session_fixture import SessionFixture
 async def test_stream_yields_the_events_of_a_prompt(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path, says("one two three"))
     session = await fixture.open()
-    words = [
+    deltas = [
         event.assistant_message_event.delta
         async for event in session.stream("count")
         if isinstance(event, MessageUpdate) and isinstance(event.assistant_message_event, TextDelta)
     ]
     await session.close()
 
-    assert words == ["one ", "two ", "three"]
+    assert deltas == ["one ", "two ", "three"]
 
 
 async def test_every_subscriber_gets_every_event_in_order(tmp_path: Path) -> None:

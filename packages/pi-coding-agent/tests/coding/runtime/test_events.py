@@ -29,9 +29,13 @@ def test_public_events_have_the_recorded_names() -> None:
 
 
 def test_input_is_transformed_until_a_handler_handles_it() -> None:
-    given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
-    assert given.with_answer(InputAnswer(action="continue")) == given == InputEvent(text="b")
-    assert given.with_answer(InputAnswer(action="handled")).is_settled
+    transformed = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
+    assert (
+        transformed.with_answer(InputAnswer(action="continue"))
+        == transformed
+        == InputEvent(text="b")
+    )
+    assert transformed.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_a_cancellation_settles_the_query() -> None:

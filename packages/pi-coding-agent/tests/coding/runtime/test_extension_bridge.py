@@ -35,17 +35,17 @@ async def test_an_extension_can_transform_or_handle_input(tmp_path: Path) -> Non
 
 
 async def test_an_extension_can_prevent_switching_sessions(tmp_path: Path) -> None:
-    asked: list[Any] = []
+    questions: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("session_before_switch")
         def stay(event: Any, ctx: Any) -> Any:
-            asked.append((event.reason, event.target_session_file))
+            questions.append((event.reason, event.target_session_file))
             return {"cancel": event.reason != "fork"}
 
         @pi.on("session_before_fork")
         async def fork(event: Any, ctx: Any) -> Any:
-            asked.append((event.position, event.entry_id))
+            questions.append((event.position, event.entry_id))
 
     async with extension_session(tmp_path, extension, steps=(says("ok"),)) as hosted:
         assert (await hosted.session.new_session()).cancelled
@@ -54,7 +54,7 @@ async def test_an_extension_can_prevent_switching_sessions(tmp_path: Path) -> No
         leaf = hosted.session.entries.log.leaf_id
         assert not (await hosted.session.sessions.clone()).cancelled
 
-    assert asked == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
+    assert questions == [("new", None), ("resume", "/x.jsonl"), ("at", leaf), ("fork", None)]
 
 
 async def test_user_commands_are_run_or_forbidden_by_an_extension(

@@ -46,9 +46,9 @@ async def test_commands_keys_and_prefixed_texts_are_dispatched_to_their_extensio
         extensions = hosted.session.extensions
         await extensions.run("/hello Ada")
         pressed = [await extensions.press(key) for key in ("ctrl+h", "ctrl+q")]
-        taken = [await extensions.handle_input(text) for text in ("$ hi", "hi")]
+        handled = [await extensions.handle_input(text) for text in ("$ hi", "hi")]
 
-        assert (pressed, taken) == ([True, False], [True, False])
+        assert (pressed, handled) == ([True, False], [True, False])
         assert story == ["hello Ada", "key", "typed hi"]
 
 
@@ -121,7 +121,9 @@ async def test_failing_commands_shortcuts_and_transformers_are_only_reported(
         assert hosted.session.extensions.views.markdown("text", {}) == "text"
         await asyncio.sleep(0)
 
-        failed = [(each.extension_path, each.error) for each in hosted.emitted("ExtensionFailed")]
+        failed = [
+            (event.extension_path, event.error) for event in hosted.emitted("ExtensionFailed")
+        ]
     assert failed == [
         ("command:boom", "cmd boom"),
         ("shortcut:ctrl+b", "It raised SystemExit: 3."),

@@ -47,7 +47,7 @@ async def test_an_action_queued_during_a_run_is_executed_after_it_and_before_the
     await session.close()
 
     assert order.index("act") > order.index("AgentSettled")
-    starts = [at for at, name in enumerate(order) if name == "AgentStart"]
+    starts = [index for index, name in enumerate(order) if name == "AgentStart"]
     assert order.index("act") < starts[1]
 
 

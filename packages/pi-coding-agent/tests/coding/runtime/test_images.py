@@ -24,7 +24,7 @@ NOTE = (
 
 
 def user_content(messages: list[SessionMessage]) -> tuple[object, ...]:
-    (message,) = [each for each in messages if isinstance(each, UserMessage)]
+    (message,) = [message for message in messages if isinstance(message, UserMessage)]
     assert not isinstance(message.content, str)
     return message.content
 

@@ -91,7 +91,7 @@ async def test_templates_and_skills_are_commands(tmp_path: Path) -> None:
     fixture.write(".pi/agent/skills/review/SKILL.md", "---\ndescription: Reviews.\n---\nx")
     fixture.write(".pi/agent/prompts/fix.md", "Fix it")
     session = await fixture.open()
-    commands = [(each.name, each.source) for each in session.info.commands()]
+    commands = [(command.name, command.source) for command in session.info.commands()]
     await session.close()
 
     assert commands == [("fix", "prompt"), ("skill:review", "skill")]
@@ -113,7 +113,7 @@ async def test_switching_to_a_session_with_a_missing_directory_keeps_the_current
 ) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    here = session.info.cwd
+    cwd = session.info.cwd
     gone = tmp_path / "gone"
     file = tmp_path / "other.jsonl"
     header = {"type": "session", "version": 3, "id": "1", "timestamp": "2026", "cwd": str(gone)}
@@ -121,5 +121,5 @@ async def test_switching_to_a_session_with_a_missing_directory_keeps_the_current
 
     await session.sessions.switch(file)
 
-    assert (session.entries.log.header.cwd, session.info.cwd) == (str(gone), here)
+    assert (session.entries.log.header.cwd, session.info.cwd) == (str(gone), cwd)
     await session.close()

@@ -48,11 +48,11 @@ async def test_images_are_not_sent_if_blocked(tmp_path: Path) -> None:
     await session.prompts.prompt("look", (picture,))
     session.settings.override({"images.blockImages": True})
     await session.prompts.prompt("and now?")
-    kept = str(session.info.messages())
+    stored = str(session.info.messages())
     await session.close()
     before, after = (str(request.messages) for request in fixture.provider.requests)
 
-    assert "aGk=" in before and "aGk=" in kept
+    assert "aGk=" in before and "aGk=" in stored
     assert "aGk=" not in after and "images.blockImages" in after
 
 

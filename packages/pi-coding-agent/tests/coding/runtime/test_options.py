@@ -16,7 +16,7 @@ def test_by_default_everything_is_discovered() -> None:
 
 @pytest.mark.behaviour("sub-agent-rights-are-bounded")
 @pytest.mark.parametrize(
-    ("filter", "limits", "left"),
+    ("filter", "limits", "expected"),
     [
         (ToolFilter(), ToolFilter(), ToolFilter()),
         (ToolFilter(only=("bash",)), ToolFilter(), ToolFilter(only=("bash",))),
@@ -28,6 +28,6 @@ def test_by_default_everything_is_discovered() -> None:
     ],
 )
 def test_a_tool_filter_is_restricted_by_limits(
-    filter: ToolFilter, limits: ToolFilter, left: ToolFilter
+    filter: ToolFilter, limits: ToolFilter, expected: ToolFilter
 ) -> None:
-    assert filter.within(limits) == left
+    assert filter.within(limits) == expected

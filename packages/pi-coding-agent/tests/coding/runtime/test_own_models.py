@@ -36,9 +36,9 @@ def test_reloading_applies_added_changed_and_removed_models(tmp_path: Path) -> N
     fixture.write(FILE, mine("b", baseUrl="http://127.0.0.1:8/v1"))
     registry.reload()
     assert registry.find("mine", "a") is None
-    found = registry.find("mine", "b")
-    assert found is not None
-    assert found.base_url == "http://127.0.0.1:8/v1"
+    model = registry.find("mine", "b")
+    assert model is not None
+    assert model.base_url == "http://127.0.0.1:8/v1"
 
     fixture.write(FILE, '{"providers": {}}')
     registry.reload()

@@ -33,7 +33,7 @@ async def test_a_missing_package_of_a_trusted_project_is_installed(tmp_path: Pat
         f"Installed {repository.source}",
     ]
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [("hello", "package")]
-    assert [each.name for each in session.info.commands()] == ["skill:review"]
+    assert [command.name for command in session.info.commands()] == ["skill:review"]
     await session.close()
 
 
@@ -53,6 +53,9 @@ async def test_a_package_of_the_command_line_is_loaded_without_changing_settings
     assert [(info.name, info.rank) for info in session.extensions.infos()] == [
         ("hello", "explicit")
     ]
-    assert sorted(each.name for each in session.info.commands()) == ["skill:review", "standup"]
+    assert sorted(command.name for command in session.info.commands()) == [
+        "skill:review",
+        "standup",
+    ]
     assert not (fixture.agent_dir / "settings.json").exists()
     await session.close()

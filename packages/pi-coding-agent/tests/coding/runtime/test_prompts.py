@@ -40,11 +40,11 @@ async def test_missing_template_values_are_requested_or_the_prompt_is_refused(
 ) -> None:
     fixture = SessionFixture(tmp_path, says("a"))
     fixture.write(".pi/agent/prompts/fix.md", "Fix {{what}} for {{team}}")
-    asked: list[tuple[str, ...]] = []
+    requested: list[tuple[str, ...]] = []
 
     async def fill(missing: MissingValues) -> dict[str, str] | None:
-        asked.append(missing.names)
-        return {"team": "all of us"} if len(asked) > 1 else None
+        requested.append(missing.names)
+        return {"team": "all of us"} if len(requested) > 1 else None
 
     async with await fixture.open() as session:
         for refused in (
@@ -57,7 +57,7 @@ async def test_missing_template_values_are_requested_or_the_prompt_is_refused(
         await session.prompts.prompt("/fix it", fill=fill)
         texts = [point.text for point in session.info.fork_points()]
 
-    assert (asked, texts) == ([("team",), ("team",)], ["Fix it for all of us"])
+    assert (requested, texts) == ([("team",), ("team",)], ["Fix it for all of us"])
 
 
 async def test_a_prompt_is_accepted_before_its_run_starts(tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ async def test_handlers_can_transform_or_handle_a_prompt(tmp_path: Path) -> None
     fixture = SessionFixture(tmp_path, says("a"))
     session = await fixture.open()
 
-    def answer(given: InputEvent) -> InputAnswer:
-        if given.text == "mine":
+    def answer(event: InputEvent) -> InputAnswer:
+        if event.text == "mine":
             return InputAnswer(action="handled")
-        return InputAnswer(action="transform", text=given.text.upper())
+        return InputAnswer(action="transform", text=event.text.upper())
 
     fixture.bus.subscribe(InputEvent, answer)
     assert await session.prompts.prompt("mine") is None

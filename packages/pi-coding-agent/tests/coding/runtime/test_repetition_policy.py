@@ -66,8 +66,8 @@ def test_detected_text_always_ends_with_enough_repeats(start: str, piece: str, t
     text = start + piece * times
 
     if repeats(text, limits):
-        found = next(n for n in range(1, 41) if text.endswith(text[-n:] * 5))
-        assert text.endswith(text[-found:] * max(5, -(-50 // found)))
+        period = next(n for n in range(1, 41) if text.endswith(text[-n:] * 5))
+        assert text.endswith(text[-period:] * max(5, -(-50 // period)))
 
 
 @pytest.mark.behaviour("loops-are-stopped")
@@ -137,15 +137,15 @@ async def test_identical_calls_in_one_answer_are_counted() -> None:
 
 @pytest.mark.behaviour("loops-are-stopped")
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("reply", "name"),
     [
         (calls("nowhere", path="x"), "nowhere"),
         (calls("peek", wrong=1), "peek"),
         (calls("a\x1b[31m" + "b" * 500), "ab"),
     ],
 )
-async def test_repeated_invalid_calls_end_the_run(asked: Reply, name: str) -> None:
-    fixture = AgentFixture(lambda _: asked, tools=[peek], policies=[Repetition()])
+async def test_repeated_invalid_calls_end_the_run(reply: Reply, name: str) -> None:
+    fixture = AgentFixture(lambda _: reply, tools=[peek], policies=[Repetition()])
 
     ended = await fixture.agent.prompt("go")
 

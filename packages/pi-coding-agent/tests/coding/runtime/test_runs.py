@@ -37,8 +37,8 @@ async def test_a_run_started_by_an_extension_ends_with_the_session(tmp_path: Pat
         await apis[0].send_user_message("hello")
         before = asyncio.all_tasks()
         assert any(task.get_name() == "run of an extension" for task in before)
-    left = [task.get_name() for task in asyncio.all_tasks()]
-    assert "run of an extension" not in left
+    tasks = [task.get_name() for task in asyncio.all_tasks()]
+    assert "run of an extension" not in tasks
     assert hosted.fixture.reports == []
 
 
@@ -48,11 +48,11 @@ async def test_the_next_request_is_available_before_the_first_prompt(tmp_path: P
         await hosted.session.prompt("hello")
         after = hosted.session.prompts.next_request()
 
-        asked = hosted.fixture.provider.requests
-        assert len(asked) == 1
-        assert tuple(before.messages) == asked[0].messages[:1]
+        requests = hosted.fixture.provider.requests
+        assert len(requests) == 1
+        assert tuple(before.messages) == requests[0].messages[:1]
         assert [tool.name for tool in before.tools] == list(hosted.session.active_tools)
-        assert tuple(after.messages)[:-1] == asked[0].messages
+        assert tuple(after.messages)[:-1] == requests[0].messages
 
 
 async def test_a_failure_of_an_extension_is_emitted_to_subscribers(tmp_path: Path) -> None:

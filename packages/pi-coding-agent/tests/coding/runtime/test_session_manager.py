@@ -157,11 +157,11 @@ def test_an_argument_beats_the_variable_which_beats_the_settings(
     put(folders.agent_dir / "settings.json", '{"sessionDir": "kept"}')
     monkeypatch.setenv("PI_CODING_AGENT_SESSION_DIR", "variable")
     named = kept(SessionManager.create(folders.cwd))
-    given = kept(SessionManager.create(folders.cwd, folders.cwd / "argument"))
+    of_argument = kept(SessionManager.create(folders.cwd, folders.cwd / "argument"))
     other = kept(SessionManager.create(folders.cwd, agent_dir=folders.agent_dir.parent / "other"))
     settings = Settings.in_memory({"sessionDir": "memory"})
 
-    assert [path.parent.name for path in (named, given, other)] == [
+    assert [path.parent.name for path in (named, of_argument, other)] == [
         "variable",
         "argument",
         "variable",

@@ -24,8 +24,8 @@ async def test_usage_of_compacted_messages_and_of_summaries_is_counted(tmp_path:
     after = session.info.stats().tokens.total
     await session.close()
 
-    asked = len(fixture.provider.requests)
-    assert (before, after) == (2 * 15, asked * 15)
+    request_count = len(fixture.provider.requests)
+    assert (before, after) == (2 * 15, request_count * 15)
 
 
 @pytest.mark.behaviour("retried-usage-counts")

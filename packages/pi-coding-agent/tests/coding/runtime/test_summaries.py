@@ -31,9 +31,9 @@ async def test_a_summary_request_has_its_own_session_id_and_is_retried(tmp_path:
     await work
     await session.close()
 
-    asked = fixture.provider.requests[-1].options
-    assert asked.session_id == f"{session.entries.log.header.id}-compaction"
-    assert asked.reasoning == "low"
+    options = fixture.provider.requests[-1].options
+    assert options.session_id == f"{session.entries.log.header.id}-compaction"
+    assert options.reasoning == "low"
     assert fixture.order == [
         "compaction_start",
         "summarization_retry_scheduled",
@@ -47,10 +47,10 @@ async def test_a_summary_request_has_its_own_session_id_and_is_retried(tmp_path:
 async def test_a_fallback_model_is_used_instead_of_waiting_for_a_rate_limit(
     tmp_path: Path, seconds: int
 ) -> None:
-    def script(asked: Call) -> Reply | RateLimited:
-        if asked.model.provider == "spare":
+    def script(call: Call) -> Reply | RateLimited:
+        if call.model.provider == "spare":
             return says("Notes of the spare.")
-        if "<conversation>" in str(asked.messages):
+        if "<conversation>" in str(call.messages):
             return RateLimited("429: slow down", status=429, retry_after=seconds)
         return says("a")
 

@@ -48,7 +48,7 @@ async def test_tools_can_be_added_selected_and_removed(tmp_path: Path) -> None:
     box = session._core.toolbox
     box.add(sing, ToolNote(name="sing", snippet="Sing a song"))
     box.select(["sing", "ls", "nope"])
-    assert [each.name for each in box.active()] == ["sing", "ls"]
+    assert [tool.name for tool in box.active()] == ["sing", "ls"]
     assert next(note.snippet for note in box.notes()) == "Sing a song"
     box.remove("sing")
     assert box.active_names == ("ls",)

@@ -111,7 +111,7 @@ async def test_the_summary_of_a_handler_is_ignored_unless_a_summary_is_requested
     assert (await session.tree.go_to(answer)).summary_id is None
 
     assert kinds(session)[-1] == "label"
-    assert [(each.summary_entry, each.from_extension) for each in moved] == [(None, False)]
+    assert [(event.summary_entry, event.from_extension) for event in moved] == [(None, False)]
     await session.close()
 
 

@@ -26,9 +26,9 @@ async def test_a_command_is_part_of_the_conversation_unless_it_is_excluded(tmp_p
     await session.close()
 
     assert (result.output, result.exit_code, "".join(received)) == ("one\n", 3, "one\n")
-    asked = str(fixture.provider.requests[0].messages)
-    assert "Ran `echo one; exit 3`" in asked
-    assert "secret" not in asked
+    messages = str(fixture.provider.requests[0].messages)
+    assert "Ran `echo one; exit 3`" in messages
+    assert "secret" not in messages
 
 
 async def test_a_command_during_a_run_is_recorded_after_the_messages_of_the_run(

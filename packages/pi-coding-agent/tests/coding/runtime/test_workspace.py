@@ -78,7 +78,7 @@ async def test_skills_of_the_settings_are_loaded(tmp_path: Path) -> None:
     fixture.write(".pi/agent/settings.json", f'{{"skills": ["{fixture.home}/more"]}}')
     session = await fixture.open()
 
-    assert [each.name for each in session.info.commands()] == ["skill:review"]
+    assert [command.name for command in session.info.commands()] == ["skill:review"]
     await session.close()
 
 
