@@ -54,8 +54,8 @@ async def extension_session(
     """A session with these extensions and this script, started."""
     environ = {**ENVIRON, **options.pop("environ", {})}
     fixture = SessionFixture(tmp_path, *steps, environ=environ)
-    given = options.pop("extension_options", {})
-    chosen = ExtensionOptions(discover=False, inline=extensions, **given)
+    extension_options = options.pop("extension_options", {})
+    chosen = ExtensionOptions(discover=False, inline=extensions, **extension_options)
     ui = options.pop("ui", None)
     session = await fixture.open(extensions=chosen, **options)
     try:

@@ -178,16 +178,16 @@ def test_files_of_an_untrusted_project_are_no_triggers(tmp_path: Path) -> None:
 
 
 def test_trust_is_decided_only_for_a_file_that_exists(tmp_path: Path) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
 
     def uses_project() -> bool:
-        asked.append("trust")
+        questions.append("trust")
         return True
 
     state = replace(HERE, cwd=tmp_path, uses_project=uses_project)
 
     assert not is_triggered(waiting_for("file:.mcp.json"), state)
-    assert asked == []
+    assert questions == []
 
 
 @pytest.mark.parametrize(

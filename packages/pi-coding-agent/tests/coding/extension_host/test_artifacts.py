@@ -54,13 +54,13 @@ def test_a_long_output_is_stored_as_an_artifact_and_its_end_is_shown(
 
 async def test_a_sink_shows_the_output_while_it_arrives(tmp_path: Path) -> None:
     artifacts = ExtensionArtifacts(Artifacts(TextFolder(tmp_path)))
-    shown: list[ToolResult] = []
-    with artifacts.sink("bash", update=shown.append, harmless=True) as sink:
+    updates: list[ToolResult] = []
+    with artifacts.sink("bash", update=updates.append, harmless=True) as sink:
         sink.write("\x1b[31mone\x1b[0m\n")
-        first = list(shown)
+        first = list(updates)
         sink.write(LONG)
 
     assert first == [ToolResult.of("one\n", details={})]
     assert sink.details["artifactId"] == "0"
     assert sink.details["truncation"]["totalLines"] == 3001
-    assert shown[-1].details == sink.details
+    assert updates[-1].details == sink.details

@@ -110,8 +110,8 @@ async def test_after_replacing_the_session_messages_go_to_the_new_one(tmp_path: 
         await hosted.session.prompt("/again")
         conversation = str(hosted.session.messages)
 
-    places = [conversation.find(text) for text in ("from before", "go on", "two")]
-    assert -1 not in places and places == sorted(places)
+    offsets = [conversation.find(text) for text in ("from before", "go on", "two")]
+    assert -1 not in offsets and offsets == sorted(offsets)
     assert hosted.failures == ["command: This handle belongs to a session that has ended."]
 
 

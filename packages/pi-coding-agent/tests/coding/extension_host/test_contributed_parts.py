@@ -10,29 +10,29 @@ from tests.coding.extension_host.extension_session import extension_session
 
 
 async def test_policies_of_extensions_run_in_the_order_of_their_position(tmp_path: Path) -> None:
-    asked: list[str] = []
+    order: list[str] = []
 
     class Noting(Policy):
         def __init__(self, name: str) -> None:
             self.name = name
 
-        async def at_boundary(self, at: Boundary) -> Next:
-            if at.kind == "turn":
-                asked.append(self.name)
-            return at.next
+        async def at_boundary(self, boundary: Boundary) -> Next:
+            if boundary.kind == "turn":
+                order.append(self.name)
+            return boundary.next
 
     def extension(pi: ExtensionAPI) -> None:
         pi.add_policy(Noting("last"), at="last")
         pi.add_policy(Noting("normal"))
         pi.add_policy(Noting("first"), at="first")
-        pi.on("turn_end", lambda event, ctx: asked.append("event"))
+        pi.on("turn_end", lambda event, ctx: order.append("event"))
         pi.add_policy(Noting("gone")).remove()
 
     async with extension_session(tmp_path, extension, steps=(says("one"),)) as hosted:
         await hosted.session.prompt("go")
         names = [type(policy).__name__ for policy in hosted.session._core.agent.policies]
 
-    assert asked == ["first", "event", "normal", "last"]
+    assert order == ["first", "event", "normal", "last"]
     assert names[:3] == ["GuardedPolicy", "ExtensionPolicy", "GuardedPolicy"]
     assert names[3] == "CompactionPolicy"
 

@@ -61,7 +61,7 @@ async def test_a_tool_factory_gets_the_extension_api(
 
 
 @pytest.mark.parametrize(
-    ("code", "problem"),
+    ("code", "message"),
     [
         ("WORDS = 3\n", "defines no tool"),
         (FACTORY.format(kind="def", name="read", result="where"), "the name of a built-in tool"),
@@ -70,14 +70,14 @@ async def test_a_tool_factory_gets_the_extension_api(
         ("def tools(pi): raise RuntimeError('no')\n", "RuntimeError: no"),
     ],
 )
-async def test_an_invalid_tool_file_is_reported(tmp_path: Path, code: str, problem: str) -> None:
+async def test_an_invalid_tool_file_is_reported(tmp_path: Path, code: str, message: str) -> None:
     fixture = SessionFixture(tmp_path)
     fixture.write(".pi/agent/tools/bad.py", code)
     session = await fixture.open()
 
     assert session.extensions.hosting.host.registries.tools.values == {}
     (report,) = [text for text in fixture.reports if "bad.py" in text]
-    assert problem in report
+    assert message in report
     await session.close()
 
 

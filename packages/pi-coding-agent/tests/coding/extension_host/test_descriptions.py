@@ -22,7 +22,7 @@ def test_a_record_is_created_from_its_fields() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"name": "line", "colour": "red"}])
 def test_invalid_fields_are_refused_with_the_valid_ones(fields: dict[str, Any]) -> None:
-    with pytest.raises(ExtensionError, match="A shape is invalid: ") as problem:
+    with pytest.raises(ExtensionError, match="A shape is invalid: ") as error:
         record_from_fields(Shape, fields, "A shape")
 
-    assert problem.value.hint == "Valid fields: name, corners."
+    assert error.value.hint == "Valid fields: name, corners."

@@ -70,7 +70,7 @@ async def test_messages_and_tool_results_can_be_changed_before_they_are_stored(
         sent = hosted.fixture.provider.requests[1].messages
         public = [event.message for event in hosted.emitted("MessageEnd")]
 
-    assert [messages[place].content for place in (1, 3)] == [(Text(text="secret"),)] * 2
+    assert [messages[index].content for index in (1, 3)] == [(Text(text="secret"),)] * 2
     assert "password" not in str(sent)
     assert public == messages
     one = ("SystemMessage", "UserMessage", "AssistantMessage", "ToolResultMessage")

@@ -14,7 +14,7 @@ ME = Owner(name="me", path="/me.py")
 async def test_subscribers_of_a_name_get_its_events() -> None:
     failures: list[str] = []
     received: list[Any] = []
-    bus = ExtensionChannel(lambda owner, event, problem: failures.append(f"{event}: {problem}"))
+    bus = ExtensionChannel(lambda owner, event, error: failures.append(f"{event}: {error}"))
 
     async def slow(data: Any) -> None:
         received.append(("slow", data))

@@ -200,7 +200,7 @@ async def test_a_failing_widget_is_reported_once(tmp_path: Path) -> None:
 async def test_the_ui_of_an_ended_session_cancels_dialogs_and_is_stale(tmp_path: Path) -> None:
     answers: list[Any] = []
     opened = asyncio.Event()
-    kept: list[Any] = []
+    contexts: list[Any] = []
 
     class Waiting(FakeUI):
         async def input(self, title: str, placeholder: str = "", **options: Any) -> str | None:
@@ -211,7 +211,7 @@ async def test_the_ui_of_an_ended_session_cancels_dialogs_and_is_stale(tmp_path:
     def extension(pi: ExtensionAPI) -> None:
         @pi.command("ask")
         async def ask(args: str, ctx: Any) -> None:
-            kept.append(ctx)
+            contexts.append(ctx)
             answers.append(await ctx.ui.input("Name?"))
 
     async with extension_session(tmp_path, extension) as hosted:
@@ -223,9 +223,9 @@ async def test_the_ui_of_an_ended_session_cancels_dialogs_and_is_stale(tmp_path:
 
         assert answers == [None]
         with pytest.raises(StaleSession):
-            kept[0].ui.set_status("late", "x")
+            contexts[0].ui.set_status("late", "x")
         with pytest.raises(StaleSession):
-            kept[0].ui.set_fact("late", "x")
+            contexts[0].ui.set_fact("late", "x")
 
 
 async def test_the_ui_has_only_documented_attributes(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ async def test_a_feed_yields_a_snapshot_and_then_entries_and_events_in_order(
 
     snapshot, *rest = items
     assert snapshot.kind == "snapshot"
-    known = [entry["id"] for entry in snapshot.data["entries"]]
-    assert known + [item.data["id"] for item in rest if item.kind == "entry"] == entries
+    ids = [entry["id"] for entry in snapshot.data["entries"]]
+    assert ids + [item.data["id"] for item in rest if item.kind == "entry"] == entries
     assert [item.seq for item in items] == list(range(1, len(items) + 1))
     kinds = [
         item.data.get("message", {}).get("role", item.data["type"])
@@ -43,8 +43,8 @@ async def test_a_feed_yields_a_snapshot_and_then_entries_and_events_in_order(
     assert rest[-2].kind == "leaf"
     assert rest[-1].data == {"type": "extension_event", "name": "ping", "data": 1}
     first_answer = next(
-        place
-        for place, item in enumerate(rest)
+        index
+        for index, item in enumerate(rest)
         if item.kind == "entry" and item.data["message"]["role"] == "assistant"
     )
     assert rest[first_answer + 1].data["type"] == "message_end"

@@ -37,6 +37,6 @@ def test_a_flag_of_the_command_line_overrides_the_default() -> None:
 def test_a_following_word_is_the_value_of_a_string_flag_only() -> None:
     switch = ExtensionFlag(name="x", kind="boolean")
     text = ExtensionFlag(name="x", kind="string")
-    given = {"x": FollowingWord("no")}
+    flags = {"x": FollowingWord("no")}
 
-    assert (flag_value(switch, given), flag_value(text, given)) == (True, "no")
+    assert (flag_value(switch, flags), flag_value(text, flags)) == (True, "no")

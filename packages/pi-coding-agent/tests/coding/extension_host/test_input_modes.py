@@ -34,9 +34,9 @@ def test_the_mode_with_the_longest_matching_prefix_is_selected() -> None:
     for prefix in ("$", "$$"):
         modes.add(prefix, owned(prefix), OWNER)
 
-    found = [mode_of(modes, text) for text in ("$ 1", "$$ 1", "1 $", "")]
+    matches = [mode_of(modes, text) for text in ("$ 1", "$$ 1", "1 $", "")]
 
-    assert [mode and mode.prefix for mode in found] == ["$", "$$", None, None]
+    assert [mode and mode.prefix for mode in matches] == ["$", "$$", None, None]
 
 
 def test_a_mode_gets_the_text_after_its_prefix() -> None:

@@ -11,7 +11,7 @@ from pi.testing import FakeClock
 
 
 async def test_a_link_raises_before_its_session_starts_and_after_it_ends() -> None:
-    scope = Scope(FakeClock(), name="x", report=lambda what, problem: None)
+    scope = Scope(FakeClock(), name="x", report=lambda what, error: None)
     session: Any = object()
     start = Path("/home/ada/project")
     connection = HostConnection(start, "print")

@@ -10,16 +10,16 @@ from tests.coding.extension_host.extension_session import extension_session
 async def test_handlers_and_commands_of_an_extension_share_ui_resources_and_models(
     tmp_path: Path,
 ) -> None:
-    given: list[Any] = []
+    contexts: list[Any] = []
 
     def extension(pi: ExtensionAPI) -> None:
-        given.append(pi.context)
-        pi.on("session_start", lambda event, ctx: given.append(ctx))
-        pi.register_command("look", lambda arguments, ctx: given.append(ctx))
+        contexts.append(pi.context)
+        pi.on("session_start", lambda event, ctx: contexts.append(ctx))
+        pi.register_command("look", lambda arguments, ctx: contexts.append(ctx))
 
     async with extension_session(tmp_path, extension) as hosted:
         await hosted.session.prompt("/look")
-        own, handlers, commands = given
+        own, handlers, commands = contexts
 
         assert handlers is own
         assert commands is not own

@@ -76,7 +76,7 @@ def test_without_a_manifest_the_default_manifest_is_returned(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("text", "message"),
     [
         ("activate = [", "is not valid TOML"),
         ("a." * 200_000 + "b = 1", "is not valid TOML: a key has more than 64 parts"),
@@ -88,10 +88,10 @@ def test_without_a_manifest_the_default_manifest_is_returned(tmp_path: Path) -> 
         ("[tools.weather]", "is invalid"),
     ],
 )
-def test_a_broken_manifest_is_reported(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_broken_manifest_is_reported(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "pi.toml").write_text(text)
 
-    with pytest.raises(ExtensionError, match=problem) as failed:
+    with pytest.raises(ExtensionError, match=message) as failed:
         read_manifest(tmp_path)
 
     assert str(tmp_path) in failed.value.message

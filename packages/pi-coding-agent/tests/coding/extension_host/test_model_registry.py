@@ -21,15 +21,15 @@ async def test_requests_of_the_model_registry_pass_through_the_wraps(tmp_path: P
         @pi.command("look")
         async def look(args: str, ctx: Any) -> None:
             registry = ctx.model_registry
-            found = registry.find("faux", "faux")
-            assert found in registry.get_all() and found in registry.get_available()
-            assert registry.resolve("faux/faux").model == found
-            assert registry.has_configured_auth(found)
+            model = registry.find("faux", "faux")
+            assert model in registry.get_all() and model in registry.get_available()
+            assert registry.resolve("faux/faux").model == model
+            assert registry.has_configured_auth(model)
             await registry.refresh()
-            seen.append(await registry.get_api_key_and_headers(found))
-            seen.append((await registry.complete(found, QUESTION)).text)
-            seen.append((await registry.stream(found, QUESTION).result()).text)
-            seen.append((await registry.stream_simple(found, QUESTION).result()).text)
+            seen.append(await registry.get_api_key_and_headers(model))
+            seen.append((await registry.complete(model, QUESTION)).text)
+            seen.append((await registry.stream(model, QUESTION).result()).text)
+            seen.append((await registry.stream_simple(model, QUESTION).result()).text)
 
     steps = (says("four"), says("4"), says("IV"))
     async with extension_session(tmp_path, extension, steps=steps) as hosted:

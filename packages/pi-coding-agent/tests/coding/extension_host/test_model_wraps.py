@@ -144,8 +144,8 @@ def _split(text: str) -> tuple[str, str]:
 
 
 async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> None:
-    def answer(asked: Call) -> Reply:
-        conversation = str(asked.messages)
+    def answer(call: Call) -> Reply:
+        conversation = str(call.messages)
         assert SECRET not in conversation
         return says(f"your password is {MASK} indeed")
 
@@ -155,12 +155,12 @@ async def test_a_secret_is_never_sent_and_never_shown_masked(tmp_path: Path) -> 
 
     assert first is not None
     assert first.content == (Text(text=f"your password is {SECRET} indeed"),)
-    shown = "".join(
+    deltas = "".join(
         event.assistant_message_event.delta
         for event in hosted.emitted("MessageUpdate")
         if isinstance(event.assistant_message_event, TextDelta)
     )
-    assert MASK not in shown
+    assert MASK not in deltas
 
 
 async def test_wraps_apply_to_requests_of_extensions_too(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ async def test_another_extension_answers_a_dialog_by_its_id(tmp_path: Path) -> N
 
     def guest(pi: ExtensionAPI) -> None:
         """Answers dialogs of the other extension, as a host of a shared session does."""
-        given = {"One": "b", "Many": ["b"], "Sure?": True, "Text": None}
+        answers_by_title = {"One": "b", "Many": ["b"], "Sure?": True, "Text": None}
 
         async def answer(prompt: Any, ctx: Any) -> None:
             await ui.opened[prompt.title].wait()
@@ -93,7 +93,7 @@ async def test_another_extension_answers_a_dialog_by_its_id(tmp_path: Path) -> N
                 ctx.ui.answer(prompt.id, 3)
             except ExtensionError as error:
                 refused.append(error.explain())
-            assert ctx.ui.answer(prompt.id, given[prompt.title]) is True
+            assert ctx.ui.answer(prompt.id, answers_by_title[prompt.title]) is True
             assert ctx.ui.answer(prompt.id, None) is False  # answered already
 
         @pi.on("ui_prompt_start")

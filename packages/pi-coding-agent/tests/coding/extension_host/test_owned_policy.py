@@ -30,7 +30,7 @@ class Broken(Policy):
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         raise ValueError("4")
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         raise ValueError("5")
 
 
@@ -76,7 +76,7 @@ def test_only_policies_with_on_delta_get_deltas() -> None:
         pass
 
     owner = Owner(name="me", path="/me.py")
-    quiet, loud = (guard_policy(each, owner, lambda *_: None) for each in (Quiet(), Broken()))
+    quiet, loud = (guard_policy(policy, owner, lambda *_: None) for policy in (Quiet(), Broken()))
 
     assert (type(quiet), type(loud)) == (GuardedPolicy, GuardedWatcher)
     assert type(quiet).on_delta is Policy.on_delta

@@ -56,11 +56,11 @@ async def test_callbacks_of_the_caller_are_called_before_handlers() -> None:
 
     subscribe(bus, "before_provider_request", lambda event, ctx: reported.append(event.payload))
     request = ModelRequest(model=MODEL, messages=())
-    asked = replace(
+    call = replace(
         request,
         options=replace(request.options, on_payload=on_payload, on_response=on_response),
     )
-    options = with_provider_events(asked, bus).options
+    options = with_provider_events(call, bus).options
 
     assert options.on_payload is not None
     assert options.on_response is not None

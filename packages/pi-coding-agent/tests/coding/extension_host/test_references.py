@@ -17,8 +17,8 @@ async def outputs(tmp_path: Path, extension: Extension, *steps: Step) -> list[tu
         await hosted.session.prompt("go")
         results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
     return [
-        ("".join(part.text for part in each.content if isinstance(part, Text)), each.is_error)
-        for each in results
+        ("".join(part.text for part in result.content if isinstance(part, Text)), result.is_error)
+        for result in results
     ]
 
 
@@ -72,14 +72,14 @@ async def test_a_note_is_shown_before_every_part_of_a_resource(tmp_path: Path) -
 
 
 async def test_a_path_form_can_be_written(tmp_path: Path) -> None:
-    kept: dict[str, str] = {}
+    texts: dict[str, str] = {}
 
     class Table:
         async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-            return Resource(text=kept[ref.rest])
+            return Resource(text=texts[ref.rest])
 
         async def write(self, ref: ResourceRef, text: str) -> FileWritten:
-            kept[ref.rest] = text
+            texts[ref.rest] = text
             return FileWritten(notes=("1 row",))
 
     def parse(text: str) -> ResourceRef | None:

@@ -60,7 +60,7 @@ async def test_a_command_completes_its_arguments(tmp_path: Path) -> None:
         complete = hosted.session.extensions.completions
         assert await complete("go", "Berl") == ["Berlin"]
         assert [await complete("stay", ""), await complete("nope", "")] == [(), ()]
-        listed = {each.name: each.description for each in hosted.session.info.commands()}
+        listed = {command.name: command.description for command in hosted.session.info.commands()}
         assert listed == {"go": "Go there", "stay": UNSET}
 
 

@@ -20,7 +20,7 @@ async def test_compaction_waits_until_idle_and_reports_its_result(tmp_path: Path
     def extension(pi: ExtensionAPI) -> None:
         @pi.on("turn_end")
         def compact(event: Any, ctx: Any) -> None:
-            ctx.compact(on_error=lambda problem: problems.append(problem.message))
+            ctx.compact(on_error=lambda error: problems.append(error.message))
 
     async with extension_session(tmp_path, extension, steps=(says("one"), says("two"))) as hosted:
         await hosted.session.prompt("go")

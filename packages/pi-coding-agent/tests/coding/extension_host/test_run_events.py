@@ -33,10 +33,14 @@ ANSWER = AssistantMessage(api="a", provider="p", model="m")
 
 
 def test_input_is_changed_until_it_is_handled() -> None:
-    given = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
+    transformed = InputEvent(text="a").with_answer(InputAnswer(action="transform", text="b"))
 
-    assert given == InputEvent(text="b") == given.with_answer(InputAnswer(action="continue"))
-    assert given.with_answer(InputAnswer(action="handled")).is_settled
+    assert (
+        transformed
+        == InputEvent(text="b")
+        == transformed.with_answer(InputAnswer(action="continue"))
+    )
+    assert transformed.with_answer(InputAnswer(action="handled")).is_settled
 
 
 def test_messages_of_all_handlers_are_added_and_the_last_prompt_is_used() -> None:

@@ -26,8 +26,8 @@ async def test_the_session_manager_of_a_context_reads_the_session(tmp_path: Path
         assert (manager.get_entry("nope"), manager.get_label("nope")) == (None, None)
         assert manager.get_entries() == manager.get_branch()
         assert len(manager.get_tree()) == 1
-        shown = manager.build_session_projection()
-        assert len(shown.messages) == len(hosted.session.messages)
+        projection = manager.build_session_projection()
+        assert len(projection.messages) == len(hosted.session.messages)
         assert manager.build_context_entries() == manager.get_branch()
 
 

@@ -32,9 +32,9 @@ async def test_an_extension_redacts_texts_and_entries_for_a_sink(tmp_path: Path)
 
         assert pi.redact(text, "share") == "Kane said [name] with [redacted]"
         assert pi.redact(text, "collab") == "[guest sees nothing] said [name] with [redacted]"
-        shown = pi.redact(entry, "collab")
-        assert "Rosebud" not in json.dumps(shown)
-        assert shown["message"]["n"] == 3  # type: ignore[index]
+        redacted = pi.redact(entry, "collab")
+        assert "Rosebud" not in json.dumps(redacted)
+        assert redacted["message"]["n"] == 3  # type: ignore[index]
         with pytest.raises(PiError, match="share"):
             pi.redact(text, "shares")  # type: ignore[arg-type]
 

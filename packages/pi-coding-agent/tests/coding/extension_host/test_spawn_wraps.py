@@ -164,8 +164,8 @@ async def test_a_wrap_may_run_programs_itself(tmp_path: Path) -> None:
         apis.append(pi)
 
         async def probe(request: SpawnRequest) -> SpawnRequest:
-            found = await pi.exec(["sh", "-c", "echo found"])
-            return replace(request, env={**request.env, "PROBED": found.stdout.strip()})
+            probe_result = await pi.exec(["sh", "-c", "echo found"])
+            return replace(request, env={**request.env, "PROBED": probe_result.stdout.strip()})
 
         pi.wrap_spawn(probe)
 

@@ -121,13 +121,13 @@ async def test_a_function_that_returned_meanwhile_is_not_interrupted() -> None:
 async def test_blocking_code_outside_of_extensions_is_not_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    asked = threading.Event()
+    called = threading.Event()
 
     def unnamed(module: str) -> None:
-        asked.set()
+        called.set()
 
     with watching(unnamed):
-        assert asked.wait(AGES)
+        assert called.wait(AGES)
 
     assert caplog.records == []
 

@@ -94,7 +94,7 @@ async def test_a_wrap_can_declare_its_parameters_as_a_json_schema() -> None:
 @pytest.mark.behaviour("bad-registrations-are-refused")
 def test_a_tool_without_a_schema_is_refused() -> None:
     bare = AgentTool(
-        name="x", description="", parameters={}, run=greet.run, validate=lambda given: given
+        name="x", description="", parameters={}, run=greet.run, validate=lambda arguments: arguments
     )
 
     with pytest.raises(ExtensionError, match="has no schema"):

@@ -16,8 +16,8 @@ from tests.coding.extension_host.extension_session import extension_session
 Call = Callable[[Any], Any]
 
 
-async def _act(*given: Any) -> Any:
-    return given
+async def _act(*arguments: Any) -> Any:
+    return arguments
 
 
 def _tool(**how: Any) -> Any:

@@ -44,16 +44,16 @@ async def test_printed_output_of_libraries_is_discarded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds", "arrived"),
+    ("worker_call", "seconds", "arrived"),
     [({"hang": []}, 0.2, []), ({"crash": [1]}, 30, [1])],
     ids=["hangs", "crashes"],
 )
 async def test_missing_answers_are_left_out_and_the_process_is_replaced(
-    tmp_path: Path, asked: Any, seconds: float, arrived: list[int]
+    tmp_path: Path, worker_call: Any, seconds: float, arrived: list[int]
 ) -> None:
     async def scenario(made: WorkerProcess) -> None:
         (before,) = await made.ask({"print": ""}, seconds=30)
-        assert await made.ask(asked, seconds=seconds, answers=2) == arrived
+        assert await made.ask(worker_call, seconds=seconds, answers=2) == arrived
         (after,) = await made.ask({"print": ""}, seconds=30)
         assert after != before
 

@@ -15,10 +15,10 @@ from tests.coding.extension_host.extension_session import extension_session
 async def test_compaction_strategies_and_redactors_are_registered(tmp_path: Path) -> None:
     class Mine:
         async def compact(self, work: Any) -> Declined:
-            asked.append(work.reason)
+            reasons.append(work.reason)
             return Declined(why="not today")
 
-    asked: list[str] = []
+    reasons: list[str] = []
 
     def extension(pi: ExtensionAPI) -> None:
         pi.add_compaction("mine", Mine())
@@ -29,7 +29,7 @@ async def test_compaction_strategies_and_redactors_are_registered(tmp_path: Path
         assert hosted.host.registries.redacted("a secret", "share") == "a [share]"
         with pytest.raises(CompactionFailed, match="not today"):
             await hosted.session.compact()
-    assert asked == ["manual"]
+    assert reasons == ["manual"]
 
 
 async def test_text_that_a_redactor_removes_is_not_in_an_export(tmp_path: Path) -> None:

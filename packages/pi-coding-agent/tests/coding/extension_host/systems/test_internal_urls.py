@@ -32,14 +32,14 @@ class Rules:
         self._pi = pi
 
     async def read(self, ref: ResourceRef, window: ResourceWindow) -> Resource:
-        found = {
+        rules = {
             item.key: item.value.content
             for item in self._pi.context.resources.load("rules")
             if not item.shadowed
         }
-        if ref.rest not in found:
-            raise ToolFailed(f"There is no rule {ref.rest}. There are: {', '.join(found)}.")
-        return Resource(text=found[ref.rest])
+        if ref.rest not in rules:
+            raise ToolFailed(f"There is no rule {ref.rest}. There are: {', '.join(rules)}.")
+        return Resource(text=rules[ref.rest])
 
 
 class Artifacts:
@@ -108,8 +108,8 @@ def urls(pi: ExtensionAPI) -> None:
 
 
 def results(hosted: ExtensionFixture) -> list[str]:
-    found = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
-    return [str(message.content[0].text) for message in found]  # type: ignore[union-attr]
+    messages = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
+    return [str(message.content[0].text) for message in messages]  # type: ignore[union-attr]
 
 
 async def test_file_tools_read_and_write_references(tmp_path: Path) -> None:

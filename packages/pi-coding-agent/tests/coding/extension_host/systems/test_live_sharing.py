@@ -99,25 +99,25 @@ async def test_a_guest_follows_the_session_and_sends_messages_under_their_own_na
     async with (
         extension_session(
             tmp_path / "host", hosting(wire), steps=(says("hi"), says("hi Bob"))
-        ) as there,
-        extension_session(tmp_path / "guest", joining(wire)) as here,
+        ) as host,
+        extension_session(tmp_path / "guest", joining(wire)) as guest,
     ):
-        rests = settling(here)
-        await here.session.prompt("/join")
-        await there.session.prompt("hello")
+        rests = settling(guest)
+        await guest.session.prompt("/join")
+        await host.session.prompt("hello")
         async with asyncio.timeout(30):
             await rests.get()
-            await here.session.prompt("hello from Bob")
+            await guest.session.prompt("hello from Bob")
             await rests.get()
 
-        assert here.session.info.entries() == there.session.info.entries()
-        messages = [m for m in here.session.messages if isinstance(m, UserMessage)]
+        assert guest.session.info.entries() == host.session.info.entries()
+        messages = [m for m in guest.session.messages if isinstance(m, UserMessage)]
         assert [message.meta for message in messages] == [UNSET, {"author": "Bob"}]
         asked = [
-            m for m in there.fixture.provider.requests[1].messages if isinstance(m, UserMessage)
+            m for m in host.fixture.provider.requests[1].messages if isinstance(m, UserMessage)
         ]
         assert [message.meta for message in asked] == [UNSET, UNSET]  # not sent to the model
-        assert here.fixture.provider.requests == []
-        assert (here.failures, there.failures) == ([], [])
-        await here.host.close()
-        await here.fixture.clock.advance(61)
+        assert guest.fixture.provider.requests == []
+        assert (guest.failures, host.failures) == ([], [])
+        await guest.host.close()
+        await guest.fixture.clock.advance(61)

@@ -57,8 +57,8 @@ async def test_nothing_is_written_until_the_plan_is_approved(tmp_path: Path) -> 
             before,
             "x",
         )
-        asked = [request.model.id for request in pair.requests]
-        assert asked == ["plain", "plain", "faux", "faux"]
+        models = [request.model.id for request in pair.requests]
+        assert models == ["plain", "plain", "faux", "faux"]
         results = [m for m in hosted.session.messages if isinstance(m, ToolResultMessage)]
         assert [result.is_error for result in results] == [True, False]
         assert hosted.failures == []

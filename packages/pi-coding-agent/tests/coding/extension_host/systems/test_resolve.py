@@ -68,8 +68,8 @@ async def test_a_pending_action_forces_the_resolve_tool_until_it_is_resolved(
     async with extension_session(tmp_path, resolving, proposing, steps=steps) as hosted:
         await hosted.session.prompt("go")
 
-        asked = [request.options.tool_choice for request in hosted.fixture.provider.requests]
-        assert asked == [None, "resolve", None]
+        choices = [request.options.tool_choice for request in hosted.fixture.provider.requests]
+        assert choices == [None, "resolve", None]
         assert results(hosted)[-1] == "applied x because it is right"
         assert "resolve" not in [tool.name for tool in hosted.session.tools.listed()]
         messages = hosted.fixture.provider.requests[-1].messages

@@ -67,8 +67,8 @@ async def test_images_and_data_of_a_compaction_are_restored_from_the_session_fil
         ]
         assert PICTURE in asked[0].content
         assert "picture 2" in str(asked[0].content)
-        kept = [msgspec.json.decode(raw) for raw in again.session.info.entries()]
-        data = [entry["preserveData"] for entry in kept if entry["type"] == "compaction"]
+        entries = [msgspec.json.decode(raw) for raw in again.session.info.entries()]
+        data = [entry["preserveData"] for entry in entries if entry["type"] == "compaction"]
         assert data == [{"count": 1}, {"count": 2}]
 
 

@@ -92,8 +92,8 @@ async def test_a_late_interrupt_applies_only_to_the_answer_of_its_token(tmp_path
             done.append(ctx.interrupt(started[0], Interrupt("late")))
             await pi.publish("ttsr_triggered", {"rule": "todo"})
 
-    words = " ".join(str(number) for number in range(200))
-    async with extension_session(tmp_path, rules, steps=(says(words), says("ok"))) as hosted:
+    numbers = " ".join(str(number) for number in range(200))
+    async with extension_session(tmp_path, rules, steps=(says(numbers), says("ok"))) as hosted:
         answer = await hosted.session.prompt("count")
 
         assert answer is not None

@@ -60,15 +60,15 @@ async def test_the_todo_list_follows_the_branch_and_reminds_the_model(
     async with extension_session(tmp_path, todo, steps=steps, ui=ui) as hosted:
         await hosted.session.prompt("hello")
         await hosted.session.prompt("plan")
-        shown = [ui.widget]
+        widgets = [ui.widget]
         await hosted.session.prompt("go on")
         reminders = [m for m in hosted.session.messages if isinstance(m, CustomMessage)]
         first, *_ = hosted.session.info.fork_points()
         await hosted.session.tree.go_to(first.entry_id)
-        shown.append(ui.widget)
+        widgets.append(ui.widget)
         file = hosted.session.session_file
 
-        assert shown == [["a", "b"], None]
+        assert widgets == [["a", "b"], None]
         assert [(m.content, m.display) for m in reminders] == [("There are open tasks.", False)]
         assert "open tasks" in str(hosted.fixture.provider.requests[-1].messages[-1].content)
         assert hosted.failures == []

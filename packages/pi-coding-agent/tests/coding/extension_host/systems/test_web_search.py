@@ -37,9 +37,9 @@ def search(url: str) -> Any:
         async def web_search(query: str) -> ToolResult:
             """Look on the web."""
             for service in ("first", "second"):
-                if found := await asked(service, query):
-                    text = "\n".join(page["title"] for page in found)
-                    return ToolResult.of(text, details={"citations": found})
+                if pages := await asked(service, query):
+                    text = "\n".join(page["title"] for page in pages)
+                    return ToolResult.of(text, details={"citations": pages})
             raise ToolFailed("No service is available.")
 
         def citations(call: ToolView, options: Any, theme: Any) -> list[str]:
@@ -51,7 +51,7 @@ def search(url: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("keys", "text", "asked"),
+    ("keys", "text", "services"),
     [
         ((), "No service is available.", []),
         (("first",), "No service is available.", ["/first"]),
@@ -59,7 +59,7 @@ def search(url: str) -> Any:
     ],
 )
 async def test_search_services_are_tried_in_order(
-    tmp_path: Path, keys: tuple[str, ...], text: str, asked: list[str]
+    tmp_path: Path, keys: tuple[str, ...], text: str, services: list[str]
 ) -> None:
     pages = {
         "/first": (429, {"error": "busy"}),
@@ -87,7 +87,7 @@ async def test_search_services_are_tried_in_order(
         )
 
     assert result.content[0].text == text  # type: ignore[union-attr]
-    assert [path for _, path, _, _ in web.asked] == asked
+    assert [path for _, path, _, _ in web.asked] == services
     assert drawn == (["[https://example.org]"] if text == "A page" else [])
     assert all(headers["authorization"].startswith("Bearer k-") for _, _, headers, _ in web.asked)
 
