@@ -117,3 +117,31 @@ def test_an_index_of_another_form_is_not_trusted_to_lack_a_file(places: BaseFold
 
     assert action("git grep KEY", places, "Read(.env)") == "ask"
     assert action("git grep KEY", places, "Read(//etc/shadow)") == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ["rg -L KEY", "rg -nL KEY .", "rg --follow KEY src", "grep -R KEY src", "ag -f KEY"]
+)
+def test_a_search_that_follows_links_asks_about_what_they_lead_to(
+    places: BaseFolders, command: str
+) -> None:
+    outside = Path(places.home, "vault")
+    put(outside / "key.txt", "KEY\n")
+    Path(places.cwd, "src/notes.txt").symlink_to(outside / "key.txt")
+
+    assert action(command, places, "Read(~/vault/**)") == "ask"
+    assert action("rg KEY src", places, "Read(~/vault/**)") == "allow"
+
+
+def test_a_search_that_follows_links_asks_about_a_linked_folder(places: BaseFolders) -> None:
+    put(Path(places.home, "vault/key.txt"), "KEY\n")
+    Path(places.cwd, "src/more").symlink_to(Path(places.home, "vault"))
+
+    assert action("rg -L KEY", places, "Read(~/vault/**)") == "ask"
+
+
+def test_an_allow_rule_that_can_match_no_tool_is_a_problem() -> None:
+    _, problems = parse_rules({"allow": ["mcp__s*"], "deny": ["mcp__s*"]}, "test")
+
+    assert len(problems) == 1
+    assert "'mcp__s*' allows nothing" in problems[0]

@@ -77,6 +77,9 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("bash", {"command": "cp -r . ../copy"}),
     ("bash", {"command": "git show HEAD:.env"}),
     ("bash", {"command": "base64 .env"}),
+    ("bash", {"command": "rg -L KEY"}),
+    ("bash", {"command": "grep -R KEY ."}),
+    ("bash", {"command": "rg --follow KEY ."}),
     ("bash", {"command": "ln -s .env harmless"}),
 )
 

@@ -275,3 +275,6 @@ async def test_the_command_shows_the_enforced_limits(
         shown = ui.seen[-1][1]
         assert shown.startswith(f"Sandbox: on\nThis machine: {support.mechanism}")
         assert "Network: off" in shown
+        assert f"Sockets of other programs: only those in {tmp_path}/home/project" in shown or (
+            "Sockets of other programs: only those in ." in shown
+        )

@@ -117,6 +117,8 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
         raise BadRule(f"{text!r}: write WebFetch(domain:example.com).")
     if subject == "tool" and specifier and effect == "allow":
         raise BadRule(f"{text!r}: arguments of {tool} cannot be matched. Write {tool}.")
+    if effect == "allow" and _names_beginning_of_server(tool):
+        raise BadRule(f"{text!r} allows nothing: write the whole server, as in mcp__server__*.")
     everything = subject in ("command", "edit", "read") and specifier in ("*", "**", ":*")
     return Rule(
         effect=effect,
@@ -125,6 +127,12 @@ def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
         specifier="" if everything else specifier,
         source=source,
     )
+
+
+def _names_beginning_of_server(tool: str) -> bool:
+    """Whether a rule is about all MCP servers whose names begin alike, as ``mcp__s*``."""
+    server = tool.casefold().removeprefix(MCP)
+    return tool.casefold().startswith(MCP) and "*" in server and "__" not in server
 
 
 def _wider_rule(text: str, effect: Effect, source: str) -> Rule:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions.commands import base_name
 from pi.batteries.permissions.git_contents import rule_of_git
-from pi.batteries.permissions.paths import BaseFolders
-from pi.batteries.permissions.patterns import rules_below
+from pi.batteries.permissions.paths import BaseFolders, touched
+from pi.batteries.permissions.patterns import FileMatcher, rules_below
 from pi.batteries.permissions.rules import Rule
 from pi.extension.guards import CommandPart
 
@@ -102,6 +103,8 @@ def _rule_of_search(
     rules: Sequence[Rule],
     places: BaseFolders,
 ) -> Rule | None:
+    if follows_links(name, texts) and (rule := _behind_links(texts, folders, rules, places)):
+        return rule
     if name in _RIPGREP and _operands(texts, _RIPGREP_LETTERS, _RIPGREP_FLAGS) <= 1:
         return _unnamed_by_ripgrep(texts, folders, rules, places)
     if name in _SEARCHERS and _operands(texts, "", frozenset()) <= 1:
@@ -148,6 +151,51 @@ def is_recursive(texts: Sequence[str]) -> bool:
         if names_directories and re.fullmatch(r"(?:-\w*d|--di\w*=)?rec\w*", text):
             return True
     return False
+
+
+def follows_links(program: str, texts: Sequence[str]) -> bool:
+    """Whether a search also reads files to which links below a folder lead."""
+    if program in _RIPGREP:
+        return any(re.match(r"-(?!-)[A-Za-z]*L|--follow\Z", text) for text in texts)
+    if program in _GREPS:
+        dereferences = "--dereference-recursive"
+        return any(
+            re.match(r"-(?!-)[A-Za-z]*R", text) or (len(text) > 3 and dereferences.startswith(text))
+            for text in texts
+        )
+    return program in _SEARCHERS and any(
+        re.match(r"-(?!-)[A-Za-z]*[fLR]|--follow|--deref", text) for text in texts
+    )
+
+
+def links_in(parent: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the paths of the links among the entries of a folder."""
+    for name in names:
+        path = f"{parent}/{name}"
+        if os.path.islink(path):  # noqa: PTH114
+            yield path
+
+
+_MAX_FOLDERS = 5000
+
+
+def _behind_links(
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+) -> Rule | None:
+    """The first rule about a file to which a link below a searched folder leads."""
+    matchers = [FileMatcher(rule, places) for rule in rules]
+    named = (touched(text, base, places).real for text in texts for base in folders)
+    searched = [folder for folder in named if Path(folder).is_dir()] or folders
+    for folder in searched:
+        for parent, subfolders, files in islice(os.walk(folder), _MAX_FOLDERS):
+            for link in links_in(parent, (*subfolders, *files)):
+                path = touched(link, folder, places)
+                for matcher in matchers:
+                    if matcher.matches(path):
+                        return matcher.rule
+                for rule, _ in rules_below(path.real, rules, places):
+                    return rule
+    return None
 
 
 def _below(folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders) -> Rule | None:

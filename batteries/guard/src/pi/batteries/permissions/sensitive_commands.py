@@ -21,7 +21,9 @@ from pi.batteries.permissions.git_index import IndexVersion, index_entries, inde
 from pi.batteries.permissions.paths import BaseFolders, folders_of, is_below, touched
 from pi.batteries.permissions.searches import (
     SHOWS_NO_CONTENT,
+    follows_links,
     is_recursive,
+    links_in,
     names_files_at_run_time,
     shows_hidden,
 )
@@ -133,8 +135,9 @@ class _Search:
         if program == "git" and not self._in_git(part):
             return
         reads_folders = self._is_recursive(program, words) or names_files_at_run_time(part)
-        if reads_folders:
-            self.below(words)
+        follows = follows_links(program, [word.literal or word.raw for word in words])
+        if reads_folders or follows:
+            self.below(words, follows=follows, only_links=not reads_folders)
         if program not in SHOWS_NO_CONTENT or reads_folders:
             for word in (*words, *(each.value for each in part.assignments)):
                 self._in_word(word)
@@ -230,16 +233,29 @@ class _Search:
             return False
         return any(re.fullmatch(option, word.text or "") for word in words)
 
-    def below(self, words: Sequence[CommandWord]) -> None:
-        """Add the files with credentials below the folders that words name, or below here."""
+    def below(
+        self, words: Sequence[CommandWord], *, follows: bool = False, only_links: bool = False
+    ) -> None:
+        """Add the files with credentials below the folders that words name, or below here.
+
+        ``follows``: also those that links lead to. ``only_links``: only those.
+        """
         named = [word.text for word in words if word.text and not word.text.startswith("-")]
         folders = [touched(name, base, self._places).real for name in named for base in self._bases]
         existing = [folder for folder in folders if Path(folder).is_dir()]
         if self._is_elsewhere and not any(map(_is_absolute, named)):
             self.paths.setdefault(UNKNOWN_FOLDER)
         for folder in existing or self._bases:
-            for path in islice(_files_below(folder), MAX_WALKED):
-                self._add_existing(path, path)
+            for path in islice(_files_below(folder, follows=follows), MAX_WALKED):
+                is_link = os.path.islink(path)  # noqa: PTH114
+                if is_link and Path(path).is_dir():
+                    self._in_linked_folder(os.path.realpath(path))
+                elif is_link or not only_links:
+                    self._add_existing(path, os.path.realpath(path))
+
+    def _in_linked_folder(self, folder: str) -> None:
+        for path in islice(_files_below(folder, follows=False), MAX_WALKED):
+            self._add_existing(path, path)
 
 
 @lru_cache(maxsize=4)
@@ -265,10 +281,13 @@ def _is_absolute(name: str) -> bool:
     return name.startswith(("/", "~"))
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str, *, follows: bool) -> Iterator[str]:
+    """Yield the files below a folder that are credentials, and with ``follows`` all links."""
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name not in _SKIPPED]
         for name in files:
             path = os.path.join(parent, name)  # noqa: PTH118
             if is_sensitive(path) or sensitive_folder(parent):
                 yield path
+        if follows:
+            yield from links_in(parent, (*folders, *files))

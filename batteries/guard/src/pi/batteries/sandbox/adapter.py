@@ -226,6 +226,8 @@ class Sandbox:
         yield f"Read-only inside: {', '.join(self._shown(path) for path in policy.protected)}"
         hidden = [path for path in policy.unreadable if path.exists()]
         yield f"Not readable: {', '.join(map(str, hidden)) or 'none of these exist here'}"
+        sockets = ", ".join(self._shown(path) for path in policy.sockets)
+        yield f"Sockets of other programs: only those in {sockets}; others are hidden"
         if not support.separates_processes:
             yield "Processes: commands see those outside (this kernel separates none)"
         yield f"Not in the sandbox: {', '.join(self._pi.settings.get('sandbox.exclude'))}"
