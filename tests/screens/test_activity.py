@@ -52,7 +52,7 @@ async def test_escape_ends_the_run_even_if_the_wait_is_just_over(tmp_path: Path)
         app_fixture.send("go")
         await app_fixture.sees("Retrying in 2s")
         assert app_fixture.session is not None
-        app_fixture.session.retry._policy._waiting = None
+        app_fixture.session.retry._waiting = None
         app_fixture.type("\x1b")
         await app_fixture.loses("Retrying")
         await app_fixture.rests()

@@ -120,11 +120,16 @@ class RetryPolicy(Policy):
         """Whether a retry is scheduled."""
         return self._waiting is not None
 
-    async def cancel(self) -> None:
-        """Cancel the scheduled retry; its end event has been emitted on return."""
-        if self._waiting is not None:
-            self._waiting.request()
-            await self._emit_end(success=False, error=CANCELLED)
+    async def cancel(self) -> bool:
+        """Cancel the scheduled retry; its end event has been emitted on return.
+
+        Returns False if none is scheduled.
+        """
+        if self._waiting is None:
+            return False
+        self._waiting.request()
+        await self._emit_end(success=False, error=CANCELLED)
+        return True
 
     async def at_boundary(self, boundary: Boundary) -> Next:
         """Start a new run after a retryable failure, unless another policy claimed the boundary."""

@@ -54,7 +54,7 @@ async def test_compacting_an_empty_session_raises_an_error_and_emits_start_and_e
 async def test_automatic_compaction_can_be_disabled_for_one_session(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    session.compaction.set_automatic(enabled=False)
+    session.settings.override({"compaction.enabled": False})
 
     assert not session.compaction.automatic
     assert not session.info.state().auto_compaction_enabled

@@ -155,7 +155,7 @@ async def test_sections_hold_tools_rules_and_the_working_directory(tmp_path: Pat
 async def test_queue_modes_apply_at_once_and_are_not_stored(tmp_path: Path) -> None:
     fixture = SessionFixture(tmp_path)
     session = await fixture.open()
-    session.prompts.set_queue_modes(steering="all", follow_up="all")
+    session.settings.override({"steeringMode": "all", "followUpMode": "all"})
     state = session.info.state()
 
     assert (state.steering_mode, state.follow_up_mode) == ("all", "all")
@@ -185,7 +185,7 @@ async def test_queue_modes_of_another_project_apply_with_its_session(tmp_path: P
         file = there.entries.log.file
     assert file is not None
     async with await fixture.open() as session:
-        session.prompts.set_queue_modes(follow_up="all")
+        session.settings.override({"followUpMode": "all"})
         assert session.info.state().steering_mode == "one-at-a-time"
         await session.sessions.switch(file)
         state = session.info.state()

@@ -34,10 +34,10 @@ async def test_a_retry_can_be_aborted_and_retries_can_be_disabled(tmp_path: Path
     session = await fixture.open()
     run = asyncio.create_task(session.prompts.prompt("hi"))
     await fixture.clock.advance(1)
-    assert await session.retry.abort()
+    assert await session.retry.cancel()
     await run
-    assert not await session.retry.abort()
-    session.retry.set_automatic(enabled=False)
+    assert not await session.retry.cancel()
+    session.settings.override({"retry.enabled": False})
     await session.prompts.prompt("again")
 
     assert fixture.order.count("auto_retry_start") == 1

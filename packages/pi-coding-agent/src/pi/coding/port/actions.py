@@ -92,16 +92,12 @@ class PromptPort(Protocol):
         """Remove and return all queued messages."""
         ...
 
-    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Set how queued messages of this session are delivered."""
-        ...
-
     def start(self, text: str, images: Sequence[Image], *, expand: bool, meta: Json) -> None:
         """Start a run as if the user had sent the prompt; ``meta`` is stored with it."""
         ...
 
-    def start_with(self, message: SessionMessage) -> None:
-        """Start a run with a message that is not a prompt."""
+    def begin_with(self, message: SessionMessage) -> Awaitable[None]:
+        """Start a run with a message that is not a prompt; returns its task."""
         ...
 
     def next_request(self) -> Request:
@@ -276,24 +272,8 @@ class CompactionPort(Protocol):
         """Abort the running compaction."""
         ...
 
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic compaction on or off for this session."""
-        ...
-
     def dropped(self) -> Sequence[Entry]:
         """Return the entries that compaction removed from the model's context."""
-        ...
-
-
-class RetryPort(Protocol):
-    """Retries of failed answers."""
-
-    async def abort(self) -> bool:
-        """Cancel the pending retry. Returns False if none is pending."""
-        ...
-
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic retries on or off for this session."""
         ...
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
         AccountsPort,
         CompactionPort,
         PromptPort,
-        RetryPort,
         RunsPort,
         SessionsPort,
         ShellPort,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
         ToolsPort,
         WorkspacePort,
     )
+    from pi.coding.retry import RetryPolicy
 
 
 class NestedSession(Protocol):
@@ -135,7 +135,7 @@ class SessionPort(Protocol):
         ...
 
     @property
-    def retry(self) -> RetryPort:
+    def retry(self) -> RetryPolicy:
         """Retry of failed answers."""
         ...
 

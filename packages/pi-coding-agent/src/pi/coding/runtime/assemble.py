@@ -41,7 +41,6 @@ from pi.coding.runtime.session.nested_instructions import NestedInstructions
 from pi.coding.runtime.session.policies import (
     ImageFittingPolicy,
     InterruptPolicy,
-    RetryControl,
     repetition_policy,
 )
 from pi.coding.runtime.session.prompts import HandedOff, PromptRunner
@@ -225,7 +224,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         compaction=compaction,
         summaries=summaries,
         extensions=extensions,
-        retry=RetryControl(core, retry),
+        retry=retry,
         timers=(idle_compaction, cache_warming),
         open_nested=lambda spec: _open_nested(bootstrap, core, spec),
     )

@@ -254,5 +254,5 @@ class KeyActions:
 
 async def _give_up(port: SessionPort) -> None:
     """Cancel the retry wait; the retry itself, if it has just started."""
-    if not await port.retry.abort():
+    if not await port.retry.cancel():
         await port.abort()

@@ -71,13 +71,13 @@ async def _clear_queue(port: SessionPort, request: Request) -> Any:
 
 @_command("set_steering_mode")
 async def _steering_mode(port: SessionPort, request: Request) -> Any:
-    port.prompts.set_queue_modes(steering=request.text("mode"))
+    port.settings.override({"steeringMode": request.text("mode")})
     return UNSET
 
 
 @_command("set_follow_up_mode")
 async def _follow_up_mode(port: SessionPort, request: Request) -> Any:
-    port.prompts.set_queue_modes(follow_up=request.text("mode"))
+    port.settings.override({"followUpMode": request.text("mode")})
     return UNSET
 
 
@@ -145,19 +145,19 @@ async def _preview_compaction(port: SessionPort, request: Request) -> Any:
 
 @_command("set_auto_compaction")
 async def _auto_compaction(port: SessionPort, request: Request) -> Any:
-    port.compaction.set_automatic(enabled=request.flag("enabled"))
+    port.settings.override({"compaction.enabled": request.flag("enabled")})
     return UNSET
 
 
 @_command("set_auto_retry")
 async def _auto_retry(port: SessionPort, request: Request) -> Any:
-    port.retry.set_automatic(enabled=request.flag("enabled"))
+    port.settings.override({"retry.enabled": request.flag("enabled")})
     return UNSET
 
 
 @_command("abort_retry")
 async def _abort_retry(port: SessionPort, request: Request) -> Any:
-    await port.retry.abort()
+    await port.retry.cancel()
     return UNSET
 
 

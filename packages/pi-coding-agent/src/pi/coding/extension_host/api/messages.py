@@ -76,7 +76,7 @@ class MessageSender:
         elif not session.runs.idle:
             await session.runs.queue(custom, follow_up=deliver_as == "follow_up")
         elif trigger_turn:
-            session.prompts.start_with(custom)
+            session.prompts.begin_with(custom)
         else:
             await session.entries.append_message(custom)
 

@@ -24,13 +24,13 @@ from pi.coding.extension_host.events.session import (
     ThinkingLevelSelectEvent,
 )
 from pi.coding.port.results import Forked, Replaced, SessionState, Streaming, SubSession
+from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import CompactionControl, Summaries
 from pi.coding.runtime.session.events import EventFeed, events_during
-from pi.coding.runtime.session.policies import RetryControl
 from pi.coding.runtime.session.prompts import PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
@@ -72,7 +72,7 @@ class AgentSession:
         compaction: CompactionControl,
         summaries: Summaries,
         extensions: SessionExtensions,
-        retry: RetryControl,
+        retry: RetryPolicy,
         timers: Sequence[IdleCompaction | CacheWarming],
         open_nested: Callable[[SubSession], Awaitable[AgentSession]],
     ) -> None:

@@ -347,10 +347,6 @@ class CompactionControl:
                 hint=did_you_mean(strategy, names) or f"Known: {', '.join(names)}.",
             )
 
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic compaction on or off for this session."""
-        self._core.workspace.settings.override({"compaction.enabled": enabled})
-
     def dropped(self) -> Sequence[Entry]:
         """Return the entries that compaction removed from the model's context."""
         from pi.coding.compaction.execution import dropped

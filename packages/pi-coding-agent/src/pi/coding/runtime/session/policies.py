@@ -29,7 +29,6 @@ from pi.ai.events import Delta, ToolCallDelta
 from pi.ai.messages import Image, Json, Text, ToolCall
 from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
-from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.live import LiveSession, image_limits
 from pi.coding.settings.settings import Settings
 
@@ -271,21 +270,3 @@ async def _fit_images(
 
     work = partial(fit_images, blocks, image_limits(core), keep_unreadable=keep_unreadable)
     return await asyncio.to_thread(work)
-
-
-class RetryControl:
-    """Retry control for modes."""
-
-    def __init__(self, core: LiveSession, policy: RetryPolicy) -> None:
-        self._core = core
-        self._policy = policy
-
-    async def abort(self) -> bool:
-        """Cancel the pending retry. Returns False if none is pending."""
-        is_waiting = self._policy.waiting
-        await self._policy.cancel()
-        return is_waiting
-
-    def set_automatic(self, *, enabled: bool) -> None:
-        """Turn automatic retries on or off for this session."""
-        self._core.workspace.settings.override({"retry.enabled": enabled})

@@ -221,10 +221,6 @@ class PromptRunner:
 
         self._runs.start(run)
 
-    def start_with(self, message: SessionMessage) -> None:
-        """Start a run of an extension with a message."""
-        self.begin_with(message)
-
     def begin_with(self, message: SessionMessage) -> asyncio.Task[None]:
         """Start a run with a message; returns its task."""
 
@@ -278,12 +274,6 @@ class PromptRunner:
             steering=tuple(map(message_text, steering)),
             follow_up=tuple(map(message_text, follow_up)),
         )
-
-    def set_queue_modes(self, *, steering: str | None = None, follow_up: str | None = None) -> None:
-        """Set how queued messages of this session are delivered: all at once or one by one."""
-        modes = {"steeringMode": steering, "followUpMode": follow_up}
-        changes = {name: mode for name, mode in modes.items() if mode is not None}
-        self._core.workspace.settings.override(changes)
 
     def expanded(self, text: str, values: Mapping[str, str] | None = None) -> str:
         """Expand ``/skill:name`` and ``/template``; return any other text unchanged.
