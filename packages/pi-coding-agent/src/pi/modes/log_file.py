@@ -143,9 +143,9 @@ class _Masking(logging.Formatter):
         values = self._secrets().values()
         if values != self._values:
             self._values, self._redactor = values, Redactor(values)
-        return self._redactor.text(self._redacted(super().format(record)))
+        return self._redactor.text(self._redact_text(super().format(record)))
 
-    def _redacted(self, text: str) -> str:
+    def _redact_text(self, text: str) -> str:
         if self._redact is None:
             return text
         redact, self._redact = self._redact, None  # records of a redactor itself must not call it

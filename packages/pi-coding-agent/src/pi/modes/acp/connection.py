@@ -90,7 +90,7 @@ class Connection:
         self._output.stop_waiting()
         for future in self._pending.values():
             if not future.done():
-                future.set_exception(_disconnected())
+                future.set_exception(_disconnected_error())
 
     # To the client --------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class Connection:
         If the caller is cancelled, so is the request.
         """
         if self._closed:
-            raise _disconnected()
+            raise _disconnected_error()
         id = next(self._ids)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._pending[id] = future
@@ -201,7 +201,7 @@ def _params(message: Json) -> Json:
     return params if isinstance(params, dict) else {}
 
 
-def _disconnected() -> RequestFailed:
+def _disconnected_error() -> RequestFailed:
     return RequestFailed(INTERNAL_ERROR, "The client has disconnected.")
 
 

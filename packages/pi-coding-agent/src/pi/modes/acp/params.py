@@ -118,7 +118,7 @@ def _resource(resource: object) -> str | Image | None:
         case {"blob": str(data), "mimeType": str(kind)} if kind.startswith("image/"):
             return Image(data=data, mime_type=kind)
         case {"blob": str(data)}:
-            return _decoded(data)
+            return _decode(data)
         case _:
             return None
 
@@ -135,7 +135,7 @@ def _path(uri: str) -> str:
         return uri
 
 
-def _decoded(data: str) -> str | None:
+def _decode(data: str) -> str | None:
     try:
         return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):

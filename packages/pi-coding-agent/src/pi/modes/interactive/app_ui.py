@@ -145,12 +145,12 @@ class AppUi:
     @property
     def port(self) -> SessionPort:
         """The session. Raises ``RuntimeError`` before it is open."""
-        return self._opened()[0]
+        return self._require_session()[0]
 
     @property
     def host(self) -> Machine:
         """The machine. Raises ``RuntimeError`` before the session is open."""
-        return self._opened()[1]
+        return self._require_session()[1]
 
     @property
     def rows(self) -> int:
@@ -255,7 +255,7 @@ class AppUi:
 
         The editor gets the whole terminal meanwhile.
         """
-        port, host = self._opened()
+        port, host = self._require_session()
         edited: str | None = None
         with report_errors(self):
             command = editor_command(
@@ -279,7 +279,7 @@ class AppUi:
             tui.request_render(clear_scrollback=True)  # the previous text stays
             tui.start()
 
-    def _opened(self) -> tuple[SessionPort, Machine]:
+    def _require_session(self) -> tuple[SessionPort, Machine]:
         if self._session is None:
             raise RuntimeError("there is no session yet")
         return self._session

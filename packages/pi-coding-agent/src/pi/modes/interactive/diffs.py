@@ -68,12 +68,14 @@ def changed_words(old: str, new: str) -> tuple[list[WordChange], list[WordChange
         return [WordChange(old, differs=False)], [WordChange(new, differs=False)]
     steps = matcher.get_opcodes()
     return (
-        list(_merged(before, [(step[1], step[2], step[0] != "equal") for step in steps])),
-        list(_merged(after, [(step[3], step[4], step[0] != "equal") for step in steps])),
+        list(_merge_spans(before, [(step[1], step[2], step[0] != "equal") for step in steps])),
+        list(_merge_spans(after, [(step[3], step[4], step[0] != "equal") for step in steps])),
     )
 
 
-def _merged(words: Sequence[str], spans: Sequence[tuple[int, int, bool]]) -> Iterator[WordChange]:
+def _merge_spans(
+    words: Sequence[str], spans: Sequence[tuple[int, int, bool]]
+) -> Iterator[WordChange]:
     for start, end, differs in spans:
         if start < end:
             yield WordChange("".join(words[start:end]), differs)
@@ -200,7 +202,7 @@ def diff_rows(
 
     Without ``wraps_all`` a long line has at most ``MAX_WRAPPED`` rows.
     """
-    code = _highlighted(lines, theme, language) if theme.has_backgrounds else None
+    code = _highlight_lines(lines, theme, language) if theme.has_backgrounds else None
     digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
     looks = {sign: _look_of(sign, theme) for sign in ("-", "+", " ", "")}
     dim = theme.paint("dim")
@@ -233,7 +235,7 @@ def _look_of(sign: str, theme: Theme) -> _Look:
     token = _TOKENS.get(sign)
     if token is None:
         context = theme.paint("toolDiffContext" if sign else "dim")
-        return _Look(context, context, context, _unchanged)
+        return _Look(context, context, context, _keep_text)
     if theme.has_backgrounds:
         return _Look(
             theme.paint(token),
@@ -242,11 +244,11 @@ def _look_of(sign: str, theme: Theme) -> _Look:
             theme.paint(f"{token}Bg"),
         )
     return _Look(
-        theme.paint(token), theme.paint(token), theme.paint(token, underline=True), _unchanged
+        theme.paint(token), theme.paint(token), theme.paint(token, underline=True), _keep_text
     )
 
 
-def _highlighted(lines: Sequence[DiffLine], theme: Theme, language: str) -> list[str] | None:
+def _highlight_lines(lines: Sequence[DiffLine], theme: Theme, language: str) -> list[str] | None:
     """Return the lines in the colours of their language; ``None`` if it is unknown or too long.
 
     Both sides are highlighted separately.
@@ -278,5 +280,5 @@ def _with_words(text: str, words: Sequence[WordChange], paint: Paint) -> str:
     return "".join(parts) + slice_columns(text, column, max(visible_width(text) - column, 0))
 
 
-def _unchanged(text: str) -> str:
+def _keep_text(text: str) -> str:
     return text

@@ -133,7 +133,7 @@ class SessionController:
             window,
             facts_changed=self.status.refresh,
             waiting=self._work_time.waiting,
-            reloaded=self._reloaded,
+            reloaded=self._show_reloaded,
         )
         self.prompt_sender = PromptSender(
             self.screen,
@@ -207,7 +207,7 @@ class SessionController:
         if notice and self.screen.port.settings.values.show_cache_miss_notices:
             self.screen.notify(notice, "warning")
 
-    def _submitted(self, text: str, images: tuple[Image, ...]) -> None:
+    def _submit_prompt(self, text: str, images: tuple[Image, ...]) -> None:
         self._frame.passing.show("")
         if self.prompt_sender.is_open:
             # Handlers of the event may show a dialog at once.
@@ -246,7 +246,7 @@ class SessionController:
             page = self.screen.page(title, is_other_text=True, is_forced=True)
         self._frame.tui.reset_display(page)
 
-    def _reloaded(self) -> None:
+    def _show_reloaded(self) -> None:
         """Show the same conversation with reloaded settings and extensions."""
         self._show_facts()
         self._frame.tui.reset_display()
@@ -338,7 +338,7 @@ class SessionController:
             return paste_handler.drop(text)
 
         frame.composer.prompt.on_paste = handle_paste
-        frame.composer.on_submit = self._submitted
+        frame.composer.on_submit = self._submit_prompt
         frame.composer.on_action(key_actions.act)
         return key_actions
 

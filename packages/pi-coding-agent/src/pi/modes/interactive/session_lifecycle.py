@@ -113,7 +113,7 @@ class SessionLifecycle:
         self._end_log = start_log(
             self._start.agent_dir,
             self._start.environ,
-            redact=self._redacted,
+            redact=self._redact,
             on_error=lambda text: loop.call_soon_threadsafe(self._show_logged, text),
         )
         for warning in self._frame.problems:
@@ -251,7 +251,7 @@ class SessionLifecycle:
             await self._regions.status.look_for_branch()
             self._frame.themes.reload_if_changed()
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         """Redact ``text`` for the log."""
         if self._opened is None:
             return text
@@ -302,7 +302,7 @@ class Drafts:
     def recover(self) -> str | None:
         """Return the newest abandoned draft of this folder, and save it as the own draft."""
         with suppress(OSError, PiError):
-            for path in self._abandoned():
+            for path in self._abandoned_drafts():
                 text = read_regular(path).decode("utf-8", "replace")
                 path.unlink(missing_ok=True)
                 if text.strip():
@@ -323,7 +323,7 @@ class Drafts:
             self._held.callback(_lock_of(self._path).unlink, missing_ok=True)
             self._is_held = True
 
-    def _abandoned(self) -> Iterator[Path]:
+    def _abandoned_drafts(self) -> Iterator[Path]:
         files = sorted(
             self._folder.glob(f"{self._place}.*.txt"),
             key=lambda path: path.stat().st_mtime,

@@ -94,11 +94,11 @@ def read_theme(content: bytes, source: str) -> Palette:
     for token, stand_in in OPTIONAL.items():
         resolved.setdefault(token, resolved[stand_in])
     for token, (colour, share) in TINTS.items():
-        resolved.setdefault(token, _tinted(resolved["toolPendingBg"], resolved[colour], share))
+        resolved.setdefault(token, _mix_colours(resolved["toolPendingBg"], resolved[colour], share))
     return Palette(name=name, colours=resolved)
 
 
-def _tinted(base: Colour | None, tint: Colour | None, share: float) -> Colour | None:
+def _mix_colours(base: Colour | None, tint: Colour | None, share: float) -> Colour | None:
     """Mixes two colours; ``None`` if one of them is the terminal's own."""
     if base is None or tint is None:
         return None

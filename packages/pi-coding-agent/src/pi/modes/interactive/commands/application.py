@@ -206,9 +206,9 @@ class HangingText:
 
     def render(self, width: int) -> list[str]:
         """Return the wrapped lines."""
-        return ["", *(row for line in self._lines for row in self._wrapped(line, width - 2))]
+        return ["", *(row for line in self._lines for row in self._wrap(line, width - 2))]
 
-    def _wrapped(self, line: str, width: int) -> Iterator[str]:
+    def _wrap(self, line: str, width: int) -> Iterator[str]:
         match = _COLUMNS.match(line)
         indent = match.end() if match is not None and match.end() < width // 2 else 0
         rows = wrap_text(line[indent:], max(width - indent, 1)) or [""]

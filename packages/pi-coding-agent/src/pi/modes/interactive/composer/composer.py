@@ -250,8 +250,8 @@ class Composer:
         return "\n\n".join(part for part in (*messages, self.text) if part.strip())
 
     def _connect(self) -> None:
-        self._editor.on_submit = self._submitted
-        self._editor.on_change = self._changed
+        self._editor.on_submit = self._submit_text
+        self._editor.on_change = self._handle_change
         self.prompt.editor = self._editor
 
     def _configure(self, name: str, apply: Callable[[EditorProtocol], None]) -> None:
@@ -259,13 +259,13 @@ class Composer:
         self._prepare[name] = apply
         apply(self._editor)
 
-    def _submitted(self, text: str) -> None:
+    def _submit_text(self, text: str) -> None:
         images = self._attachments.images_in(text)
         if text:
             self.remember(text)
             self.on_submit(text, images)
 
-    def _changed(self, text: str) -> None:
+    def _handle_change(self, text: str) -> None:
         self._paint_border(text)
         self.on_text(text)
         self.on_change()

@@ -51,7 +51,7 @@ async def read_clipboard(
     limits = limits or ImageLimits()
     was_seen = False
     for command in _picture_commands(system, env):
-        data = _decoded(await ask(command))
+        data = _decode_image(await ask(command))
         kind = image_type(data[:HEADER])
         if kind is not None:
             was_seen = True
@@ -109,7 +109,7 @@ def _text_commands(system: str, env: Mapping[str, str]) -> Iterator[Sequence[str
         yield "xclip", "-selection", "clipboard", "-out"
 
 
-def _decoded(data: bytes) -> bytes:
+def _decode_image(data: bytes) -> bytes:
     """Decode the image bytes in the output of a program."""
     if match := _APPLE_DATA.search(data):
         return bytes.fromhex(match[1].decode())

@@ -195,7 +195,7 @@ class PromptEditor:
         if self._held is not None:
             self._held.append(data)
             return
-        if data.startswith(PASTE_START) and self.on_paste(_pasted(data)):
+        if data.startswith(PASTE_START) and self.on_paste(_strip_paste_marks(data)):
             return
         if self.on_key(data):
             self._typing.end_pause()
@@ -241,5 +241,5 @@ class PromptEditor:
         return len(self.editor.render(self._width)) < before
 
 
-def _pasted(data: str) -> str:
+def _strip_paste_marks(data: str) -> str:
     return data.removeprefix(PASTE_START).removesuffix(PASTE_END)

@@ -60,7 +60,7 @@ class ExtensionList:
         """Paths of extensions that are being switched."""
         rows = ui.port.extensions.switches.rows()
         self._groups = {row.path: GROUPS[row.group] for row in rows}
-        self._rows = _ordered(rows)
+        self._rows = _sort_rows(rows)
         self._picker = Picker(
             ui.theme,
             ui.keymap,
@@ -181,7 +181,7 @@ def _searched_text(row: ExtensionRow) -> str:
     return " ".join((row.name, row.benefit, row.setting, *row.tools, *row.commands)).casefold()
 
 
-def _ordered(rows: Sequence[ExtensionRow]) -> list[ExtensionRow]:
+def _sort_rows(rows: Sequence[ExtensionRow]) -> list[ExtensionRow]:
     groups = list(GROUPS)
     # What is switched on comes before what merely can be used.
     return sorted(rows, key=lambda row: (groups.index(row.group), row.state == "ready", row.name))

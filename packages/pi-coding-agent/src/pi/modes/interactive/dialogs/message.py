@@ -167,7 +167,7 @@ def _message_rows(text: str, theme: Theme, paint: Paint, width: int) -> Iterator
     while index < len(lines):
         path, diff, end = _read_unified(lines, index)
         if end == index:
-            yield from (MessageRow(paint(row)) for row in _wrapped(lines[index], width))
+            yield from (MessageRow(paint(row)) for row in _wrap_line(lines[index], width))
             index += 1
             continue
         if path:
@@ -251,7 +251,7 @@ def _read_hunk(
     return diff, index
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap_line(line: str, width: int) -> list[str]:
     """Wrap a line; the rows of a list item begin below its text."""
     bullet = _BULLET if line.startswith(_BULLET) else ""
     if bullet and visible_width(line) > width:

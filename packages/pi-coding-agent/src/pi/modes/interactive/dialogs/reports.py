@@ -60,10 +60,10 @@ class SectionsView:
         rows: list[str] = []
         for section in self._sections:
             rows += ["", self._theme.heading(section.title)]
-            rows += self._listed(section, column, inside)
+            rows += self._section_rows(section, column, inside)
         return [truncate_to_width(f" {row}" if row else "", width, "…") for row in rows]
 
-    def _listed(self, section: Section, column: int, width: int) -> Iterator[str]:
+    def _section_rows(self, section: Section, column: int, width: int) -> Iterator[str]:
         paint = self._theme.paint(section.paint)
         margin = " " * (column + _GAP)
         value_width = max(width - len(margin), 1)
@@ -219,8 +219,8 @@ def _facts(
     yield "Id", stats.session_id
     yield (
         "Messages",
-        f"{stats.user_messages} from you · {_counted(stats.assistant_messages, 'answer')} · "
-        f"{_counted(stats.tool_calls, 'tool call')}",
+        f"{stats.user_messages} from you · {_format_count(stats.assistant_messages, 'answer')} · "
+        f"{_format_count(stats.tool_calls, 'tool call')}",
     )
     used = stats.tokens
     yield "Tokens", f"{tokens(used.input)} in · {tokens(used.output)} out"
@@ -234,5 +234,5 @@ def _facts(
     yield "Cache warming", cache_warming
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"

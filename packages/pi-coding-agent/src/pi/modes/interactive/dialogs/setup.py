@@ -119,7 +119,7 @@ class SetupForm:
         lists_values = self._ui.rows >= ROWS_FOR_LISTS
         for number, choice in enumerate(self._choices):
             if lists_values and number:
-                rows += ["", *self._listed(choice, number, width)]
+                rows += ["", *self._choice_rows(choice, number, width)]
             else:
                 rows += self._single(choice, number, width)
         if self._ui.rows >= ROWS_FOR_SAMPLE:
@@ -141,7 +141,7 @@ class SetupForm:
         rows = [self._head(choice, number) + paint("accent")(value) + paint("dim")(count)]
         return rows + (self._detail(choice, width) if number == self._focus else [])
 
-    def _listed(self, choice: SetupChoice, number: int, width: int) -> list[str]:
+    def _choice_rows(self, choice: SetupChoice, number: int, width: int) -> list[str]:
         """Return a choice with all its values."""
         paint = self._ui.theme.paint
         rows = []
@@ -280,7 +280,7 @@ def approval_choice(ui: Ui, *, is_new: bool) -> SetupChoice:
 
 def battery_choice(ui: Ui, *, is_new: bool) -> SetupChoice:
     """Return the choice of the batteries."""
-    infos = _recommended(ui)
+    infos = _recommended_extensions(ui)
     benefits = ", ".join(info.benefit or info.name for info in infos)
     values = [
         SetupValue(value=RECOMMENDED, label="recommended", detail=f"{benefits}."),
@@ -300,7 +300,7 @@ def battery_choice(ui: Ui, *, is_new: bool) -> SetupChoice:
     return SetupChoice("Batteries", values, current)
 
 
-def _recommended(ui: Ui) -> list[ExtensionInfo]:
+def _recommended_extensions(ui: Ui) -> list[ExtensionInfo]:
     infos = [info for info in ui.port.extensions.infos() if info.is_recommended]
     return sorted(infos, key=lambda info: info.name)
 
@@ -313,7 +313,7 @@ def _names_on(ui: Ui) -> list[str]:
 
 async def _choose_batteries(ui: Ui, *, is_new: bool) -> list[str] | None:
     """Return the batteries that the user checks in a list; ``None`` after Escape."""
-    infos = _recommended(ui)
+    infos = _recommended_extensions(ui)
     options = [Option(value=info.name, label=info.name, description=info.benefit) for info in infos]
     initial = [info.name for info in infos] if is_new else _names_on(ui)
     return await choose_several(ui, "Which batteries?", options, initial=initial)
@@ -326,7 +326,7 @@ def _battery_changes(ui: Ui, selected: str | None, names: Collection[str]) -> di
     if selected == RECOMMENDED:
         return {"batteries": RECOMMENDED}
     changes: dict[str, Any] = {"batteries": None}
-    for info in _recommended(ui):
+    for info in _recommended_extensions(ui):
         for name, value in info.recommended.items():
             stored = ui.port.settings.layer("user", name.split("."))
             if info.name in names:

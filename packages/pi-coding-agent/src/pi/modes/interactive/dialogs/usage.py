@@ -133,7 +133,7 @@ def usage_of(
     """Return the usage of all answers of a session, on all branches."""
     return SessionUsage(
         totals=sum_usage(entries),
-        answers=tuple(_answers(entries)),
+        answers=tuple(_usages_of(entries)),
         context=context,
         limits=limits,
     )
@@ -261,7 +261,7 @@ def _moment(timestamp: float, now: float) -> str:
     return f"{moment:%H:%M}" if is_today else f"{moment:%b %d, %H:%M}"
 
 
-def _answers(entries: Iterable[Entry]) -> Iterable[Usage]:
+def _usages_of(entries: Iterable[Entry]) -> Iterable[Usage]:
     for entry in entries:
         match entry:
             case MessageEntry(message=AssistantMessage(usage=usage)):

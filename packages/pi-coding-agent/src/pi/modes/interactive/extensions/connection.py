@@ -217,7 +217,7 @@ class ExtensionConnection:
         """Connect the extensions of a session that is about to start."""
         extensions, look, tui = port.extensions, self._transcript.look, self._frame.tui
         extensions.attach(self.ui, "tui")
-        extensions.on_moved(self._moved, self._reloaded)
+        extensions.on_moved(self._handle_move, self._handle_reload)
         look.views = views = ExtensionViews(
             extensions,
             self.ui.colours,
@@ -247,11 +247,11 @@ class ExtensionConnection:
         for conflict in self._shortcuts.conflicts() if self._shortcuts else ():
             self._screen.notify(conflict, "warning")
 
-    def _moved(self) -> None:
+    def _handle_move(self) -> None:
         self._screen.reload_session()
         self.report_conflicts()
 
-    def _reloaded(self) -> None:
+    def _handle_reload(self) -> None:
         self._reload()
         self.report_conflicts()
 

@@ -42,7 +42,7 @@ class ExtensionEditor:
         self.on_change: Callable[[str], None] = lambda text: None
         self.label = ""
         self._any: Any = cast("Any", component)
-        self._any.on_submit = self._submitted
+        self._any.on_submit = self._submit_text
         self._player = SafeInteractive(component, failed)
         self.invalidate = self._player.invalidate
         """Invalidates the cached rows."""
@@ -140,7 +140,7 @@ class ExtensionEditor:
                 self._fail(error)
         return self._text
 
-    def _submitted(self, text: str) -> None:
+    def _submit_text(self, text: str) -> None:
         self.set_text("")
         self.on_submit(text.strip())
 

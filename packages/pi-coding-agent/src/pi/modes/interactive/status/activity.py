@@ -182,7 +182,7 @@ class Activity:
             return began, label[0]
         if self._compacting is not None:
             return self._compacting, " · ".join(filter(None, ("Compacting", self._waiting(now))))
-        return now if self._began is None else self._began, self._words(now)
+        return now if self._began is None else self._began, self._activity_text(now)
 
     def _waiting(self, now: float) -> str:
         """Return the remaining retry wait, if there is one."""
@@ -191,7 +191,7 @@ class Activity:
         until, attempt = self._retry
         return f"Retrying in {max(round(until - now), 0)}s (attempt {attempt})"
 
-    def _words(self, now: float) -> str:
+    def _activity_text(self, now: float) -> str:
         if waiting := self._waiting(now):
             return waiting
         if self.indicator.message is not None:

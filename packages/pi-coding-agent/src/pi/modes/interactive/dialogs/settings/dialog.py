@@ -81,7 +81,7 @@ class _Editing:
             id=setting.name,
             label=setting.label,
             group=setting.group,
-            current_value=self._shown(setting),
+            current_value=self._format_current(setting),
             description=" ".join([setting.description, *setting.notes, f"({setting.name})"]),
             values=tuple(map(format_scalar, setting.choices)),
             submenu=self._submenu(setting) if self._needs_submenu(setting) else None,
@@ -153,7 +153,7 @@ class _Editing:
             self._end_preview(setting)
             done(None)
 
-        current = self._shown(setting) if setting.choices else self._value(setting.name)
+        current = self._format_current(setting) if setting.choices else self._value(setting.name)
         return ValueList(
             self._ui.theme,
             self._ui.keymap,
@@ -250,7 +250,7 @@ class _Editing:
             if setting.name == "batteries" and value == RECOMMENDED:
                 for line in self._ui.port.extensions.missing_extra_notes():
                     self._ui.notify(f"Left out: {line}", "warning")
-        self._list.set_value(setting.name, self._shown(setting))
+        self._list.set_value(setting.name, self._format_current(setting))
         if setting.group in _SEEN:
             self._ui.refresh()
         self._ui.request_render()
@@ -262,7 +262,7 @@ class _Editing:
                 f"Saved {name}, but project settings or an option override it.", "warning"
             )
 
-    def _shown(self, setting: Setting) -> str:
+    def _format_current(self, setting: Setting) -> str:
         return format_value(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
 
 

@@ -182,13 +182,13 @@ class TreeSelector:
         """The search, the rows around the selection, the position, and the label field."""
         self._search.focused = self.focused and self._label is None
         gap = [""] if self._rows() >= _ROOMY else []
-        rows = [*self._search.render(width), *gap, *self._listed(width), self._position()]
+        rows = [*self._search.render(width), *gap, *self._visible_rows(width), self._position()]
         if self._label is not None:
             self._label.focused = self.focused
             rows += ["", *self._label.render(width)]
         return [truncate_to_width(row, width, "…") for row in rows]
 
-    def _listed(self, width: int) -> Iterator[str]:
+    def _visible_rows(self, width: int) -> Iterator[str]:
         view = self._view
         if not view.rows:
             yield self._theme.paint("muted")("   No entries")

@@ -98,7 +98,7 @@ def _message(message: SessionMessage, calls: Calls) -> Description:
             typed = summarise_message(text)
             return _description("user", "user", typed, "" if typed == text else text)
         case AssistantMessage():
-            return _answer(message)
+            return _describe_answer(message)
         case ToolResultMessage():
             return _result(message, calls)
         case SystemMessage():
@@ -126,7 +126,7 @@ def _result(message: ToolResultMessage, calls: Calls) -> Description:
     return replace(described, failed=message.is_error)
 
 
-def _answer(message: AssistantMessage) -> Description:
+def _describe_answer(message: AssistantMessage) -> Description:
     calls = " ".join(f"[{call.name}: {snippet(call)}]" for call in message.tool_calls)
     failed = message.stop_reason not in ("stop", "toolUse", "length")
     if message.text.strip():

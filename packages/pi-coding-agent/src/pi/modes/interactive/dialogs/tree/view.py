@@ -85,7 +85,7 @@ def lay_out(tree: Tree, listed: Sequence[bool], folded: Collection[int] = ()) ->
         number, lines, below, starts = waiting.pop()
         following = children.get(number, [])
         is_folded = number in folded and bool(following)
-        hidden = _count(children, number) if is_folded else 0
+        hidden = _count_descendants(children, number) if is_folded else 0
         rows.append(Row(number, lines, starts, hidden))
         if not is_folded:
             waiting += _as_stack(following, below)
@@ -145,7 +145,7 @@ def _as_stack(siblings: Sequence[int], before: str, *, are_roots: bool = False) 
     ]
 
 
-def _count(children: dict[int, list[int]], number: int) -> int:
+def _count_descendants(children: dict[int, list[int]], number: int) -> int:
     count, waiting = 0, [number]
     while waiting:
         following = children.get(waiting.pop(), [])

@@ -117,18 +117,18 @@ def painted_output(text: str, look: TranscriptOptions) -> list[str]:
     if look.theme.depth == ColourDepth.NONE:
         text = strip_sequences(text)
     if "\x1b" not in text:
-        return painted("\n".join(map(_capped, text.split("\n"))), paint)
+        return painted("\n".join(map(_truncate_line, text.split("\n"))), paint)
     text = SGR.sub(_without_tricks, text)
     state, lines = StyleState(), list[str]()
     for line in text.rstrip().removesuffix("\x1b[0m").rstrip().split("\n"):
         opening = state.opening()  # a style may span several lines
         for sequence in SGR.findall(line):
             state.apply(sequence)
-        lines.append(paint(_capped(f"{opening}{line}{state.closing()}")))
+        lines.append(paint(_truncate_line(f"{opening}{line}{state.closing()}")))
     return lines
 
 
-def _capped(line: str) -> str:
+def _truncate_line(line: str) -> str:
     if len(line) <= MAX_COLUMNS:
         return line
     hidden = visible_width(line) - MAX_COLUMNS
