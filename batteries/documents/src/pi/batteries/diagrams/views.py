@@ -47,9 +47,9 @@ class Diagram:
             or loses_text(self._source, "\n".join(art.plain_lines))
         ):
             return [" " * (width + 1)]
-        return [self._painted(line) for line in art.styled_lines]
+        return [self._paint_row(line) for line in art.styled_lines]
 
-    def _painted(self, line: Line) -> str:
+    def _paint_row(self, line: Line) -> str:
         """Return a row in the colours of the theme. Labels may contain decoded characters."""
         parts = (_paint(self._theme, span.style.sgr, sanitise(span.content)) for span in line.spans)
         return "".join(parts).rstrip()

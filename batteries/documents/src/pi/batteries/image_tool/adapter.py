@@ -143,7 +143,7 @@ class ImageMaker:
             why = result.error_message or result.text or "it returned no picture"
             raise ToolFailed(f"{model.provider}/{model.id} made no picture: {why}")
         saved = [
-            await self._saved(image, params, number)
+            await self._save_image(image, params, number)
             for number, image in enumerate(result.images, 1)
         ]
         names = ", ".join(picture["path"] for picture in saved)
@@ -193,7 +193,7 @@ class ImageMaker:
             raise ToolFailed(f"{path} is not a PNG, JPEG, GIF or WebP picture.")
         return Image(data=base64.b64encode(data).decode(), mime_type=mime)
 
-    async def _saved(self, image: Image, params: ImageParams, number: int) -> Json:
+    async def _save_image(self, image: Image, params: ImageParams, number: int) -> Json:
         try:
             data = base64.b64decode(image.data, validate=True)
         except binascii.Error as error:
@@ -212,7 +212,9 @@ class ImageMaker:
             return name
         stem = slug(params.prompt)
         attempt = 1
-        while await self._pi.context.files.exists(path := f"{_numbered(stem, attempt)}{suffix}"):
+        while await self._pi.context.files.exists(
+            path := f"{_numbered_stem(stem, attempt)}{suffix}"
+        ):
             attempt += 1
         return path
 
@@ -232,5 +234,5 @@ def slug(prompt: str) -> str:
     return "-".join(tokens[:6])[:48] or "picture"
 
 
-def _numbered(stem: str, number: int) -> str:
+def _numbered_stem(stem: str, number: int) -> str:
     return stem if number == 1 else f"{stem}-{number}"

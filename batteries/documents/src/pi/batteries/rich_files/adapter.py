@@ -396,8 +396,8 @@ def extension(pi: ExtensionAPI) -> None:
     documents = DocumentReader(pi)
     pi.wrap_tool("read", conflicts_of_session.after_read, description=lambda own: own + ABOUT_READ)
     pi.wrap_tool("read", documents.read)
-    pi.wrap_tool("write", _unchanged, description=lambda own: own + ABOUT_WRITE)
+    pi.wrap_tool("write", _call_unchanged, description=lambda own: own + ABOUT_WRITE)
 
 
-async def _unchanged(params: Any, ctx: ToolContext, inner: Any) -> Any:
+async def _call_unchanged(params: Any, ctx: ToolContext, inner: Any) -> Any:
     return await inner(params)

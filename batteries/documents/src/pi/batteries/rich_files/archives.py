@@ -172,13 +172,13 @@ def _read_zip(data: bytes, name: str) -> bytes:
         info = matches[-1]
         if info.is_dir():
             raise ToolFailed(f"{_display_name(name)} is not a file.")
-        content = _unpacked(archive, info)
+        content = _unpack(archive, info)
         if stat.S_ISLNK(info.external_attr >> 16):
             raise ToolFailed(_is_link(name, content.decode("utf-8", "replace")))
         return content
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Unpack a member up to the limit: the size in the header may be wrong."""
     _check_size(info.file_size, info.filename)
     with archive.open(info) as source:
@@ -210,7 +210,7 @@ def _write_zip(data: bytes | None, name: str, content: bytes, now: int) -> bytes
                     if clean_name(info.filename) != name or info.is_dir():
                         # Archives may have a name twice; the library would print a warning.
                         new.NameToInfo.pop(info.filename, None)
-                        new.writestr(info, _unpacked(old, info), info.compress_type)
+                        new.writestr(info, _unpack(old, info), info.compress_type)
                     elif not replaced:
                         if not stat.S_ISLNK(info.external_attr >> 16):
                             fresh.external_attr = info.external_attr

@@ -106,24 +106,24 @@ def _tables(db: sqlite3.Connection) -> tuple[str, Any]:
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT ?",
         (MAX_TABLES + 1,),
     ).fetchall()
-    lines = [f"{name} ({kind}, {_count(db, name)} rows)" for name, kind in tables[:MAX_TABLES]]
+    lines = [f"{name} ({kind}, {_count_rows(db, name)} rows)" for name, kind in tables[:MAX_TABLES]]
     if len(tables) > MAX_TABLES:
         lines.append(f"[Only the first {MAX_TABLES} tables are shown. Use ?q=SELECT … for others.]")
     return "\n".join(lines) or "The database has no tables.", {"tables": [n for n, _ in tables]}
 
 
-def _count(db: sqlite3.Connection, table: str) -> str:
+def _count_rows(db: sqlite3.Connection, table: str) -> str:
     try:
-        return str(db.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0])
+        return str(db.execute(f"SELECT count(*) FROM {_quote(table)}").fetchone()[0])
     except sqlite3.Error:
         return "?"  # a view of a missing table
 
 
 def _sample(db: sqlite3.Connection, table: str) -> tuple[str, Any]:
     schema = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
-    cursor = db.execute(f"SELECT * FROM {_quoted(table)} LIMIT {SAMPLE}")
+    cursor = db.execute(f"SELECT * FROM {_quote(table)} LIMIT {SAMPLE}")
     text, details = _table(cursor, cursor.fetchall())
-    total = _count(db, table)
+    total = _count_rows(db, table)
     note = f"[{total} rows; the first {SAMPLE} at most are shown. Use ?limit=20&offset=0 for more.]"
     return f"{schema}\n\n{text}\n\n{note}", details
 
@@ -137,7 +137,7 @@ def _page(db: sqlite3.Connection, table: str, options: Mapping[str, str]) -> tup
     if not 1 <= limit <= MAX_LIMIT:
         raise ToolFailed(f"limit must be between 1 and {MAX_LIMIT}.")
     offset = _number(options, "offset", 0)
-    sql = f"SELECT * FROM {_quoted(table)}"
+    sql = f"SELECT * FROM {_quote(table)}"
     if condition := options.get("where", "").strip():
         sql += f" WHERE ({condition})"
     if order := options.get("order", "").strip():
@@ -168,13 +168,13 @@ def _order(db: sqlite3.Connection, table: str, order: str) -> str:
                 f"There is no column {name} to order by; {table} has {_list(columns)}."
             )
         down = bool(match[1]) != ((match[3] or "").lower() == "desc")
-        terms.append(f"{_quoted(name)} {'DESC' if down else 'ASC'}")
+        terms.append(f"{_quote(name)} {'DESC' if down else 'ASC'}")
     return ", ".join(terms)
 
 
 def _row(db: sqlite3.Connection, table: str, key: str) -> tuple[str, Any]:
     column = key_column(db, table)
-    cursor = db.execute(f"SELECT * FROM {_quoted(table)} WHERE {column} = ?", (_key(key),))
+    cursor = db.execute(f"SELECT * FROM {_quote(table)} WHERE {column} = ?", (_key(key),))
     row = cursor.fetchone()
     if row is None:
         raise ToolFailed(f"There is no row {key!r} in {table}.")
@@ -241,7 +241,7 @@ def parse_row(content: str) -> dict[str, Any]:
 def write_row(db: sqlite3.Connection, ref: DatabasePath, content: str) -> RowResult:
     """Insert, update or delete a row; the caller commits."""
     _known_table(db, ref.table)
-    table = _quoted(ref.table)
+    table = _quote(ref.table)
     if ref.key is None:
         return _insert(db, ref.table, parse_row(content))
     column = key_column(db, ref.table)
@@ -254,7 +254,7 @@ def write_row(db: sqlite3.Connection, ref: DatabasePath, content: str) -> RowRes
     if not row:
         raise ToolFailed("The row has no columns to update.")
     _known_columns(db, ref.table, row)
-    sets = ", ".join(f"{_quoted(name)} = ?" for name in row)
+    sets = ", ".join(f"{_quote(name)} = ?" for name in row)
     values = (*row.values(), _key(ref.key))
     count = db.execute(f"UPDATE {table} SET {sets} WHERE {column} = ?", values).rowcount
     done = f"Updated row '{ref.key}' in {ref.table}"
@@ -264,19 +264,19 @@ def write_row(db: sqlite3.Connection, ref: DatabasePath, content: str) -> RowRes
 
 def _insert(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> RowResult:
     if not row:
-        db.execute(f"INSERT INTO {_quoted(table)} DEFAULT VALUES")
+        db.execute(f"INSERT INTO {_quote(table)} DEFAULT VALUES")
     else:
         _known_columns(db, table, row)
-        names = ", ".join(map(_quoted, row))
+        names = ", ".join(map(_quote, row))
         marks = ", ".join("?" for _ in row)
-        db.execute(f"INSERT INTO {_quoted(table)} ({names}) VALUES ({marks})", (*row.values(),))
+        db.execute(f"INSERT INTO {_quote(table)} ({names}) VALUES ({marks})", (*row.values(),))
     return RowResult(text=f"Inserted row into {table}", changed=True)
 
 
 @contextmanager
 def changing(file: Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection in a transaction: committed at the end, rolled back after an error."""
-    with _explained(file):
+    with _explain_errors(file):
         db = sqlite3.connect(
             f"file:{quote(str(file))}?mode=rw",
             uri=True,
@@ -298,7 +298,7 @@ def changing(file: Path) -> Iterator[sqlite3.Connection]:
 
 def changed_copy(file: Path, ref: DatabasePath, content: str) -> tuple[bytes, RowResult]:
     """The bytes of the database after a write, and its result; the file is not changed."""
-    with _explained(file):
+    with _explain_errors(file):
         source = sqlite3.connect(
             f"file:{quote(str(file))}?mode=ro", uri=True, timeout=BUSY_MS / 1e3
         )
@@ -322,7 +322,7 @@ def key_column(db: sqlite3.Connection, table: str) -> str:
 
     Raises ``ToolFailed`` for views, composite keys and tables without ``rowid``.
     """
-    keys = [row[1] for row in db.execute(f"PRAGMA table_info({_quoted(table)})") if row[5]]
+    keys = [row[1] for row in db.execute(f"PRAGMA table_info({_quote(table)})") if row[5]]
     if len(keys) > 1:
         raise ToolFailed(f"{table} has a composite primary key; rows cannot be addressed by a key.")
     schema = db.execute(
@@ -332,7 +332,7 @@ def key_column(db: sqlite3.Connection, table: str) -> str:
         raise ToolFailed(f"{table} is a view; its rows have no key.")
     if re.search(r"\)[^)]*\bWITHOUT\s+ROWID\b[^)]*$", schema[0] or "", re.IGNORECASE):
         raise ToolFailed(f"{table} is a WITHOUT ROWID table; rows cannot be addressed by a key.")
-    return _quoted(keys[0]) if keys else "rowid"
+    return _quote(keys[0]) if keys else "rowid"
 
 
 def _key(key: str) -> str | int:
@@ -350,7 +350,7 @@ def _known_table(db: sqlite3.Connection, table: str) -> None:
 
 
 def _columns(db: sqlite3.Connection, table: str) -> list[str]:
-    return [row[1] for row in db.execute(f"PRAGMA table_info({_quoted(table)})")]
+    return [row[1] for row in db.execute(f"PRAGMA table_info({_quote(table)})")]
 
 
 def _known_columns(db: sqlite3.Connection, table: str, row: Mapping[str, Any]) -> None:
@@ -365,7 +365,7 @@ def _list(names: Sequence[str]) -> str:
     return (visible_names + (f" and {len(names) - 20} more" if len(names) > 20 else "")) or "none"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -384,7 +384,7 @@ def _execute(db: sqlite3.Connection, sql: str) -> sqlite3.Cursor:
 
 @contextmanager
 def _reading(file: Path, stop: threading.Event) -> Iterator[sqlite3.Connection]:
-    with _explained(file):
+    with _explain_errors(file):
         db = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=BUSY_MS / 1e3)
         timer = threading.Timer(SECONDS, stop.set)
         timer.daemon = True
@@ -424,7 +424,7 @@ def _allow_changes(
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def _explain_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError) as error:

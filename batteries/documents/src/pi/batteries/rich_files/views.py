@@ -23,20 +23,25 @@ def read(view: ToolView, options: ViewOptions, theme: Theme) -> list[str] | None
     match details:
         case {"members": [*members]}:
             names = [_member(member, theme) for member in members]
-            title, rows = _counted(details.get("total", len(members)), "member"), names
+            title, rows = _format_count(details.get("total", len(members)), "member"), names
         case {"columns": [*columns], "rows": [*data_rows]}:
-            title = f"{_counted(len(data_rows), 'row')}, {_counted(len(columns), 'column')}"
+            title = (
+                f"{_format_count(len(data_rows), 'row')}, {_format_count(len(columns), 'column')}"
+            )
             head, *body = _table([*map(str, columns)], data_rows)
-            visible_rows = _limited(body, options, theme)
+            visible_rows = _limit_rows(body, options, theme)
             return [f"{path} {theme.fg('muted', title)}", theme.bold(head), *visible_rows]
         case {"tables": [*tables]}:
-            title, rows = _counted(len(tables), "table"), [one_line(str(name)) for name in tables]
+            title, rows = (
+                _format_count(len(tables), "table"),
+                [one_line(str(name)) for name in tables],
+            )
         case _:
             return None
-    return [f"{path} {theme.fg('muted', title)}", *_limited(rows, options, theme)]
+    return [f"{path} {theme.fg('muted', title)}", *_limit_rows(rows, options, theme)]
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -68,7 +73,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + ELLIPSIS
 
 
-def _limited(rows: list[str], options: ViewOptions, theme: Theme) -> list[str]:
+def _limit_rows(rows: list[str], options: ViewOptions, theme: Theme) -> list[str]:
     if options.expanded or len(rows) <= COLLAPSED:
         return rows
     return [*rows[:COLLAPSED], theme.fg("dim", f"{ELLIPSIS} {len(rows) - COLLAPSED} more")]

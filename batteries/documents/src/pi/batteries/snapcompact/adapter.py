@@ -82,7 +82,7 @@ class InlinePictures:
         if not isinstance(first, SystemMessage):
             return 0
         sections = first.sections if isinstance(first.sections, dict) else {}
-        own = first.content if isinstance(first.content, str) else _joined(first.content)
+        own = first.content if isinstance(first.content, str) else _join_texts(first.content)
         text = "\n\n".join(filter(None, (own, *sections.values())))
         frames = await self._frames(text, shape, budget)
         if not frames:
@@ -111,7 +111,7 @@ class InlinePictures:
         if key not in self._known:
             if len(self._known) >= MOST_CACHED:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = await asyncio.to_thread(_printed, clean, shape)
+            self._known[key] = await asyncio.to_thread(_print_text, clean, shape)
         frames = self._known[key]
         if not frames or len(frames) > budget:
             return ()
@@ -119,7 +119,7 @@ class InlinePictures:
         return frames if pays else ()
 
 
-def _printed(text: str, shape: FrameShape) -> tuple[Image, ...]:
+def _print_text(text: str, shape: FrameShape) -> tuple[Image, ...]:
     dense = NEW_LINE.join(line.rstrip() for line in text.splitlines())
     printed = paginate([Piece(text=dense)], shape)
     if len(printed.pages) > MOST_PAGES or not printed.is_readable:
@@ -137,7 +137,7 @@ def _pictures(messages: tuple[Message, ...]) -> int:
     )
 
 
-def _joined(texts: tuple[Text, ...]) -> str:
+def _join_texts(texts: tuple[Text, ...]) -> str:
     return "\n\n".join(block.text for block in texts)
 
 

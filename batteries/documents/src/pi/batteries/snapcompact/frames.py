@@ -83,10 +83,10 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
         is_lost = unknown > max(LOST_CHARACTERS, LOST_PART * len(text))
         has_lost = has_lost or (is_lost and not piece.is_output)
         texts.append(text)
-        for length, ink in _inked(text, shape, is_output=piece.is_output):
+        for length, ink in _ink_runs(text, shape, is_output=piece.is_output):
             inks += bytes((ink,)) * length
     line = Line("".join(texts), bytes(inks))
-    lines = list(_wrapped(line, shape) if shape.columns > 1 else _cut(line, shape.characters))
+    lines = list(_wrap_line(line, shape) if shape.columns > 1 else _cut(line, shape.characters))
     parts = (lines[start : start + shape.lines] for start in range(0, len(lines), shape.lines))
     pages = [
         FramePage(lines=tuple(part), text="".join(line.text for line in part).rstrip())
@@ -100,7 +100,7 @@ def paginate(pieces: Sequence[Piece], shape: FrameShape) -> Printed:
     )
 
 
-def _inked(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[int, int]]:
+def _ink_runs(text: str, shape: FrameShape, *, is_output: bool) -> Iterator[tuple[int, int]]:
     """Yield lengths with their inks."""
     if is_output:
         yield len(text), _GREY
@@ -121,7 +121,7 @@ def _cut(line: Line, length: int) -> Iterator[Line]:
     )
 
 
-def _wrapped(line: Line, shape: FrameShape) -> Iterator[Line]:
+def _wrap_line(line: Line, shape: FrameShape) -> Iterator[Line]:
     """Break lines at the last blank that fits."""
     start, most = 0, shape.characters
     while start < len(line.text):

@@ -90,17 +90,17 @@ def shape_for(model: Model, setting: str = AUTO) -> FrameShape:
     """Return the shape of the setting, else that for the model, else that for its API."""
     name = model.id.lower()
     if setting in SHAPES:
-        return _sized(SHAPES[setting], name)
+        return _resize(SHAPES[setting], name)
     for pattern, shape_name in _BY_MODEL:
         if pattern.search(name):
-            return _sized(SHAPES[shape_name], name)
+            return _resize(SHAPES[shape_name], name)
     for api, shape_name in _BY_API:
         if model.api.startswith(api):
             return SHAPES[shape_name]
     return SHAPES["6x12-dim"]
 
 
-def _sized(shape: FrameShape, model: str) -> FrameShape:
+def _resize(shape: FrameShape, model: str) -> FrameShape:
     if "claude" in model and _FINE_CLAUDE.search(model) and shape.columns == 1:
         return replace(shape, width=FINE_WIDTH)
     return shape

@@ -202,10 +202,10 @@ def extension(pi: ExtensionAPI) -> None:
     pi.settings.declare_all(SETTINGS)
     pages = WebPages(pi)
     pi.add_path_form(pages.parse, pages, example="https://…")
-    pi.wrap_tool("read", _unchanged, description=lambda text: text + ABOUT)
+    pi.wrap_tool("read", _call_unchanged, description=lambda text: text + ABOUT)
 
 
-async def _unchanged(params: Any, ctx: ToolContext, inner: Any) -> Any:
+async def _call_unchanged(params: Any, ctx: ToolContext, inner: Any) -> Any:
     return await inner(params)
 
 
@@ -236,7 +236,7 @@ class WebPages:
         """Return the page as text, or a picture. Raises ``ToolFailed``."""
         raw = ref.text.endswith(RAW)
         url = ref.rest.removesuffix(RAW)
-        page = self._cached(ref.text, window)
+        page = self._cached_page(ref.text, window)
         if page is None:
             page = await self._fetch_page(url, raw=raw)
             page = replace(page, text=neutralise(page.text))
@@ -252,7 +252,7 @@ class WebPages:
 
     # Cache ----------------------------------------------------------------------------------------
 
-    def _cached(self, key: str, window: ResourceWindow) -> Page | None:
+    def _cached_page(self, key: str, window: ResourceWindow) -> Page | None:
         entry = self._cache.get(key)
         if entry is None:
             return None

@@ -99,10 +99,10 @@ def media_type(fetched: Fetched) -> str:
         return NOTEBOOK
     if named not in ("", "text/plain", _UNKNOWN, "binary/octet-stream"):
         return named
-    return _sniffed(fetched.body[:1024], named) or named or "text/plain"
+    return _sniff_type(fetched.body[:1024], named) or named or "text/plain"
 
 
-def _sniffed(head: bytes, named: str) -> str:
+def _sniff_type(head: bytes, named: str) -> str:
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image/webp"
     for magic, kind in MAGIC.items():
@@ -163,7 +163,7 @@ def _picture(page: Page, fetched: Fetched) -> Page:
 async def _html(page: Page, fetched: Fetched) -> Page:
     named = _CHARSET.search(fetched.content_type)
     options = ConversionOptions(kind="html", url=fetched.url, charset=named[1] if named else "")
-    document = await _converted(fetched, options)
+    document = await _convert(fetched, options)
     text, notices = document.text.strip("\n"), list(page.notices)
     if len(text) < LEAST_TEXT and b"<script" in fetched.body.lower():
         notices.append("[The page builds its text with JavaScript, which was not run.]")
@@ -179,7 +179,7 @@ async def _document(page: Page, fetched: Fetched, kind: str) -> Page:
     if fetched.cut:
         raise ToolFailed(f"{page.url} is larger than {MAX_BYTES >> 20} MB; download it with bash.")
     options = ConversionOptions(kind="pdf" if kind == "pdf" else "notebook", url=fetched.url)
-    document = await _converted(fetched, options)
+    document = await _convert(fetched, options)
     notices = list(page.notices)
     if document.pages is not None:
         notices.append(f"[{document.pages} pages]")
@@ -189,7 +189,7 @@ async def _document(page: Page, fetched: Fetched, kind: str) -> Page:
     return _text(page, document.text or "(no text)")
 
 
-async def _converted(fetched: Fetched, options: ConversionOptions) -> ConvertedDocument:
+async def _convert(fetched: Fetched, options: ConversionOptions) -> ConvertedDocument:
     try:
         return await convert_document(fetched.body, options, environ=ENVIRONMENT, limits=LIMITS)
     except ConversionFailed as error:

@@ -25,13 +25,13 @@ def ask(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
         text = one_line(str(question.get("question", "…")))
         rows.append(theme.fg("accent", text))
         if (answer := answers.get(str(question.get("id")))) is not None:
-            rows.append(f"  {_answer(answer, theme)}")
+            rows.append(f"  {_answer_text(answer, theme)}")
         elif details.get("dismissed") == question.get("id"):
             rows.append(f"  {theme.fg('muted', 'not answered')}")
     return rows or [theme.fg("muted", "…")]
 
 
-def _answer(answer: Mapping[str, Any], theme: Theme) -> str:
+def _answer_text(answer: Mapping[str, Any], theme: Theme) -> str:
     selected = answer.get("selected")
     parts = [one_line(str(choice)) for choice in selected] if isinstance(selected, list) else []
     if other := answer.get("other"):

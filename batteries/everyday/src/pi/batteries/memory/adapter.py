@@ -342,14 +342,14 @@ class SessionMemory:
         return ToolResult.of(f"Remembered for this {note.scope}: {note.title}", details=details)
 
     async def _recall(self, params: RecallParams, ctx: ToolContext) -> ToolResult:
-        notes = await asyncio.to_thread(self._found, params.query, params.limit)
+        notes = await asyncio.to_thread(self._search, params.query, params.limit)
         if not notes:
             return ToolResult.of("No note matches.", useless=True)
         texts = (f"## {note.title} ({note.scope})\n\n{note.text}" for note in notes)
         titles = [note.title for note in notes]
         return ToolResult.of("\n\n".join(texts), details={"titles": titles})
 
-    def _found(self, query: str, most: int) -> list[Note]:
+    def _search(self, query: str, most: int) -> list[Note]:
         return search(self.notes.all(), query, most)
 
     async def _write(self, scope: Scope, text: str, title: str, *, replace: bool = False) -> Note:

@@ -49,12 +49,12 @@ class SessionFacts:
 
     def __init__(self, ctx: ExtensionContext) -> None:
         self._ctx = ctx
-        self._count()
+        self._count_event()
 
     def handle_event(self, event: object) -> None:
         """Update the cached values."""
         if isinstance(event, _COST_EVENTS):
-            self._count()
+            self._count_event()
 
     def state(self, git: GitState) -> StatusEngineState:
         """Return the current state."""
@@ -75,7 +75,7 @@ class SessionFacts:
             context=self._context,
         )
 
-    def _count(self) -> None:
+    def _count_event(self) -> None:
         stats = self._ctx.get_session_stats()
         self._cost = stats.cost
         self._context = _window(stats.context_usage)

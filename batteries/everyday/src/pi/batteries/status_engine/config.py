@@ -89,7 +89,7 @@ def read_config(settings: Settings) -> tuple[StatusEngineConfig, tuple[str, ...]
         refresh_ms=max(value("refreshMs"), 0),
         file=value("file"),
     )
-    return config, tuple(_problems(provider, items))
+    return config, tuple(_find_problems(provider, items))
 
 
 def _is_on(setting: object) -> bool:
@@ -99,7 +99,7 @@ def _is_on(setting: object) -> bool:
     return setting is True
 
 
-def _problems(provider: str, items: list[str]) -> list[str]:
+def _find_problems(provider: str, items: list[str]) -> list[str]:
     problems = []
     if provider and provider not in get_args(Provider):
         providers = ", ".join(get_args(Provider))

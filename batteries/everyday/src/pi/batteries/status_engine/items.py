@@ -169,13 +169,13 @@ def compose(
     """Join the non-empty items in at most ``width`` columns."""
     lines = {item: line for item in items if (line := text.plain(CATALOGUE[item](state)))}
     for item in ELASTIC:
-        excess = text.width(_joined(lines)) - width
+        excess = text.width(_join_items(lines)) - width
         if excess > 0 and item in lines:
             max_width = max(text.width(lines[item]) - excess, MIN_COLUMNS)
             lines[item] = text.centred(lines[item], max_width)
-    if text.width(_joined(lines)) > width and "approval" in lines:
+    if text.width(_join_items(lines)) > width and "approval" in lines:
         return _with_mode(lines, width, text)
-    return text.fitted(_joined(lines), width)
+    return text.fitted(_join_items(lines), width)
 
 
 def _with_mode(lines: dict[StatusItem, str], width: int, text: TextMetrics) -> str:
@@ -184,12 +184,12 @@ def _with_mode(lines: dict[StatusItem, str], width: int, text: TextMetrics) -> s
     The footer leaves the mode out because it is in this line.
     """
     mode = lines.pop("approval")
-    while lines and text.width(_joined(lines) + SEPARATOR + mode) > width:
+    while lines and text.width(_join_items(lines) + SEPARATOR + mode) > width:
         lines.popitem()
-    return _joined(lines) + SEPARATOR + mode if lines else text.fitted(mode, width)
+    return _join_items(lines) + SEPARATOR + mode if lines else text.fitted(mode, width)
 
 
-def _joined(lines: Mapping[StatusItem, str]) -> str:
+def _join_items(lines: Mapping[StatusItem, str]) -> str:
     line, before = "", ""
     for item, text in lines.items():
         if line:  # the counts belong to the branch before them

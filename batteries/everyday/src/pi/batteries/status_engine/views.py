@@ -30,7 +30,7 @@ class StatusRows:
         output = self._output(width)
         if width != self._width or output != self._drawn:
             self._width, self._drawn = width, output
-            self._rows = self._painted(output, width)
+            self._rows = self._paint_rows(output, width)
         return self._rows
 
     def invalidate(self) -> None:
@@ -41,7 +41,7 @@ class StatusRows:
         """Whether the engine's lines differ from the painted ones."""
         return self._width > 0 and self._output(self._width) != self._drawn
 
-    def _painted(self, output: StatusOutput, width: int) -> list[str]:
+    def _paint_rows(self, output: StatusOutput, width: int) -> list[str]:
         theme, rows = self._theme(), []
         if output.line2:
             rows.append(theme.fg("dim", output.line2))

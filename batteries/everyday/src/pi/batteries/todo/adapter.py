@@ -135,7 +135,7 @@ class SessionTodo:
     def phases(self) -> Phases:
         """The current list."""
         if self._phases is None:
-            self._phases = without_closed(self._stored())
+            self._phases = without_closed(self._stored_phases())
         return self._phases
 
     # Tool -----------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class SessionTodo:
 
     # Session log ----------------------------------------------------------------------------------
 
-    def _stored(self) -> Phases:
+    def _stored_phases(self) -> Phases:
         """The last list on the current branch, closed tasks included."""
         return stored_phases(self._pi.context.session_manager.get_branch())
 
@@ -347,7 +347,7 @@ class SessionTodo:
     def _stored_now(self) -> Phases:
         """The list, including closed tasks that were dropped when the session was resumed."""
         self.phases  # noqa: B018  (reads the branch before the first change)
-        stored = self._stored()
+        stored = self._stored_phases()
         return stored if without_closed(stored) == without_closed(self.phases) else self.phases
 
     def _task(self, text: str) -> str:

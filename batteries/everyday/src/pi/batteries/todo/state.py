@@ -92,7 +92,7 @@ def apply_batch(phases: Phases, ops: Sequence[TodoOp]) -> Batch:
         # A half-applied batch would make the natural retry fail with "already exists".
         return Batch(phases=phases, errors=tuple(errors))
     changed = normalise(changed)
-    return Batch(phases=changed, completed=tuple(_completed(phases, changed)))
+    return Batch(phases=changed, completed=tuple(_completed_tasks(phases, changed)))
 
 
 def normalise(phases: Phases) -> Phases:
@@ -247,7 +247,7 @@ def _start(phases: Phases, content: str | None) -> tuple[Phases, list[str]]:
             return replace(task, status="in_progress")
         return replace(task, status="pending") if task.status == "in_progress" else task
 
-    return _mapped(phases, status), []
+    return _map_tasks(phases, status), []
 
 
 def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
@@ -275,12 +275,12 @@ def _mark_or_remove(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
             for p, phase in enumerate(phases)
         ), []
     status: Status = "completed" if op.op == "done" else "abandoned"
-    return _mapped(
+    return _map_tasks(
         phases, lambda position, task: replace(task, status=status) if position in targets else task
     ), []
 
 
-def _mapped(phases: Phases, change: Any) -> Phases:
+def _map_tasks(phases: Phases, change: Any) -> Phases:
     return tuple(
         replace(phase, tasks=tuple(change((p, n), task) for n, task in enumerate(phase.tasks)))
         for p, phase in enumerate(phases)
@@ -298,7 +298,7 @@ def _find_task(phases: Phases, content: str | None) -> tuple[tuple[int, int] | N
     return None, [f'Task "{content}" not found{hint}']
 
 
-def _completed(before: Phases, after: Phases) -> Iterator[tuple[str, str]]:
+def _completed_tasks(before: Phases, after: Phases) -> Iterator[tuple[str, str]]:
     done = {task.content for _, task in tasks_of(before) if task.status == "completed"}
     for phase, task in tasks_of(after):
         if task.status == "completed" and task.content not in done:

@@ -199,7 +199,7 @@ class Commits:
                 f"The configuration of this repository decides how it is pushed ({keys[0]}).",
                 hint="Commit without --push, then run `git push`.",
             )
-        changes = await self._staged()
+        changes = await self._read_staged()
         groups = await self._proposals(changes, options)
         if options.dry_run:
             ctx.write("\n\n".join(_group_text(group, len(groups)) for group in groups) + "\n")
@@ -239,7 +239,7 @@ class Commits:
             raise PiError(f"git {arguments[0]} failed: {text}")
         return done.stdout or done.stderr
 
-    async def _staged(self) -> StagedChanges:
+    async def _read_staged(self) -> StagedChanges:
         listed = await self._git("diff", "--cached", "--name-status", "-z", "--no-renames")
         files = parse_status(listed)
         if not files:

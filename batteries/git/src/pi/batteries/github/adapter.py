@@ -115,16 +115,16 @@ class GitHubCalls:
         repository = await self._repository(params.repo)
         operations = Operations(self._client(repository), repository, self._branch)
         if params.action in WRITES:
-            params = await self._consented(operations, params, repository)
+            params = await self._ask_consent(operations, params, repository)
         outcome = await operations.perform(params)
         details = {
             "action": params.action,
             "repo": repository.label,
             "subject": one_line(outcome.subject)[:200],
         }
-        return ToolResult.of(self._shown(outcome, repository), details=details)
+        return ToolResult.of(self._result_text(outcome, repository), details=details)
 
-    def _shown(self, outcome: GitHubResult, repository: Repository) -> str:
+    def _result_text(self, outcome: GitHubResult, repository: Repository) -> str:
         text = self._hidden(sanitise(outcome.text))
         full_text = self._hidden(sanitise(outcome.whole)) or text
         note = texts.source_note(repository.label)
@@ -176,7 +176,7 @@ class GitHubCalls:
 
     # Consent --------------------------------------------------------------------------------------
 
-    async def _consented(
+    async def _ask_consent(
         self, operations: Operations, params: GhParams, repository: Repository
     ) -> GhParams:
         ui = self._pi.context.ui

@@ -108,7 +108,7 @@ class Operations:
             )
             return replace(params, head=head, base=base), {}
         kind = "pulls" if params.action == "pr_merge" else "issues"
-        row = await self._client.json(self._at(f"{kind}/{_number(params)}"))
+        row = await self._client.json(self._request_at(f"{kind}/{_number(params)}"))
         return params, row if isinstance(row, dict) else {}
 
     # Repositories and issues ----------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Operations:
     async def _issue_list(self, params: GhParams) -> GitHubResult:
         filters = {"state": params.state, "labels": words(params.labels)}
         rows, more = await self._client.rows(
-            self._at("issues", **filters), params.limit, page=params.page
+            self._request_at("issues", **filters), params.limit, page=params.page
         )
         # Pull requests are issues for this part of the API.
         issues = [row for row in rows if not row.get("pull_request")]
@@ -127,7 +127,7 @@ class Operations:
 
     async def _issue_view(self, params: GhParams) -> GitHubResult:
         number = _number(params)
-        row = await self._object(self._at(f"issues/{number}"))
+        row = await self._object(self._request_at(f"issues/{number}"))
         comments, more = await self._comments(number, params)
         return GitHubResult(text=texts.issue(row, comments, more=more), subject=_subject(row))
 
@@ -178,13 +178,13 @@ class Operations:
             head = f"{self._repository.owner}:{head}"
         filters = {"state": params.state, "head": head, "base": params.base}
         rows, more = await self._client.rows(
-            self._at("pulls", **filters), params.limit, page=params.page
+            self._request_at("pulls", **filters), params.limit, page=params.page
         )
         return GitHubResult(text=texts.listed(rows, "pull requests", params.page, more=more))
 
     async def _pr_view(self, params: GhParams) -> GitHubResult:
         number = _number(params)
-        row = await self._object(self._at(f"pulls/{number}"))
+        row = await self._object(self._request_at(f"pulls/{number}"))
         comments, more = await self._comments(number, params)
         return GitHubResult(text=texts.pull(row, comments, more=more), subject=_subject(row))
 
@@ -195,17 +195,17 @@ class Operations:
         return GitHubResult(text=text or "No changes.", subject=f"#{params.number}")
 
     async def _pr_files(self, params: GhParams) -> GitHubResult:
-        request = self._at(f"pulls/{_number(params)}/files")
+        request = self._request_at(f"pulls/{_number(params)}/files")
         rows, more = await self._client.rows(request, params.limit, page=params.page)
         return GitHubResult(text=texts.files(rows, more=more), subject=f"#{params.number}")
 
     async def _pr_reviews(self, params: GhParams) -> GitHubResult:
         path = f"pulls/{_number(params)}"
         reviews, more = await self._client.rows(
-            self._at(f"{path}/reviews"), params.limit, page=params.page
+            self._request_at(f"{path}/reviews"), params.limit, page=params.page
         )
         comments, also = await self._client.rows(
-            self._at(f"{path}/comments"), params.limit, page=params.page
+            self._request_at(f"{path}/comments"), params.limit, page=params.page
         )
         text = texts.reviews(reviews, comments, more=more or also)
         return GitHubResult(text=text, subject=f"#{params.number}")
@@ -213,15 +213,15 @@ class Operations:
     async def _pr_checks(self, params: GhParams) -> GitHubResult:
         sha = params.ref
         if params.number is not None:
-            row = await self._object(self._at(f"pulls/{params.number}"))
+            row = await self._object(self._request_at(f"pulls/{params.number}"))
             sha = str(texts.at(row, "head", "sha") or "")
         if not sha:
             raise ToolFailed("pr_checks needs number or ref.")
         commit = f"commits/{quote(sha, safe='')}"
         runs, more = await self._client.rows(
-            self._at(f"{commit}/check-runs"), max(params.limit, 100), within="check_runs"
+            self._request_at(f"{commit}/check-runs"), max(params.limit, 100), within="check_runs"
         )
-        status = await self._object(self._at(f"{commit}/status"))
+        status = await self._object(self._request_at(f"{commit}/status"))
         return GitHubResult(text=texts.checks(sha, runs, status, more=more), subject=sha[:10])
 
     async def _pr_create(self, params: GhParams) -> GitHubResult:
@@ -255,7 +255,7 @@ class Operations:
     # Workflow runs --------------------------------------------------------------------------------
 
     async def _run_list(self, params: GhParams) -> GitHubResult:
-        request = self._at("actions/runs", branch=params.head, head_sha=params.ref)
+        request = self._request_at("actions/runs", branch=params.head, head_sha=params.ref)
         rows, more = await self._client.rows(
             request, params.limit, within="workflow_runs", page=params.page
         )
@@ -263,7 +263,7 @@ class Operations:
 
     async def _run_view(self, params: GhParams) -> GitHubResult:
         path = f"actions/runs/{_run(params)}"
-        row = await self._object(self._at(path))
+        row = await self._object(self._request_at(path))
         text = f"{texts.run(row)}\n{texts.jobs(await self._jobs(path))}"
         return GitHubResult(text=text, subject=params.run)
 
@@ -296,7 +296,7 @@ class Operations:
 
     # Requests -------------------------------------------------------------------------------------
 
-    def _at(self, path: str, **parameters: Any) -> ApiRequest:
+    def _request_at(self, path: str, **parameters: Any) -> ApiRequest:
         return ApiRequest(path=f"{self._base}/{path}", parameters=parameters)
 
     async def _object(self, query: ApiRequest) -> Json:
@@ -306,11 +306,11 @@ class Operations:
         return value
 
     async def _comments(self, number: int, params: GhParams) -> tuple[list[Json], bool]:
-        request = self._at(f"issues/{number}/comments")
+        request = self._request_at(f"issues/{number}/comments")
         return await self._client.rows(request, params.limit, page=params.page)
 
     async def _jobs(self, path: str) -> list[Json]:
-        rows, _ = await self._client.rows(self._at(f"{path}/jobs"), 300, within="jobs")
+        rows, _ = await self._client.rows(self._request_at(f"{path}/jobs"), 300, within="jobs")
         return rows
 
     async def _write(

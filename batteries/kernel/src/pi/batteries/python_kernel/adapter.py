@@ -51,9 +51,9 @@ class TypedCode:
     def register(self) -> None:
         """Register the input modes ``$`` and ``$$``, and the command ``/python``."""
         tool = self._session.backend.tool
-        self._pi.add_input_mode("$", InputMode(label=tool, run=self._shown))
+        self._pi.add_input_mode("$", InputMode(label=tool, run=self._run_visible))
         label = f"{tool}, not for the model"
-        self._pi.add_input_mode("$$", InputMode(label=label, run=self._excluded))
+        self._pi.add_input_mode("$$", InputMode(label=label, run=self._run_excluded))
         self._pi.register_command(
             tool,
             self.command,
@@ -77,10 +77,10 @@ class TypedCode:
                 usage = "; ".join(f"{word}: {text}" for word, text in WORDS.items())
                 ctx.ui.notify(f"Unknown argument. {usage}", "warning")
 
-    async def _shown(self, code: str, ctx: CommandContext) -> None:
+    async def _run_visible(self, code: str, ctx: CommandContext) -> None:
         await self.run(code.strip(), ctx, excluded=False)
 
-    async def _excluded(self, code: str, ctx: CommandContext) -> None:
+    async def _run_excluded(self, code: str, ctx: CommandContext) -> None:
         await self.run(code.strip(), ctx, excluded=True)
 
     async def run(self, code: str, ctx: CommandContext, *, excluded: bool) -> None:

@@ -383,7 +383,7 @@ class _GatewayConnection:
         try:
             id = await self._send("execute_request", content)
             while True:
-                message = self._trace("from", json.loads(await self._received()))
+                message = self._trace("from", json.loads(await self._receive()))
                 kind, content = message["msg_type"], message.get("content", {})
                 if kind == "status" and content.get("execution_state") in DEAD:
                     raise KernelDied(GONE)  # a restarted kernel has lost its variables
@@ -425,7 +425,7 @@ class _GatewayConnection:
             except KernelUnavailable as error:
                 log.warning("the Python kernel was not deleted: %s", error)
 
-    async def _received(self) -> str | bytes:
+    async def _receive(self) -> str | bytes:
         assert self._socket is not None
         return await self._socket.recv()
 

@@ -150,7 +150,7 @@ class CellSession:
                     for index in range(total):
                         await self._cell(kernel, transcript, changed, index)
                         if transcript.cells[index].status != "ok":
-                            return _failed(transcript.cells, index)
+                            return _failure_text(transcript.cells, index)
         except TimeoutError:
             transcript.is_cancelled = True
             transcript.end(index, "interrupted", round(seconds * 1000))
@@ -233,7 +233,7 @@ async def _make_pool(scope: Scope) -> KernelPool:
     return pool
 
 
-def _failed(cells: Sequence[Cell], index: int) -> str:
+def _failure_text(cells: Sequence[Cell], index: int) -> str:
     if len(cells) == 1:
         return "The cell failed."
     title = f" ({cells[index].title})" if cells[index].title else ""

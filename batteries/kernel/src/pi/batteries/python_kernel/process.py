@@ -225,7 +225,7 @@ class ProcessConnection:
         self._error_reader = self._scope.spawn(self._text.forward(child), name="kernel text")
         ready = await self._next(child)
         if ready is None or ready["type"] != "ready":
-            raise await self._died()
+            raise await self._death_error()
         self._text.begin(str(ready.get("marker", "")).encode(), ready.get("mark", 0))
 
     async def execute(self, code: str, name: str, on_frame: OnFrame) -> str:
@@ -237,7 +237,7 @@ class ProcessConnection:
         try:
             await child.write_frame(self._trace("to", request | ({"name": name} if name else {})))
         except ConnectionError as error:
-            raise await self._died() from error
+            raise await self._death_error() from error
         with self._text.read_by(on_frame):
             while (frame := await self._next(child)) is not None:
                 if "mark" in frame:
@@ -246,7 +246,7 @@ class ProcessConnection:
                     return str(frame["status"])
                 on_frame(frame)
                 self._text.resume()
-            raise await self._died()
+            raise await self._death_error()
 
     async def interrupt(self) -> None:
         """Send SIGINT to the process and the processes that it has started.
@@ -266,7 +266,7 @@ class ProcessConnection:
         if child is not None:
             await child.terminate()
 
-    async def _died(self) -> KernelDied:
+    async def _death_error(self) -> KernelDied:
         reason, stderr = "it has ended", b""
         if self._child is not None:
             with suppress(TimeoutError):

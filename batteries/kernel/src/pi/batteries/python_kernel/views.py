@@ -33,7 +33,7 @@ class RunningCell:
     def render(self, width: int) -> list[str]:
         """The rows, truncated to the width."""
         theme = self._theme()
-        cells, options = _listed(self._details), ViewOptions()
+        cells, options = _cells_of(self._details), ViewOptions()
         rows = _cells(cells, options, theme, LIVE_OUTPUT, code_lines=LIVE_CODE, width=width)
         return [*rows, theme.fg("dim", "Escape interrupts the cell"[:width])]
 
@@ -41,41 +41,41 @@ class RunningCell:
 def draw_call(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """A call of the tool; the first line follows its name."""
     details = call.details if isinstance(call.details, dict) else {}
-    cells = _listed(details) or _pending(call.arguments)
+    cells = _cells_of(details) or _pending(call.arguments)
     count = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
     rows = [theme.fg("muted", count), *_cells(cells, options, theme, COLLAPSED_CALL)]
-    if call.state in ("failed", "interrupted") and not _listed(details):
+    if call.state in ("failed", "interrupted") and not _cells_of(details):
         return rows + [theme.fg("error", line) for line in _lines(call.text)]
     return rows + _notices(details, theme)
 
 
 def draw_message(message: Any, options: ViewOptions, theme: Theme) -> list[str] | None:
     """Code of the user, with its output."""
-    return _typed(message.details, options, theme)
+    return _draw_typed(message.details, options, theme)
 
 
 def draw_entry(entry: Any, options: ViewOptions, theme: Theme) -> list[str] | None:
     """Code of the user that the model does not see."""
-    return _typed(entry.data, options, theme)
+    return _draw_typed(entry.data, options, theme)
 
 
-def _typed(details: Any, options: ViewOptions, theme: Theme) -> list[str] | None:
-    if not isinstance(details, dict) or not _listed(details):
+def _draw_typed(details: Any, options: ViewOptions, theme: Theme) -> list[str] | None:
+    if not isinstance(details, dict) or not _cells_of(details):
         return None
-    rows = _cells(_listed(details), options, theme, COLLAPSED_TYPED)
+    rows = _cells(_cells_of(details), options, theme, COLLAPSED_TYPED)
     if details.get("excludeFromContext"):
         rows.append(theme.fg("dim", "not sent to the model"))
     return rows + _notices(details, theme)
 
 
-def _listed(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _cells_of(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     cells = details.get("cells")
     return [cell for cell in cells if isinstance(cell, dict)] if isinstance(cells, list) else []
 
 
 def _pending(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The cells in the arguments of a call, which may still be arriving."""
-    return _listed(arguments)
+    return _cells_of(arguments)
 
 
 def _cells(

@@ -115,7 +115,7 @@ class McpCommands:
         except PiError as error:
             self._fail(ctx, error.explain())
             return
-        await self._opened(ctx)
+        await self._wait_until_open(ctx)
         word, rest = (tokens[0], tokens[1:]) if tokens else ("", [])
         try:
             await self._act(word, rest, ctx)
@@ -374,7 +374,7 @@ class McpCommands:
         temporary.write_text(json.dumps(raw, indent=2, ensure_ascii=False) + "\n", "utf-8")
         temporary.replace(path)
 
-    async def _opened(self, ctx: CommandContext) -> None:
+    async def _wait_until_open(self, ctx: CommandContext) -> None:
         """Wait until the configuration is read: a command may run before ``open`` has ended."""
         if self._session.opening is None and ctx.mode in ("tui", "rpc"):
             self._session.open()  # this command has loaded the extension, after the session began

@@ -299,9 +299,9 @@ class Client:
         if self._transport.abandon(id) or self._closed is not None or self._host.is_closed:
             return
         params = {"requestId": id, "reason": reason}
-        self._host.spawn(self._cancelled(params), "cancel")
+        self._host.spawn(self._notify_cancelled(params), "cancel")
 
-    async def _cancelled(self, params: Json) -> None:
+    async def _notify_cancelled(self, params: Json) -> None:
         try:
             await self.notify("notifications/cancelled", params)
         except McpError as error:
@@ -323,11 +323,11 @@ class Client:
             if "id" in message:
                 self._answer(message["id"], message["method"], params)
             else:
-                self._notified(message["method"], params)
+                self._handle_notification(message["method"], params)
         else:
-            self._answered(message)
+            self._take_answer(message)
 
-    def _answered(self, message: Json) -> None:
+    def _take_answer(self, message: Json) -> None:
         id = message.get("id")
         if isinstance(id, str) and id.isdecimal():
             id = int(id)  # some servers turn ids into text
@@ -343,9 +343,9 @@ class Client:
                 BadMessage(f"MCP server {self._host.name} sent an answer without a result.")
             )
 
-    def _notified(self, method: str, params: Json) -> None:
+    def _handle_notification(self, method: str, params: Json) -> None:
         if method == "notifications/progress":
-            self._progressed(params)
+            self._report_progress(params)
         elif method == "notifications/cancelled":
             task = self._answering.get(params.get("requestId"))
             if task is not None:
@@ -353,7 +353,7 @@ class Client:
         else:
             self._host.notified(method, params)
 
-    def _progressed(self, params: Json) -> None:
+    def _report_progress(self, params: Json) -> None:
         token = params.get("progressToken")
         if not isinstance(token, int) or token not in self._pending:
             return

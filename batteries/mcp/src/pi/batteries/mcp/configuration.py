@@ -84,7 +84,7 @@ class Configuration:
                 and server.definition.enabled
                 and not server.definition.problem
             ]
-            allowed = await self._allowed(usable, _replaced(files))
+            allowed = await self._allowed_servers(usable, _replaced_servers(files))
             refused = {(server.source, server.name) for server in usable if server not in allowed}
             if refused <= denied:
                 return configured, allowed
@@ -149,7 +149,7 @@ class Configuration:
         refused = requests.keys() - {request.source for request in accepted}
         return [file.without(of_user) if file.source in refused else file for file in files]
 
-    async def _allowed(
+    async def _allowed_servers(
         self, usable: list[Configured], replaced: Mapping[tuple[str, str], str]
     ) -> list[Configured]:
         """The user's own servers, and those of other files that the user accepted."""
@@ -175,7 +175,7 @@ def _alike(name: str, others: Set[str]) -> set[str]:
     return {other for other in others if other != name and mcp_key(server_word(other)) == key}
 
 
-def _replaced(files: Sequence[ServersFile]) -> dict[tuple[str, str], str]:
+def _replaced_servers(files: Sequence[ServersFile]) -> dict[tuple[str, str], str]:
     """The file of the user whose server a project replaces, by source and name of the server."""
     replaced: dict[tuple[str, str], str] = {}
     for position, file in enumerate(files):
@@ -195,7 +195,7 @@ def _without_replacing(
     files: Sequence[ServersFile], denied: Set[tuple[str, str]]
 ) -> list[tuple[ConfigFile, str, bool, bool]]:
     """The files for ``merge``, without refused servers that would replace others."""
-    replaced = _replaced(files)
+    replaced = _replaced_servers(files)
     merged = []
     for file in files:
         servers = tuple(

@@ -131,8 +131,8 @@ def _repeats(blocks: list[Text | Image], structured: Any) -> bool:
     if values and all(value in {text.strip() for text in texts} for value in values):
         return True  # e.g. a file as text, and once more as {"content": …}
     if isinstance(plain, list) and len(texts) > 1:
-        return [_parsed(text) for text in texts] == plain
-    return any(_parsed(text) in (plain, structured) for text in texts)
+        return [_parse_json(text) for text in texts] == plain
+    return any(_parse_json(text) in (plain, structured) for text in texts)
 
 
 MIN_REPEATED = 200
@@ -172,7 +172,7 @@ def _without_repeated(blocks: list[Text | Image], value: Any) -> Any:
     return shortened(value)
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """The text as JSON; the text itself if it is not JSON, or too long to try."""
     if len(text) > 1_000_000:
         return text

@@ -134,7 +134,7 @@ def _server(name: str, raw: Json) -> Definition:
     transport: TransportKind = "stdio" if not url else "sse" if kind == "sse" else "http"
     timeout, start = _number(raw, "timeout"), _number(raw, "startupTimeout")
     included = raw.get("includeTools", raw.get("enabledTools"))
-    return _checked(
+    return _check_definition(
         Definition(
             name=name,
             transport=transport,
@@ -334,7 +334,7 @@ def from_settings(raw: Any) -> ConfigFile:
     return _standard({"mcpServers": raw})
 
 
-def _checked(definition: Definition) -> Definition:
+def _check_definition(definition: Definition) -> Definition:
     """The definition, with ``problem`` set if it is invalid."""
     values = (
         *definition.command,

@@ -272,7 +272,7 @@ class StreamableTransport(_Http):
             async for chunk in response.chunks():
                 for _, data in reader.feed(chunk):
                     message = self.deliver(data)
-                    if id is not None and _answers(message, id):
+                    if id is not None and _is_answer(message, id):
                         return reader.last_event_id, True
         except HttpError as error:
             if not reader.last_event_id:
@@ -418,7 +418,7 @@ class SseTransport(_Http):
             self._endpoint.set_result(url)
 
 
-def _answers(message: Any, id: int) -> bool:
+def _is_answer(message: Any, id: int) -> bool:
     """Whether a message, or one of a batch, answers the request."""
     messages = message if isinstance(message, list) else [message]
     return any(

@@ -204,9 +204,9 @@ class ServerLists:
     def _listen(self, client: Client) -> None:
         if self._listening is not None:
             self._listening.cancel()
-        self._listening = self._host.spawn(self._listened(client), "changes")
+        self._listening = self._host.spawn(self._subscribe_to_changes(client), "changes")
 
-    async def _listened(self, client: Client) -> None:
+    async def _subscribe_to_changes(self, client: Client) -> None:
         assert client.info is not None
         capabilities = client.info.capabilities
         filters: Json = {
@@ -266,15 +266,19 @@ def lists_to_json(lists: Lists) -> Json:
             for prompt in lists.prompts
         ],
         "resources": [
-            _stored(resource, "uri") for resource in lists.resources if not resource.is_template
+            _resource_json(resource, "uri")
+            for resource in lists.resources
+            if not resource.is_template
         ],
         "resourceTemplates": [
-            _stored(resource, "uriTemplate") for resource in lists.resources if resource.is_template
+            _resource_json(resource, "uriTemplate")
+            for resource in lists.resources
+            if resource.is_template
         ],
     }
 
 
-def _stored(resource: ResourceInfo, key: str) -> Json:
+def _resource_json(resource: ResourceInfo, key: str) -> Json:
     return {
         key: resource.uri,
         "name": resource.name,

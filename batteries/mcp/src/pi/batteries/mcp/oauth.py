@@ -141,7 +141,7 @@ class Logins:
         async def login(callbacks: LoginCallbacks) -> OAuthCredential:
             return await self._logged_in(server, callbacks)
 
-        config = OAuthConfig(name=f"MCP {server.name}", login=login, refresh_token=self._renewed)
+        config = OAuthConfig(name=f"MCP {server.name}", login=login, refresh_token=self._renew)
         self._registered[name] = self._pi.auth.add_login(
             name, label=f"MCP server {server.name}", oauth=config
         )
@@ -180,7 +180,7 @@ class Logins:
         }
         return replace(credential, extra=extra)
 
-    async def _renewed(self, credential: OAuthCredential) -> OAuthCredential:
+    async def _renew(self, credential: OAuthCredential) -> OAuthCredential:
         extra = credential.extra or {}
         if not credential.refresh or not extra.get("tokenUrl"):
             raise AuthenticationFailed("The login at the MCP server has expired.")

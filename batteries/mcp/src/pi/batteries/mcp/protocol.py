@@ -236,7 +236,7 @@ def header_parameters(schema: Json, path: tuple[str, ...] = ()) -> Iterator[tupl
 def header_problem(schema: Json) -> str:
     """The problem of the ``x-mcp-header`` annotations of a schema; empty if there is none."""
     seen: set[str] = set()
-    for property_schema in _annotated(schema):
+    for property_schema in _annotated_schemas(schema):
         token = property_schema["x-mcp-header"]
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             return f"x-mcp-header {token!r} is not the name of a header"
@@ -248,13 +248,13 @@ def header_problem(schema: Json) -> str:
     return ""
 
 
-def _annotated(schema: Json) -> Iterator[Json]:
+def _annotated_schemas(schema: Json) -> Iterator[Json]:
     properties = schema.get("properties")
     for property_schema in properties.values() if isinstance(properties, dict) else ():
         if isinstance(property_schema, dict):
             if "x-mcp-header" in property_schema:
                 yield property_schema
-            yield from _annotated(property_schema)
+            yield from _annotated_schemas(property_schema)
 
 
 def _scalar_at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> str | None:

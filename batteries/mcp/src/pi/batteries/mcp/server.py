@@ -209,7 +209,7 @@ class McpServer:
         Raises ``McpError``.
         """
         with self.users.calling(user):
-            return await self._repeated(
+            return await self._call_reconnecting(
                 lambda client: client.interactive(
                     method,
                     params,
@@ -219,7 +219,7 @@ class McpServer:
                 )
             )
 
-    async def _repeated(self, act: Callable[[Client], Awaitable[Json]]) -> Json:
+    async def _call_reconnecting(self, act: Callable[[Client], Awaitable[Json]]) -> Json:
         """Call ``act``; once more with a new connection if the HTTP session has expired."""
         for attempt in range(2):
             client = await self.ready()

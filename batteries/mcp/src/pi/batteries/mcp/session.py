@@ -229,11 +229,11 @@ class SessionMcp:
 
     def _start(self, server: McpServer) -> None:
         """Connect in the background; a failure is shown."""
-        task = self.pi.scope.spawn(self._started(server), name=f"start {server.name}")
+        task = self.pi.scope.spawn(self._start_server(server), name=f"start {server.name}")
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
 
-    async def _started(self, server: McpServer) -> None:
+    async def _start_server(self, server: McpServer) -> None:
         with suppress(McpError):  # the server keeps the error, and ``changed`` shows it
             await server.ready()
 

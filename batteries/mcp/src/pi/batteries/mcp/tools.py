@@ -53,7 +53,7 @@ PREFIX = "mcp__"
 def tool_name(server: str, tool: str) -> str:
     """``mcp__<server>__<tool>``, shortened with a hash if it is too long for providers."""
     name = f"{PREFIX}{server_word(server)}__{_word(tool)}"
-    return name if len(name) <= MAX_NAME else _hashed(name, server, tool)
+    return name if len(name) <= MAX_NAME else _hash(name, server, tool)
 
 
 def unique_names(tools: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -79,7 +79,7 @@ def _word(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", text).strip("_") or "x"
 
 
-def _hashed(name: str, server: str, tool: str) -> str:
+def _hash(name: str, server: str, tool: str) -> str:
     digest = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:8]
     return f"{name[: MAX_NAME - 9]}_{digest}"
 
@@ -123,7 +123,7 @@ class SessionTools:
         offered = {
             (server.name, tool.name): (server, tool)
             for server in servers
-            for tool in _allowed(server)
+            for tool in _allowed_tools(server)
         }
         self.names = unique_names(offered)
         self.is_searched = self._needs_search([tool for _, tool in offered.values()])
@@ -258,7 +258,7 @@ class SessionTools:
     def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
         offers = {name: offer[:2] for name, (offer, _) in self._registered.items()}
-        names = ranked(query, {name: _searched(*offer) for name, offer in offers.items()})
+        names = ranked(query, {name: _searched_texts(*offer) for name, offer in offers.items()})
         if not names:
             raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
         for name in names:
@@ -331,11 +331,11 @@ def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     return [*dict.fromkeys((*exact, *best))][:MAX_FOUND]
 
 
-def _searched(server: McpServer, tool: ToolInfo) -> tuple[str, str]:
+def _searched_texts(server: McpServer, tool: ToolInfo) -> tuple[str, str]:
     return f"{server.name} {tool.name} {tool.title}", tool.description
 
 
-def _allowed(server: McpServer) -> Iterable[ToolInfo]:
+def _allowed_tools(server: McpServer) -> Iterable[ToolInfo]:
     """The tools that the definition does not exclude."""
     definition = server.configured.definition
     for tool in server.offer.current.tools:

@@ -231,7 +231,7 @@ class StdioTransport:
         lines = Lines()
         while chunk := await self._chunk(child, lines):
             for line in lines.feed(chunk):
-                self._received(line)
+                self._receive_lines(line)
             while lines.dropped:
                 self._drop(lines.dropped.pop(0))
         end = await child.wait()
@@ -260,7 +260,7 @@ class StdioTransport:
         """Fail the request that a line which is too long would have answered."""
         self._peer.too_large(line.id, too_large(self._name, f"{line.size:,}"))
 
-    def _received(self, line: bytes) -> None:
+    def _receive_lines(self, line: bytes) -> None:
         if not line.strip():
             return
         try:

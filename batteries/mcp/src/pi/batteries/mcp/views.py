@@ -57,7 +57,7 @@ async def show_servers(commands: Actions, session: SessionMcp, ctx: CommandConte
     await ctx.ui.custom(make)
 
 
-def _counted(entries: Sized, noun: str) -> str:
+def _format_count(entries: Sized, noun: str) -> str:
     return f"{len(entries)} {noun if len(entries) == 1 else f'{noun}s'}"
 
 
@@ -116,7 +116,7 @@ class ServersScreen:
             colour, "failed" if failed else one_line(self._commands.state(configured))
         )
         if server is not None and used and server.offer.is_known:
-            text += self._theme.fg("dim", f" · {_counted(server.offer.current.tools, 'tool')}")
+            text += self._theme.fg("dim", f" · {_format_count(server.offer.current.tools, 'tool')}")
         return text
 
     def _details(self, configured: Configured, above: int) -> list[str]:
@@ -142,8 +142,9 @@ class ServersScreen:
             [theme.fg("dim", f"… {len(tools) - row_limit} more")] if len(tools) > row_limit else []
         )
         lists = server.offer.current
-        counts = f"{_counted(lists.prompts, 'prompt')} · {_counted(lists.resources, 'resource')}"
-        title = theme.fg("muted", f"Tools · {counts}")
+        prompts = _format_count(lists.prompts, "prompt")
+        resources = _format_count(lists.resources, "resource")
+        title = theme.fg("muted", f"Tools · {prompts} · {resources}")
         return [*rows, "", title, *(tools[:row_limit] or ["none known"]), *more]
 
     def handle_input(self, data: str) -> None:

@@ -91,9 +91,9 @@ class RewindCommands:
             case []:
                 await self._choose(ctx)
             case [number] if number.isdecimal():
-                await self._go(await self._numbered(number, ctx), None, ctx)
+                await self._go(await self._find_point(number, ctx), None, ctx)
             case [number, ("files" | "conversation" | "both") as scope] if number.isdecimal():
-                await self._go(await self._numbered(number, ctx), _scope(scope), ctx)
+                await self._go(await self._find_point(number, ctx), _scope(scope), ctx)
             case _:
                 raise PiError(USAGE)
 
@@ -116,7 +116,7 @@ class RewindCommands:
             rows.append(PointRow(point=point, files=len(first), bytes=sum(sizes)))
         return rows[::-1]
 
-    async def _numbered(self, number: str, ctx: CommandContext) -> Point:
+    async def _find_point(self, number: str, ctx: CommandContext) -> Point:
         prompts = [row.point for row in await self._rows(ctx) if not row.point.saved_by]
         if not 1 <= int(number) <= len(prompts):
             raise PiError(f"There is no point {number}.", hint=self._point_hint(len(prompts)))

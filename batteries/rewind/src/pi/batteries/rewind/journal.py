@@ -210,11 +210,11 @@ def read_events(path: Path) -> list[Event]:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    events = (_decoded(line) for line in lines)
+    events = (_decode_event(line) for line in lines)
     return [event for event in events if event is not None]
 
 
-def _decoded(line: bytes) -> Event | None:
+def _decode_event(line: bytes) -> Event | None:
     try:
         return decode_event(json.loads(line))
     except (ValueError, KeyError, TypeError):

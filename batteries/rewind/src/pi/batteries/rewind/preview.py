@@ -77,7 +77,7 @@ def _sizes(file: PlannedFile) -> str:
     now, then = file.now, file.then
     if _only_mode(now, then):
         return f"  {now.mode:o} → {then.mode:o}" if now and then else ""
-    parts = [_described(state) for state in (now, then) if state is not None]
+    parts = [_describe_state(state) for state in (now, then) if state is not None]
     return f"  {' → '.join(parts)}" if any(parts) else ""
 
 
@@ -87,7 +87,7 @@ def _only_mode(now: FileState | None, then: FileState | None) -> bool:
     return now.kind == "folder" or now.hash == then.hash
 
 
-def _described(state: FileState) -> str:
+def _describe_state(state: FileState) -> str:
     if state.kind == "file":
         return size_text(state.size)
     return f"link to {one_line(state.target)}" if state.kind == "link" else "folder"
@@ -161,12 +161,14 @@ def coverage_text(coverage: Coverage) -> str:
         rest = "only files that edit and write change can be restored, not what commands change."
         return f"{why}, so {rest}"
     missing = [
-        *_counted(
+        *_format_paths(
             coverage.left_out, "folder beyond rewind.maxFiles", "folders beyond rewind.maxFiles"
         ),
-        *_counted(coverage.too_large, "file larger than rewind.maxFileBytes"),
-        *_counted(coverage.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
-        *_counted(coverage.unreadable, "folder that cannot be read", "folders that cannot be read"),
+        *_format_paths(coverage.too_large, "file larger than rewind.maxFileBytes"),
+        *_format_paths(coverage.over_budget, "file beyond rewind.maxBytes or rewind.storeBytes"),
+        *_format_paths(
+            coverage.unreadable, "folder that cannot be read", "folders that cannot be read"
+        ),
         *([f"pipes and devices: {coverage.special}"] if coverage.special else []),
         *([f"ignored files and folders: {coverage.ignored}"] if coverage.ignored else []),
     ]
@@ -174,7 +176,7 @@ def coverage_text(coverage: Coverage) -> str:
     return f"{text}. Not covered: {'; '.join(missing)}." if missing else f"{text}."
 
 
-def _counted(names: Iterable[str], one: str, many: str = "") -> list[str]:
+def _format_paths(names: Iterable[str], one: str, many: str = "") -> list[str]:
     names = list(names)
     if not names:
         return []

@@ -193,7 +193,7 @@ class Recorder:
             await self.run(history.add_point, id, prompt)
             await self._report_once(history)
 
-        self._point = self._pi.scope.spawn(self._guarded(capture()), name="capture at a prompt")
+        self._point = self._pi.scope.spawn(self._guard(capture()), name="capture at a prompt")
         session = self._pi.context.session_manager.get_session_id()
         return Custom(custom_type=ENTRY, data={"id": id, "session": session})
 
@@ -204,14 +204,14 @@ class Recorder:
         await self.settled()
         age = self._pi.scope.clock.monotonic() - self._captured_at
         if not self._running and age > FRESH_SECONDS:
-            await self._guarded(self._capture(self._author()))
+            await self._guard(self._capture(self._author()))
         self._running[id] = what
 
     def after_command(self, id: str, by: Author = "command") -> None:
         """Start a capture of the changes of a command. Does not wait for it."""
         what = self._running.pop(id, None)
         if what is not None and self.is_recording:
-            task = self._pi.scope.spawn(self._guarded(self._capture(by, what)), name="capture")
+            task = self._pi.scope.spawn(self._guard(self._capture(by, what)), name="capture")
             self._captures.add(task)
             task.add_done_callback(self._captures.discard)
 
@@ -254,7 +254,7 @@ class Recorder:
         is_busy = bool(self._running) or any(job.state == "running" for job in jobs)
         return "command" if is_busy else "outside"
 
-    async def _guarded(self, work: Any) -> None:
+    async def _guard(self, work: Any) -> None:
         """Await a capture. A failure ends the recording, not the session."""
         try:
             await work
@@ -297,13 +297,13 @@ class Recorder:
             history = await self.opened()
             paths.append(await self.run(history.before_write, target))
 
-        await self._guarded(before())
+        await self._guard(before())
         try:
             return await write(change)
         finally:
             # Also for a write that failed half-way, or whose caller was cancelled.
             if paths and self._history is not None:
-                await self._guarded(self.run(self._history.after_write, paths[0], "write"))
+                await self._guard(self.run(self._history.after_write, paths[0], "write"))
 
     async def user_command_start(self, event: UserCommandStartEvent, ctx: ExtensionContext) -> None:
         """Capture before a command of the user: ``!`` and ``$``."""

@@ -172,7 +172,7 @@ class Scanner:
                 continue
             waiting.extend((path, self._chains[prefix]) for path in inner)
         for prefix in before.keys() - self._folders.keys():
-            scan.removed += _reported(before[prefix], prefix)
+            scan.removed += _reported_paths(before[prefix], prefix)
         if self._rules.keys() - scan.rule_files:
             scan.rules_changed = True
             self._rules = {path: self._rules[path] for path in scan.rule_files}
@@ -391,7 +391,7 @@ def _match(prefix: str, folder: _Folder, old: _Folder | None, scan: Scan) -> _Fo
     return folder
 
 
-def _reported(folder: _Folder, prefix: str) -> Iterator[str]:
+def _reported_paths(folder: _Folder, prefix: str) -> Iterator[str]:
     """Yield the reported paths in a folder."""
     for name, stamp in zip(folder.files, folder.stamps, strict=True):
         if stamp is not None:

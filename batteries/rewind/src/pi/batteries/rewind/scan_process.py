@@ -66,9 +66,9 @@ class ProjectScanner:
             scan = self._scanner.scan()
         except ScannerLost:
             return self._scan_here()
-        return self._noted(scan)
+        return self._note_stamps(scan)
 
-    def _noted(self, scan: Scan) -> Scan:
+    def _note_stamps(self, scan: Scan) -> Scan:
         if scan.is_complete:
             self.stamps = scan.changed
             return scan
@@ -81,7 +81,7 @@ class ProjectScanner:
         """Scan in this thread from now on: the process is lost."""
         self._ask = None
         self.resume(left_out=self.left_out, rule_texts=self.rule_texts)
-        return self._noted(self._scanner.scan())
+        return self._note_stamps(self._scanner.scan())
 
     def was_ignored(self, path: str) -> bool:
         """Whether the rules before the last scan ignored a path that is new in it."""

@@ -73,7 +73,7 @@ class ProjectFolder:
             paths = [path for path in self.sessions.iterdir() if path.suffix == ".jsonl"]
         except FileNotFoundError:
             return []
-        return sorted(paths, key=_modified)
+        return sorted(paths, key=_modification_time)
 
     def lock(self, *, wait: float = LOCK_SECONDS) -> FileLock:
         """The lock that processes hold while they restore or prune."""
@@ -132,7 +132,7 @@ class Store:
         before, removed = self.size(), 0
         for project in self.projects():
             oldest = now - self.limits.keep_days * DAY_SECONDS
-            old = [path for path in project.journals() if _modified(path) < oldest]
+            old = [path for path in project.journals() if _modification_time(path) < oldest]
             removed += self._drop(project, old)
         while self.size() > self.limits.store_bytes and (location := self._oldest()) is not None:
             removed += self._drop(location[0], [location[1]])
@@ -159,7 +159,7 @@ class Store:
             if project.running():
                 continue
             paths = project.journals() or [project.path / "project.json"]
-            candidates += ((_modified(path), project, path) for path in paths)
+            candidates += ((_modification_time(path), project, path) for path in paths)
         if not candidates:
             return None
         _, project, path = min(candidates, key=lambda candidate: candidate[0])
@@ -280,7 +280,7 @@ def sweep(project: ProjectFolder) -> None:
             path.unlink(missing_ok=True)
     for path in project.live.glob("*.lock"):
         # A new file may belong to a process that is about to lock it.
-        if time.time() - _modified(path) > LOCK_SECONDS and not _is_locked(path):
+        if time.time() - _modification_time(path) > LOCK_SECONDS and not _is_locked(path):
             path.unlink(missing_ok=True)
 
 
@@ -313,7 +313,7 @@ def _size(entry: os.DirEntry[str]) -> int:
         return 0
 
 
-def _modified(path: Path) -> float:
+def _modification_time(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

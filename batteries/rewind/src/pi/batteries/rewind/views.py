@@ -40,11 +40,11 @@ class _Screen:
     def invalidate(self) -> None:
         """Nothing is cached."""
 
-    def _framed(self, title: str, rows: Sequence[str], hints: str, width: int) -> list[str]:
+    def _frame_lines(self, title: str, rows: Sequence[str], hints: str, width: int) -> list[str]:
         height: int = self._tui.terminal.size.rows
         return framed_rows(self._theme, title, rows, hints, width=width, height=height)
 
-    def _room(self, used: int) -> int:
+    def _max_rows(self, used: int) -> int:
         rows: int = self._tui.terminal.size.rows
         return max(3, rows - used - FRAME_ROWS)
 
@@ -60,7 +60,7 @@ class PointsScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """The points around the selected one."""
-        theme, row_limit = self._theme, self._room(2)
+        theme, row_limit = self._theme, self._max_rows(2)
         first = max(0, min(self._selected - row_limit // 2, len(self._rows) - row_limit))
         lines: list[str] = []
         for index, row in enumerate(self._rows[first : first + row_limit], first):
@@ -76,7 +76,7 @@ class PointsScreen(_Screen):
         if hidden > 0:
             lines.append(theme.fg("dim", f"  {self._selected + 1} of {len(self._rows)}"))
         lines += ["", *(theme.fg("muted", row) for row in wrap_text(self._coverage, width - 2))]
-        return self._framed("Rewind to before", lines, POINTS_HINT, width)
+        return self._frame_lines("Rewind to before", lines, POINTS_HINT, width)
 
     def handle_input(self, data: str) -> None:
         """Select or close."""
@@ -100,7 +100,7 @@ class WorkScreen(_Screen):
 
     def render(self, width: int) -> list[str]:
         """The text."""
-        return self._framed("Rewind", [self._text], "Please wait", width)
+        return self._frame_lines("Rewind", [self._text], "Please wait", width)
 
     def handle_input(self, data: str) -> None:
         """Ignore keys: files must not stay half restored."""
@@ -112,24 +112,24 @@ class PreviewScreen(_Screen):
     def __init__(self, plan: Plan, diff: Sequence[str], *arguments: Any) -> None:
         super().__init__(*arguments)
         self._plan = plan
-        self._lines = [*self._file_rows(), "", *map(self._coloured, diff)] if diff else []
+        self._lines = [*self._file_rows(), "", *map(self._colour_line, diff)] if diff else []
         self._lines = self._lines or self._file_rows()
         self._top = 0
 
     def render(self, width: int) -> list[str]:
         """The visible lines."""
-        theme, row_limit = self._theme, self._room(1)
+        theme, row_limit = self._theme, self._max_rows(1)
         self._top = max(0, min(self._top, len(self._lines) - row_limit))
         visible_lines = self._lines[self._top : self._top + row_limit]
         rest = len(self._lines) - self._top - len(visible_lines)
         more = [theme.fg("dim", f"… {rest} more lines")] if rest > 0 else []
-        return self._framed(
+        return self._frame_lines(
             f"Files: {summary(self._plan)}", [*visible_lines, *more], PREVIEW_HINT, width
         )
 
     def handle_input(self, data: str) -> None:
         """Scroll, continue or close."""
-        page = self._room(1)
+        page = self._max_rows(1)
         if any(matches_key(data, key) for key in ("escape", "ctrl+c")):
             self._done(None)
         elif matches_key(data, "enter"):
@@ -156,6 +156,6 @@ class PreviewScreen(_Screen):
         hidden = len(files) - len(rows)
         return [*rows, theme.fg("dim", f"… {hidden} more files")] if hidden > 0 else rows
 
-    def _coloured(self, line: str) -> str:
+    def _colour_line(self, line: str) -> str:
         colour = COLOURS.get(line[:1])
         return self._theme.fg(colour, line) if colour else line

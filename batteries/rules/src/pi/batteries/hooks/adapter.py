@@ -143,12 +143,12 @@ class RunHooks(Policy):
             self._blocked_stops = 0
             started = map(_entry, await self._hooks.ready())
             at = replace(at, next=replace(at.next, entries=(*at.next.entries, *started)))
-            return await (self._begun(at) if self._is_nested else self._submitted(at))
+            return await (self._begun(at) if self._is_nested else self._run_prompt_hooks(at))
         if at.kind == "settle" and at.outcome == "completed" and not at.next.claimed:
             return await self._stopping(at)
         return at.next
 
-    async def _submitted(self, boundary: Boundary) -> Next:
+    async def _run_prompt_hooks(self, boundary: Boundary) -> Next:
         prompt, self.prompt = self.prompt, None
         if prompt is None:
             return boundary.next

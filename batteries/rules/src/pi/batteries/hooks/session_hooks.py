@@ -118,7 +118,7 @@ class SessionHooks:
 
     def load(self) -> None:
         """Read the definitions; those of a project only if it is trusted."""
-        files = list(self._parsed())
+        files = list(self._parse_files())
         self.problems = tuple(message for _, file in files for message in file.problems)
         off = {scope for scope, file in files if file.disabled}
         # A project can disable its own hooks, but not those of the user.
@@ -126,7 +126,7 @@ class SessionHooks:
         used = [file for scope, file in files if not is_off and scope not in off]
         self.hooks = chosen(hook for file in used for hook in file.hooks)
 
-    def _parsed(self) -> Iterator[tuple[str, HookFile]]:
+    def _parse_files(self) -> Iterator[tuple[str, HookFile]]:
         uses_claude = self._pi.settings.get("sources.claude") is not False
         for item in self._pi.context.resources.load(KIND):
             path, text = item.value

@@ -77,10 +77,10 @@ def sort_rules(
     that is not among them goes to another bucket.
     """
     used = {item.key: item for item in items if not item.shadowed}
-    return tuple(_sorted(item, used, stream_rules, disabled, globs) for item in items)
+    return tuple(_sort_rule(item, used, stream_rules, disabled, globs) for item in items)
 
 
-def _sorted(
+def _sort_rule(
     item: ResourceItem,
     used: dict[str, ResourceItem],
     stream_rules: Collection[str],
@@ -120,11 +120,11 @@ def always_section(rules: Iterable[SortedRule]) -> str:
 
 def rulebook_section(rules: Iterable[SortedRule]) -> str:
     """The names and descriptions of the rules that the model reads on demand."""
-    listed = [_listed(rule.rule) for rule in rules if rule.bucket == "rulebook"]
+    listed = [_list_line(rule.rule) for rule in rules if rule.bucket == "rulebook"]
     return "\n".join((HEADING, *listed)) if listed else ""
 
 
-def _listed(rule: Rule) -> str:
+def _list_line(rule: Rule) -> str:
     globs = "".join(f"<glob>{escape(glob, quote=False)}</glob>" for glob in rule.globs)
     description = escape(" ".join(rule.description.split()), quote=False)
     return f'<rule name="{escape(rule.name)}">{description}{globs}</rule>'
@@ -315,20 +315,20 @@ class Rulebook:
         """Show all rules, or one."""
         name = arguments.strip()
         if name:
-            ctx.write(self._one(name) + "\n")
+            ctx.write(self._rule_details(name) + "\n")
         else:
-            ctx.write(report(self.rules, self._notes(), self._shown) + "\n")
+            ctx.write(report(self.rules, self._notes(), self._short_path) + "\n")
 
-    def _one(self, name: str) -> str:
+    def _rule_details(self, name: str) -> str:
         rules = [rule for rule in self.rules if rule.name == name]
         if rules:
-            return details(rules, self._shown)
+            return details(rules, self._short_path)
         names = sorted({rule.name for rule in self.rules})
         near = get_close_matches(name, names, 1)
         hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(names) or 'none'}."
         return f"Unknown rule {name}. {hint}"
 
-    def _shown(self, path: str) -> str:
+    def _short_path(self, path: str) -> str:
         """A path relative to the project or to ``~``; empty for bundled files."""
         file, ctx = Path(path), self._pi.context
         home = Path(ctx.environ.get("HOME") or "~")

@@ -121,9 +121,9 @@ class SessionRules:
             self._repeat,
             paths={rule.name: self._shown_path(rule) for rule in registered.rules},
             context_mode=lambda: self._pi.settings.get("ttsr.contextMode"),
-            triggered=self._triggered,
-            reminded=self._reminded,
-            silenced=self._silenced,
+            triggered=self._notify_interrupt,
+            reminded=self._notify_reminder,
+            silenced=self._notify_silenced,
         )
         policy = StreamRulesPolicy(
             registered.rules,
@@ -139,11 +139,11 @@ class SessionRules:
         """Read from the branch which rules were injected."""
         self._repeat.restore(ctx.session_manager.get_branch())
 
-    def _reminded(self, rules: Sequence[StreamRule]) -> None:
+    def _notify_reminder(self, rules: Sequence[StreamRule]) -> None:
         names = ", ".join(rule.name for rule in rules)
         self._pi.context.ui.notify(f"Rule {names} matched; the model is reminded.", "info")
 
-    def _triggered(self, rules: Sequence[StreamRule], reason: str) -> None:
+    def _notify_interrupt(self, rules: Sequence[StreamRule], reason: str) -> None:
         data = {"rules": [_as_json(rule) for rule in rules]}
         # Not awaited: the interrupt must not wait for subscribers.
         self._pi.scope.spawn(self._pi.publish("ttsr_triggered", data), name="ttsr_triggered")
@@ -152,7 +152,7 @@ class SessionRules:
         if ctx.mode != "tui" or self._pi.settings.get("ttsr.contextMode") == "keep":
             ctx.ui.notify(reason, "warning")
 
-    def _silenced(self, names: Sequence[str]) -> None:
+    def _notify_silenced(self, names: Sequence[str]) -> None:
         self._complain(
             f"Rule {', '.join(names)} matched several answers in a row."
             " It is silenced for this session."

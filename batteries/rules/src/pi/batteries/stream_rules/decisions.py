@@ -124,7 +124,7 @@ class Decisions:
         """The interrupt with the text of all pending rules."""
         rules = self._inject(by_cut=True)
         names = [rule.name for rule in rules]
-        reason = f"{_listed(names)} interrupted the answer; the model answers again."
+        reason = f"{_list_names(names)} interrupted the answer; the model answers again."
         self._triggered(rules, reason)
         return Interrupt(
             reason,
@@ -143,5 +143,5 @@ class Decisions:
         return rules
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return f"Rule {names[0]}" if len(names) == 1 else f"Rules {', '.join(names)}"

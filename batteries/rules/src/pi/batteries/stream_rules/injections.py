@@ -118,15 +118,15 @@ def interrupt_text(
     ``paths`` has the paths of rules for the model.
     """
     template = _INTERRUPT if by_cut else _AFTERWARDS
-    return "\n\n".join(_filled(template, rule, paths) for rule in rules)
+    return "\n\n".join(_fill(template, rule, paths) for rule in rules)
 
 
 def reminder_text(rules: Sequence[StreamRule], paths: dict[str, str]) -> str:
     """The text in front of a tool result."""
-    return "\n\n".join(_filled(_REMINDER, rule, paths) for rule in rules)
+    return "\n\n".join(_fill(_REMINDER, rule, paths) for rule in rules)
 
 
-def _filled(template: str, rule: StreamRule, paths: dict[str, str]) -> str:
+def _fill(template: str, rule: StreamRule, paths: dict[str, str]) -> str:
     return template.format(
         name=escape(rule.name),
         path=escape(paths.get(rule.name, rule.rule.path)),

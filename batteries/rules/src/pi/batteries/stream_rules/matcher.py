@@ -66,7 +66,7 @@ class RuleMatcher:
         if not rules or not removed:
             return rules
         before = encoded(removed)
-        return [rule for rule in rules if _count(rule, text) > _count(rule, before)]
+        return [rule for rule in rules if _count_matches(rule, text) > _count_matches(rule, before)]
 
 
 def encoded(text: str) -> bytes:
@@ -82,7 +82,7 @@ def _is_match(condition: Condition, text: bytes, start: int, *, is_whole: bool) 
     return is_whole or not condition.looks_ahead or match.end() < len(text)
 
 
-def _count(rule: StreamRule, text: bytes) -> int:
+def _count_matches(rule: StreamRule, text: bytes) -> int:
     fast = (condition.fast for condition in rule.conditions if condition.fast is not None)
     return sum(1 for pattern in fast for _ in pattern.finditer(text))
 

@@ -13,14 +13,14 @@ from typing import Any
 def answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield one answer per pattern, so that the reader can identify a pattern that hangs."""
     for number in range(len(request["patterns"])):
-        yield _answer(request, number)
+        yield _match(request, number)
 
 
-def _answer(request: dict[str, Any], number: int) -> dict[str, Any]:
+def _match(request: dict[str, Any], number: int) -> dict[str, Any]:
     """Return whether a pattern matches ``text`` more often than ``removed``, or the error."""
     pattern = request["patterns"][number]
     try:
-        count = _tree_counter(request["language"]) if request["language"] else _count
+        count = _tree_counter(request["language"]) if request["language"] else _count_matches
         count_after = count(pattern, request["text"], request["lines"])
         before = (
             count(pattern, request["removed"], None) if count_after and request["removed"] else 0
@@ -32,7 +32,7 @@ def _answer(request: dict[str, Any], number: int) -> dict[str, Any]:
     return {"matched": count_after > before}
 
 
-def _count(pattern: str, text: str, lines: int | None) -> int:
+def _count_matches(pattern: str, text: str, lines: int | None) -> int:
     return sum(1 for _ in re.compile(pattern, re.ASCII).finditer(text))
 
 

@@ -132,12 +132,12 @@ class StreamRulesPolicy(Policy):
             self._begin_slow(ended, answer)
         block = self._blocks.get(delta.content_index)
         if block is None:
-            block = self._opened(delta, answer)
+            block = self._open_block(delta, answer)
             self._blocks[delta.content_index] = block
         self._current = block
         return block
 
-    def _opened(self, delta: Delta, answer: Partial) -> Block:
+    def _open_block(self, delta: Delta, answer: Partial) -> Block:
         is_file = False
         if isinstance(delta, TextDelta):
             lane = self._lane("text")
@@ -180,7 +180,7 @@ class StreamRulesPolicy(Policy):
         if cut := self._decide(block.lane, rules, call):
             raise cut
         language = syntax_language(preview.path)
-        concerned = self._concerned(block.lane.trees, call) if language else ()
+        concerned = self._concerned_rules(block.lane.trees, call) if language else ()
         complete = preview.added.rpartition("\n")[0]
         if concerned and complete != block.tree and not self._tasks:
             block.tree = complete
@@ -203,7 +203,7 @@ class StreamRulesPolicy(Policy):
             self._match_later(request, block.lane, part if isinstance(part, ToolCall) else None)
 
     def _slow_request(self, part: Any, lane: Lane) -> MatchRequest | None:
-        rules = self._concerned(lane.slow, part if isinstance(part, ToolCall) else None)
+        rules = self._concerned_rules(lane.slow, part if isinstance(part, ToolCall) else None)
         text, removed = self._texts(part)
         if not rules or not text:
             return None
@@ -236,12 +236,12 @@ class StreamRulesPolicy(Policy):
         if answer.stop_reason in ("error", "aborted") or answer.interrupt is not UNSET:
             self._decisions.answer_failed()
             return answer
-        if cut := await self._rejected(answer):
+        if cut := await self._reject_answer(answer):
             raise cut
         self._decisions.answer_complete()
         return answer
 
-    async def _rejected(self, answer: AssistantMessage) -> Interrupt | None:
+    async def _reject_answer(self, answer: AssistantMessage) -> Interrupt | None:
         for index, part in enumerate(answer.content):
             lane = self._lane_of(part)
             if lane is None or not lane.rules:
@@ -279,7 +279,7 @@ class StreamRulesPolicy(Policy):
         preview = self._ctx.preview(call)
         if preview is None or not (language := syntax_language(preview.path)):
             return None
-        rules = self._concerned(lane.trees, call)
+        rules = self._concerned_rules(lane.trees, call)
         if not rules or not preview.added.strip():
             return None
         return MatchRequest(
@@ -310,7 +310,7 @@ class StreamRulesPolicy(Policy):
             case _:
                 return "", ""
 
-    def _concerned(
+    def _concerned_rules(
         self, rules: Sequence[StreamRule], call: ToolCall | None
     ) -> tuple[StreamRule, ...]:
         """The rules that may match now and whose scope includes the file of a call."""
@@ -333,7 +333,9 @@ class StreamRulesPolicy(Policy):
         if not rules:
             return None
         make = partial(RuleMatch, source=lane.source, call_id=call.id if call else "")
-        return self._decisions.decide([make(rule=rule) for rule in self._concerned(rules, call)])
+        return self._decisions.decide(
+            [make(rule=rule) for rule in self._concerned_rules(rules, call)]
+        )
 
     # After the answer -----------------------------------------------------------------------------
 

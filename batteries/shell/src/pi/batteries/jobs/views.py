@@ -32,7 +32,7 @@ def job(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     if state:
         title = f"{title} {theme.fg(COLOURS.get(state, 'dim'), state)}"
     rows = sanitise_keeping_style(call.text).strip("\n").split("\n") if call.text else []
-    return [title, *_folded(rows, options, theme)]
+    return [title, *_fold_rows(rows, options, theme)]
 
 
 def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[str]:
@@ -41,10 +41,10 @@ def report(message: CustomMessage, options: ViewOptions, theme: Theme) -> list[s
     first, *rest = text.strip("\n").split("\n")
     details = message.details if isinstance(message.details, dict) else {}
     head = theme.fg(COLOURS.get(str(details.get("state", "")), "dim"), first)
-    return [head, *_folded([row for row in rest if row.strip()], options, theme)]
+    return [head, *_fold_rows([row for row in rest if row.strip()], options, theme)]
 
 
-def _folded(rows: Sequence[str], options: ViewOptions, theme: Theme) -> list[str]:
+def _fold_rows(rows: Sequence[str], options: ViewOptions, theme: Theme) -> list[str]:
     if options.expanded or len(rows) <= COLLAPSED_ROWS:
         return list(rows)
     hidden = len(rows) - COLLAPSED_ROWS

@@ -88,7 +88,7 @@ def extension(pi: ExtensionAPI) -> None:
     pi.settings.declare_all(SETTINGS)
     no_pty = pi.flag("no-pty", description="Give no command of the model a terminal.")
 
-    async def _intercepted(params: Any, ctx: ToolContext, inner: Any) -> Any:
+    async def _intercept(params: Any, ctx: ToolContext, inner: Any) -> Any:
         refuse_intercepted(pi, params.command)
         return await inner(params, ctx)
 
@@ -98,7 +98,7 @@ def extension(pi: ExtensionAPI) -> None:
         if ctx.task.depth == 0:
             warn_of_rules(pi)
         if not pi.settings.get("bash.extended"):
-            pi.wrap_tool("bash", _intercepted)
+            pi.wrap_tool("bash", _intercept)
             return
         bash = ExtendedBash(pi, terminals=lambda: not no_pty())
         text = DESCRIPTION + (IN_SESSION if pi.settings.get("bash.session") else IN_OWN_SHELL)
@@ -153,7 +153,7 @@ class ExtendedBash:
             return await self._runner.run_in_terminal(call, ctx)
         uses_session = self._pi.settings.get("bash.session") and not ctx.background
         if uses_session and (session := await self._runner.open(call)) is not None:
-            return await session.run(call, ctx, self._minimised)
+            return await session.run(call, ctx, self._minimise_result)
         return await self._run_alone(call, ctx, inner)
 
     def overridden(self, request: SpawnRequest) -> SpawnRequest:
@@ -217,9 +217,9 @@ class ExtendedBash:
             except ToolFailed as error:
                 raise _with_exit_code(error) from error
         text = "".join(block.text for block in result.content if isinstance(block, Text))
-        return self._minimised(call, result, text)
+        return self._minimise_result(call, result, text)
 
-    def _minimised(self, call: BashCall, result: ToolResult, output: str) -> ToolResult:
+    def _minimise_result(self, call: BashCall, result: ToolResult, output: str) -> ToolResult:
         """The result with condensed output; the original becomes an artifact."""
         if not self._pi.settings.get("bash.minimizer.enabled"):
             return result

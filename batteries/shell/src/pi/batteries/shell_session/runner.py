@@ -116,7 +116,7 @@ class SessionRunner:
         from pi.batteries.shell_session.views import TerminalRun  # deferred: draws, for few calls
 
         setup = self._setup()
-        line = _joined(setup.options.prefix, call.command)
+        line = _join(setup.options.prefix, call.command)
         snapshot = await self._snapshot(setup)
         if snapshot and len(snapshot) + len(line) < MAX_LINE_CHARACTERS:
             line = f"{snapshot}\nshopt -s expand_aliases\n{line}"
@@ -169,7 +169,7 @@ class SessionRunner:
         scope = self._pi.scope.inner("shell session")
         code = await self._snapshot(setup)
         if setup.options.unset:
-            code = _joined(code, f"unset -v {' '.join(setup.options.unset)}")
+            code = _join(code, f"unset -v {' '.join(setup.options.unset)}")
         try:
             child = await self._pi.spawn(request, scope=scope)
         except PiError as error:
@@ -263,7 +263,7 @@ class RunningShell:
         self._changed.clear()
         try:
             return await self.session.run(
-                exports + _joined(setup.prefix, call.command),
+                exports + _join(setup.prefix, call.command),
                 write=write,
                 env=call.env,
                 cwd=None if call.cwd is None else str(call.cwd),
@@ -327,5 +327,5 @@ def _key(request: SpawnRequest) -> tuple[object, ...]:
     return request.arguments, request.cwd, request.limits, tuple(sorted(stable.items()))
 
 
-def _joined(*lines: str) -> str:
+def _join(*lines: str) -> str:
     return "\n".join(line for line in lines if line)

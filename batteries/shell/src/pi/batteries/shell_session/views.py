@@ -227,7 +227,7 @@ class Emulator:
             before += " " * (x - visible_width(before))
             cell = self._text(y, x, x) or " "
             after = self._text(y, x + 1, columns - 1) if x + 1 < columns else ""
-            lines[y] = f"{before}{CURSOR_MARKER}\x1b[7m{_unstyled(cell)}\x1b[0m{after}"
+            lines[y] = f"{before}{CURSOR_MARKER}\x1b[7m{_strip_styles(cell)}\x1b[0m{after}"
         return lines
 
     def _text(self, row: int, first: int, last: int) -> str:
@@ -323,12 +323,12 @@ def encode_key(data: str, *, application_cursor: bool, bracketed_paste: bool) ->
     stroke = parse(data)
     if stroke is None:
         return data.encode("utf-8", "replace")
-    return _encoded(stroke.key, stroke.modifiers, application_cursor=application_cursor).encode(
+    return _encode_key(stroke.key, stroke.modifiers, application_cursor=application_cursor).encode(
         "utf-8", "replace"
     )
 
 
-def _encoded(key: str, modifiers: int, *, application_cursor: bool) -> str:
+def _encode_key(key: str, modifiers: int, *, application_cursor: bool) -> str:
     parameter = 1 + (modifiers & (SHIFT | ALT | CTRL))
     if letter := _LETTERS.get(key):
         if parameter > 1:
@@ -349,5 +349,5 @@ def _character(key: str, modifiers: int) -> str:
     return plain.upper() if modifiers & SHIFT else plain
 
 
-def _unstyled(text: str) -> str:
+def _strip_styles(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;:]*m", "", text)

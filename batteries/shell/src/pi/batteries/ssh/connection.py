@@ -82,7 +82,7 @@ class HostConnection:
         """
         socket = await self._open(pi)
         argv = call_arguments(self._target, socket, script)
-        async with self._started(pi, argv) as child:
+        async with self._start_call(pi, argv) as child:
             async with asyncio.TaskGroup() as tasks:
                 errors = tasks.create_task(_collect(child.errors, MAX_STDERR))
                 output = tasks.create_task(
@@ -104,7 +104,7 @@ class HostConnection:
         """
         argv = check_arguments(self._target, socket)
         try:
-            async with asyncio.timeout(CHECK_SECONDS), self._started(pi, argv) as child:
+            async with asyncio.timeout(CHECK_SECONDS), self._start_call(pi, argv) as child:
                 return (await child.wait()).exit_code != 0
         except TimeoutError:
             return True
@@ -185,7 +185,7 @@ class HostConnection:
     # Calls ----------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def _started(self, pi: ExtensionAPI, argv: list[str]) -> AsyncIterator[Child]:
+    async def _start_call(self, pi: ExtensionAPI, argv: list[str]) -> AsyncIterator[Child]:
         scope = self._scope.inner("ssh call")
         try:
             yield await pi.spawn(

@@ -130,7 +130,7 @@ class BrowserOperator:
             if params.action == "close":
                 await self._close()
                 return ToolResult.of("The browser is closed.", details={"action": "close"})
-            browser = await self._opened(ctx)
+            browser = await self._open_browser(ctx)
             browser.accept_dialogs = params.dialogs == "accept"
             browser.proxy.take_refused()
             tab = await browser.current()
@@ -138,9 +138,9 @@ class BrowserOperator:
                 if params.action != "open":
                     raise ToolFailed("No page is open, or it crashed or hung. Use open first.")
                 tab = await browser.new_tab()
-            return await self._acted(browser, tab, params)
+            return await self._act_in_time(browser, tab, params)
 
-    async def _acted(self, browser: Browser, tab: Tab, params: BrowserParams) -> ToolResult:
+    async def _act_in_time(self, browser: Browser, tab: Tab, params: BrowserParams) -> ToolResult:
         tab.may_be_stuck = True
         try:
             async with asyncio.timeout(params.seconds):
@@ -234,7 +234,7 @@ class BrowserOperator:
 
     # The browser ----------------------------------------------------------------------------------
 
-    async def _opened(self, ctx: ToolContext) -> Browser:
+    async def _open_browser(self, ctx: ToolContext) -> Browser:
         if self._browser is not None and self._browser.is_open:
             return self._browser
         await self._close()

@@ -206,14 +206,14 @@ def _line(node: Node, enclosing_name: str, *, with_refs: bool) -> str:
         return ""
     if role == "StaticText":
         # The text of a link or heading is its name.
-        return "" if not name or name in enclosing_name else f"text {_quoted(name)}"
-    parts = [role, _quoted(name)] if name else [role]
+        return "" if not name or name in enclosing_name else f"text {_quote(name)}"
+    parts = [role, _quote(name)] if name else [role]
     if with_refs and operated and "backendDOMNodeId" in node:
         parts.append(f"[ref={node['backendDOMNodeId']}]")
     if properties.get("level"):
         parts.append(f"level={properties['level']}")
     if value := _text(node, "value"):
-        parts.append(f"value={_quoted(value)}")
+        parts.append(f"value={_quote(value)}")
     parts += [_state(key, properties[key]) for key in _STATES if _is_set(properties.get(key))]
     if role == "link" and (url := properties.get("url")):
         parts.append(one_line(str(url))[:MAX_NAME])
@@ -238,7 +238,7 @@ def _text(node: Node, key: str) -> str:
     return one_line(str(value)).strip()
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     cut = text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"
     return '"' + cut.replace('"', '\\"') + '"'
 

@@ -264,7 +264,7 @@ class Tab:
         root = (await self._call("Page.getFrameTree"))["frameTree"]
         for frame in _frames_of(root):
             nodes = (await self._call("Accessibility.getFullAXTree", frameId=frame["id"]))["nodes"]
-            texts.append(_framed(frame, root, tree_text(nodes, limit=limit)))
+            texts.append(_frame_text(frame, root, tree_text(nodes, limit=limit)))
         for session in tuple(self._frames):
             nodes = (await self._devtools.call("Accessibility.getFullAXTree", session))["nodes"]
             frame_text = tree_text(nodes, limit=limit, with_refs=False)
@@ -347,7 +347,7 @@ def _frames_of(tree: Params) -> list[Params]:
     return frames
 
 
-def _framed(frame: Params, root: Params, text: str) -> str:
+def _frame_text(frame: Params, root: Params, text: str) -> str:
     if frame["id"] == root["frame"]["id"] or not text:
         return text
     return f"Frame {frame.get('url', '')[:200]}:\n{text}"

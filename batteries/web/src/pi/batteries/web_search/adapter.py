@@ -357,13 +357,15 @@ class Chain:
         return provider.parse(await self._answer(provider, account, calls[-1]), query, account)
 
     async def _answer(self, provider: Provider, account: Account, call: SearchCall) -> SearchReply:
-        reply = await self._retried(provider, account, call)
+        reply = await self._send_with_retries(provider, account, call)
         while provider.follow is not None and (after := provider.follow(call, reply)) is not None:
             call = after
-            reply = await self._retried(provider, account, call)
+            reply = await self._send_with_retries(provider, account, call)
         return reply
 
-    async def _retried(self, provider: Provider, account: Account, call: SearchCall) -> SearchReply:
+    async def _send_with_retries(
+        self, provider: Provider, account: Account, call: SearchCall
+    ) -> SearchReply:
         clock = self._clock
         started = clock.monotonic()
         for attempt in range(provider.retries):
@@ -408,7 +410,7 @@ class Chain:
         except PiError as error:
             message = f"{provider.label} could not be asked: {error.message}"
             raise SearchFailed(provider.name, message) from error
-        return SearchReply(body=_decoded(provider, data), headers=named)
+        return SearchReply(body=_decode_json(provider, data), headers=named)
 
 
 def summary(failures: Sequence[tuple[str, str]]) -> str:
@@ -433,7 +435,7 @@ async def _events(provider: Provider, response: Any) -> tuple[Any, ...]:
     def collect(events_read: Sequence[tuple[str, bytes]]) -> None:
         done = (b"", b"[DONE]")
         events.extend(
-            _decoded(provider, data) for _, data in events_read if data.strip() not in done
+            _decode_json(provider, data) for _, data in events_read if data.strip() not in done
         )
 
     async for chunk in response:
@@ -442,7 +444,7 @@ async def _events(provider: Provider, response: Any) -> tuple[Any, ...]:
     return tuple(events)
 
 
-def _decoded(provider: Provider, data: bytes) -> Any:
+def _decode_json(provider: Provider, data: bytes) -> Any:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

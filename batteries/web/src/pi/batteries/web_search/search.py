@@ -149,7 +149,9 @@ def as_json(response: SearchResponse) -> dict[str, Any]:
     values: dict[str, Any] = {
         "provider": response.provider,
         "answer": response.answer,
-        "citations": [_filled(url=c.url, title=c.title, text=c.text) for c in response.citations],
+        "citations": [
+            _without_empty(url=c.url, title=c.title, text=c.text) for c in response.citations
+        ],
         "relatedQuestions": list(response.related_questions),
         "searchQueries": list(response.search_queries),
         "usage": response.usage,
@@ -158,7 +160,7 @@ def as_json(response: SearchResponse) -> dict[str, Any]:
         "authMode": response.auth_mode,
     }
     sources = [
-        _filled(
+        _without_empty(
             title=source.title,
             url=source.url,
             snippet=source.snippet,
@@ -167,10 +169,10 @@ def as_json(response: SearchResponse) -> dict[str, Any]:
         )
         for source in response.sources
     ]
-    return {**_filled(**values), "sources": sources}
+    return {**_without_empty(**values), "sources": sources}
 
 
-def _filled(**values: Any) -> dict[str, Any]:
+def _without_empty(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value}
 
 

@@ -30,10 +30,10 @@ def draw_search(call: ToolView, options: ViewOptions, theme: Theme) -> list[str]
         return [title, *_rows(call.text, theme, "error")] if call.state == "failed" else [title]
     if error := details.get("error"):
         return [title, *_rows(str(error), theme, "error")]
-    return [title + _count(response, provider, theme), *_result(response, options, theme)]
+    return [title + _source_count(response, provider, theme), *_result(response, options, theme)]
 
 
-def _count(response: Mapping[str, Any], provider: str, theme: Theme) -> str:
+def _source_count(response: Mapping[str, Any], provider: str, theme: Theme) -> str:
     count = len(_sources(response))
     return theme.fg("muted", f" · {provider} · {count} source{'s' * (count != 1)}")
 

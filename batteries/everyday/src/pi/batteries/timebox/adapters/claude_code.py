@@ -158,7 +158,7 @@ class Hook:
         reading = self._reading()
         self._note(self.core.turn_started(reading))
         if self.core.refusal is not None:
-            return self._blocked()
+            return self._block_prompt()
         if self.core.budget is not None:
             self.state = replace(self.state, turns=self.state.turns + 1)
         answer = self._message()
@@ -191,9 +191,9 @@ class Hook:
             self._messages.append(NO_COST)
         else:
             self._note(self.core.command(arguments, self._reading(limits)))
-        return self._blocked()
+        return self._block_prompt()
 
-    def _blocked(self) -> Json:
+    def _block_prompt(self) -> Json:
         """Block the prompt and show the reason to the user; Claude does not see it."""
         return {"decision": "block", "reason": "\n".join(self._messages)}
 

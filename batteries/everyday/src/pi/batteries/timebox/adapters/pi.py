@@ -120,7 +120,7 @@ class AllowedCommands:
     def knows(self, command: str) -> bool:
         """Whether the user has typed this command on this machine."""
         try:
-            return _digest(command) in self._stored()
+            return _digest(command) in self._stored_digests()
         except PiError as error:
             self._pi.log.warning("cannot read the allowed commands: %s", error)
             return False
@@ -129,12 +129,12 @@ class AllowedCommands:
         """Allow ``command``. If it cannot be stored, it is allowed for this session only."""
         digest = _digest(command)
         try:
-            others = [stored for stored in self._stored() if stored != digest]
+            others = [stored for stored in self._stored_digests() if stored != digest]
             await self._pi.store("global").set(ALLOWED_KEY, [*others, digest][-MOST:])
         except PiError as error:
             self._pi.log.warning("cannot store an allowed command: %s", error)
 
-    def _stored(self) -> list[str]:
+    def _stored_digests(self) -> list[str]:
         stored = self._pi.store("global").get(ALLOWED_KEY)
         return stored if isinstance(stored, list) else []
 
@@ -321,7 +321,7 @@ class PiTimebox(Policy):
         # The budget crossed a threshold in this run, so its system prompt lacks this warning.
         return replace(request, messages=(*request.messages, UserMessage(content=warning)))
 
-    async def _metered(
+    async def _meter_requests(
         self, request: ModelRequest, ask: Callable[[ModelRequest], AsyncIterator[StreamEvent]]
     ) -> AsyncIterator[StreamEvent]:
         """Count every request, and refuse it once the budget is spent.
@@ -330,7 +330,7 @@ class PiTimebox(Policy):
         """
         await self._do(self._core.request_due(self._reading(), IN_A_RUN))
         if self._core.refusal is not None:
-            yield Failed(reason="error", error=self._refused(request, self._core.refusal))
+            yield Failed(reason="error", error=self._refusal(request, self._core.refusal))
             return
         async for event in ask(request):
             match event:
@@ -340,7 +340,7 @@ class PiTimebox(Policy):
                     pass
             yield event
 
-    def _refused(self, request: ModelRequest, why: str) -> AssistantMessage:
+    def _refusal(self, request: ModelRequest, why: str) -> AssistantMessage:
         return AssistantMessage(
             api=request.model.api,
             provider=request.model.provider,
@@ -379,7 +379,7 @@ class PiTimebox(Policy):
         self._status.follow(running=budget is not None and budget.active)
         metered = budget is not None and not PRICED.isdisjoint(budget.limits)
         if metered and self._wrap is None:
-            self._wrap = self._pi.wrap_model(self._metered)
+            self._wrap = self._pi.wrap_model(self._meter_requests)
         elif not metered and self._wrap is not None:
             self._wrap.remove()
             self._wrap = None

@@ -93,7 +93,7 @@ def parse(text: str) -> TimeboxCommand:
 
 def parse_time_ms(word: str) -> int | None:
     """``15m``, ``30s``, ``1.5h`` or minutes without a unit, in milliseconds; else ``None``."""
-    return _scaled(_TIME, word, _MILLISECONDS)
+    return _parse_scaled(_TIME, word, _MILLISECONDS)
 
 
 def parse_turns(word: str) -> int | None:
@@ -104,7 +104,7 @@ def parse_turns(word: str) -> int | None:
 
 def parse_tokens(word: str) -> int | None:
     """The number of ``tokens:200k`` or ``tokens:1.5M``; ``None`` for other words."""
-    return _scaled(_TOKENS, word, _TOKENS_OF)
+    return _parse_scaled(_TOKENS, word, _TOKENS_OF)
 
 
 def parse_cost(word: str) -> float | None:
@@ -129,6 +129,6 @@ def _limit(word: str) -> dict[Dimension, float] | None:
     return None
 
 
-def _scaled(pattern: re.Pattern[str], word: str, units: dict[str, int]) -> int | None:
+def _parse_scaled(pattern: re.Pattern[str], word: str, units: dict[str, int]) -> int | None:
     match = pattern.fullmatch(word)
     return None if match is None else int(Decimal(match[1]) * units[match[2].lower()])
