@@ -21,8 +21,8 @@ from pi.coding.packages.source import (
 BASE = Path("/srv/site")
 
 
-def git(url: str, *place: str, ref: str = "") -> GitSource:
-    return GitSource(url=url, place=place, ref=ref)
+def git(url: str, *segments: str, ref: str = "") -> GitSource:
+    return GitSource(url=url, segments=segments, ref=ref)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_any_text_is_a_source_or_is_refused(text: str, lead: str) -> None:
     except BadSource:
         return
     if isinstance(source, GitSource):
-        assert not {"", ".", ".."} & set(source.place)
+        assert not {"", ".", ".."} & set(source.segments)
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ class GitSource(Record):
 
     url: str
     """The argument for git."""
-    place: tuple[str, ...]
+    segments: tuple[str, ...]
     """Host and path, independent of the protocol."""
     ref: str = ""
     """A branch, a tag or a commit; git resolves which."""
@@ -118,7 +118,7 @@ class GitSource(Record):
     @property
     def identity(self) -> str:
         """The same for every ref, and for https and ssh."""
-        return f"git:{'/'.join(self.place)}"
+        return f"git:{'/'.join(self.segments)}"
 
     @property
     def is_local(self) -> bool:
@@ -235,7 +235,7 @@ def _repository(text: str, url: str, host: str, path: str, ref: str) -> GitSourc
     parts = path.strip("/").removesuffix(".git").split("/")
     if any(part in ("", ".", "..", ".git") or re.search(_UNFIT, part) for part in parts):
         raise _bad_source(text, "its path cannot be the name of a folder")
-    return GitSource(url=url, place=(host.lower(), *parts), ref=ref)
+    return GitSource(url=url, segments=(host.lower(), *parts), ref=ref)
 
 
 def _is_repository(path: str, instead_of: str) -> bool:
@@ -274,8 +274,8 @@ class PackageLocation(Record):
         match source:
             case NpmSource(name=name):
                 return self.npm.joinpath("node_modules", *name.split("/"))
-            case GitSource(place=place):
-                return self.git.joinpath(*place)
+            case GitSource(segments=segments):
+                return self.git.joinpath(*segments)
             case PypiSource(name=name):
                 return self.pypi / name
             case LocalSource(path=path):

@@ -361,7 +361,7 @@ async def install_git(
     require_usable(source, new)
     needs = location.needs(source)
     wheels = await needed_wheels(new, needs, programs, work, package=source.identity)
-    own_arrival = Arrival(name="/".join(source.place), version=commit, before=installed)
+    own_arrival = Arrival(name="/".join(source.segments), version=commit, before=installed)
     await approve([own_arrival, *arrivals(wheels, needs)])
     if wheels:
         (await install_wheels(wheels, work, programs)).replace(new / needs.name)
