@@ -17,8 +17,8 @@ from pi.coding.extension_host.events.answers import Cancel
 from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
 from pi.modes.interactive.commands.session import preview_section
 from pi.testing import calls, says
-from tests.coding.histories.transcripts import claude_conversation, codex_conversation
 from tests.coding.runtime.session_fixture import kinds
+from tests.histories.transcripts import claude_conversation, codex_conversation
 from tests.modes.interactive.commands.command_fixture import at_work, command_fixture
 from tests.modes.interactive.commands.full_app import FullApp
 

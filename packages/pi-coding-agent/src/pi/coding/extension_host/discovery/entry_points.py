@@ -68,7 +68,7 @@ class Index(Record):
 
 def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candidate, ...]:
     """The extensions of all distributions in pi's Python, or in the folders of ``path``."""
-    path = _import_path() if path is None else path
+    path = import_path() if path is None else path
     key = _times(path)
     file = agent_dir / FILE
     index = _read(file) or _unsaved.get(file)
@@ -97,7 +97,7 @@ def _candidate(entry: InstalledEntryPoint) -> Candidate:
     )
 
 
-def _import_path() -> list[str]:
+def import_path() -> list[str]:
     """``sys.path`` without folders of packages and without the current folder.
 
     ``python -m pi`` puts the current folder first, but code of a project must not run before it is

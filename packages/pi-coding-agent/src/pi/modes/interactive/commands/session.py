@@ -112,20 +112,25 @@ async def import_session(ui: Ui, arguments: str) -> None:
         )
     path = unquoted(arguments, ui.host.home)
     agent, *options = arguments.split()
-    if agent in ("claude", "codex") and not (ui.port.info.cwd / path).exists():
-        await _import_histories(ui, agent, options)
-    else:
+    if (ui.port.info.cwd / path).exists() or not await _import_histories(ui, agent, options):
         _notify_replaced(ui, await ui.port.sessions.import_file(path), f"Imported {path.name}")
 
 
-async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
-    """Import the histories of this folder, or of all with ``--all``, and show the report."""
-    # lazy: few users come from another agent
-    from pi.coding.histories import HistoryPlaces, import_histories
+async def _import_histories(ui: Ui, agent: str, options: list[str]) -> bool:
+    """Import the histories of this folder, or of all with ``--all``, and show the report.
 
+    Returns whether a package imports those of ``agent``.
+    """
+    # lazy: few users come from another agent
+    from pi.coding.import_sources import HistoryFolders, find_import_sources, import_histories
+
+    agents = await asyncio.to_thread(find_import_sources)
+    if agent not in agents:
+        return False
     if options not in ([], ["--all"]):
-        raise PiError(f"Unknown option {options[0]}.", hint="/import claude|codex [--all]")
-    sources = HistoryPlaces(
+        hint = f"/import {'|'.join(agents)} [--all]"
+        raise PiError(f"Unknown option {options[0]}.", hint=hint)
+    folders = HistoryFolders(
         home=ui.host.home,
         agent_dir=ui.host.agent_dir,
         environ=ui.host.environ,
@@ -133,8 +138,9 @@ async def _import_histories(ui: Ui, agent: str, options: list[str]) -> None:
     )
     cwd = None if options else ui.port.info.cwd
     with ui.working(f"Importing from {agent}"):
-        report = await asyncio.to_thread(import_histories, agent, sources, cwd=cwd)
+        report = await asyncio.to_thread(import_histories, agent, folders, cwd=cwd)
     ui.add_output(Text(sanitise(f"{report.describe()}\n/resume opens them.")))
+    return True
 
 
 async def name(ui: Ui, arguments: str) -> None:

@@ -25,7 +25,8 @@ from pi.ai.messages import (
     UserMessage,
 )
 from pi.base.records import replace
-from pi.coding.histories.transcript import (
+from pi.coding.session.entries import Compaction, CustomMessageEntry, KnownEntry, MessageEntry
+from pi.histories.transcript import (
     ImportedSession,
     TranscriptBuilder,
     content_or_note,
@@ -33,7 +34,6 @@ from pi.coding.histories.transcript import (
     in_ms,
     objects,
 )
-from pi.coding.session.entries import Compaction, CustomMessageEntry, KnownEntry, MessageEntry
 
 API = "openai-responses"
 HIDDEN = "codex-context"
@@ -63,7 +63,7 @@ def read_codex(lines: Iterable[bytes]) -> ImportedSession | None:
     reader = _Reader()
     for line in objects(lines, reader.builder.lost):
         reader.read(line)
-    return reader.builder.finished()
+    return reader.builder.finish()
 
 
 class _Reader:
@@ -120,11 +120,11 @@ class _Reader:
         """Store the token counts; all other events repeat the items."""
         match payload:
             case {"type": "token_count", "info": {"last_token_usage": dict(used)}}:
-                self._tokens = _usage(used).total_tokens
+                self._tokens = _read_usage(used).total_tokens
                 if self._answer is not None:
                     entry = self.builder.get(self._answer)
                     assert isinstance(entry, MessageEntry)
-                    message = replace(entry.message, usage=_usage(used))
+                    message = replace(entry.message, usage=_read_usage(used))
                     self.builder.put(self._answer, replace(entry, message=message))
 
     # Items ----------------------------------------------------------------------------------------
@@ -186,13 +186,13 @@ class _Reader:
         if id not in self._tools:
             self.builder.lost["results without a call"] += 1
             return
-        text, failed = _output(output)
+        text, failed = _read_output(output)
         blocks = self._blocks({"content": output}) if isinstance(output, list) else ()
-        found = list(blocks) or ([Text(text=text)] if text else [])
+        parts = list(blocks) or ([Text(text=text)] if text else [])
         message = ToolResultMessage(
             tool_call_id=id,
             tool_name=self._tools[id],
-            content=content_or_note(found),
+            content=content_or_note(parts),
             is_error=failed,
             timestamp=in_ms(self.builder.stamp(time)),
         )
@@ -260,7 +260,7 @@ def _pi_call(item: Json) -> tuple[str, Json]:
     name = str(item.get("name") or "unknown")
     if item.get("type") == "custom_tool_call":
         return name, {"input": item.get("input", "")}
-    arguments = _decoded(item.get("arguments"))
+    arguments = _decode_arguments(item.get("arguments"))
     if name in _SHELLS:
         return "bash", _bash(arguments)
     if name == "exec_command" and isinstance(arguments.get("cmd"), str):
@@ -278,18 +278,18 @@ def _bash(arguments: Json) -> Json:
             return {"command": str(command or "")}
 
 
-def _decoded(arguments: object) -> Json:
+def _decode_arguments(arguments: object) -> Json:
     """Decode arguments, which are a JSON text; an invalid text is kept as ``arguments``."""
     if isinstance(arguments, dict):
         return arguments
     try:
-        found: Any = msgspec.json.decode(str(arguments or "{}"))
+        value: Any = msgspec.json.decode(str(arguments or "{}"))
     except msgspec.DecodeError:
-        found = None
-    return found if isinstance(found, dict) else {"arguments": str(arguments)}
+        value = None
+    return value if isinstance(value, dict) else {"arguments": str(arguments)}
 
 
-def _output(output: object) -> tuple[str, bool]:
+def _read_output(output: object) -> tuple[str, bool]:
     """Return the text of a result, and whether it is an error."""
     if isinstance(output, dict):
         return str(output.get("content") or ""), output.get("success") is False
@@ -297,10 +297,10 @@ def _output(output: object) -> tuple[str, bool]:
     if not text.startswith("{"):
         return text, False
     try:
-        found = msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except msgspec.DecodeError:
         return text, False
-    match found:
+    match value:
         case {"output": str(written), "metadata": {"exit_code": int(code)}}:
             return written, code != 0
         case {"output": str(written)}:
@@ -308,7 +308,7 @@ def _output(output: object) -> tuple[str, bool]:
     return text, False
 
 
-def _usage(counts: Json) -> Usage:
+def _read_usage(counts: Json) -> Usage:
     def count(name: str) -> int:
         value = counts.get(name)
         return value if isinstance(value, int) else 0

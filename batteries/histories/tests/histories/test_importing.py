@@ -8,21 +8,21 @@ import pytest
 
 from pi.base.clock import IdFactory
 from pi.base.errors import PiError
-from pi.coding.histories import HistoryPlaces, ImportReport, import_histories
+from pi.coding.import_sources import HistoryFolders, ImportReport, import_histories
 from pi.coding.session.opening import SessionLocation, open_session
 from pi.coding.session.writing import sole_use
-from tests.coding.histories.transcripts import (
+from tests.histories.transcripts import (
     claude_conversation,
     codex_conversation,
 )
 
 
-def places(tmp_path: Path) -> HistoryPlaces:
-    return HistoryPlaces(home=tmp_path, agent_dir=tmp_path / "agent", environ={})
+def folders(tmp_path: Path) -> HistoryFolders:
+    return HistoryFolders(home=tmp_path, agent_dir=tmp_path / "agent", environ={})
 
 
 def bring_in(tmp_path: Path, agent: str = "claude", cwd: str | None = None) -> ImportReport:
-    return import_histories(agent, places(tmp_path), cwd=None if cwd is None else Path(cwd))
+    return import_histories(agent, folders(tmp_path), cwd=None if cwd is None else Path(cwd))
 
 
 def stored(tmp_path: Path) -> dict[Path, bytes]:

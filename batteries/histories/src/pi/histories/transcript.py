@@ -50,7 +50,7 @@ class TranscriptBuilder:
 
     def __init__(self) -> None:
         self.entries: list[KnownEntry] = []
-        self._places: dict[str, int] = {}
+        self._indexes: dict[str, int] = {}
         self.lost: Counter[str] = Counter()
         self.id = ""
         self.cwd = ""
@@ -61,11 +61,11 @@ class TranscriptBuilder:
         """Append an entry; ``key`` identifies it in the source. Returns its id."""
         digest = hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
         length = 8
-        while digest[:length] in self._places and length < len(digest):
+        while digest[:length] in self._indexes and length < len(digest):
             length += 1
         id = digest[:length]
         stamp = self.stamp(timestamp)
-        self._places[id] = len(self.entries)
+        self._indexes[id] = len(self.entries)
         self.entries.append(replace(entry, id=id, parent_id=parent, timestamp=stamp))
         return id
 
@@ -81,11 +81,11 @@ class TranscriptBuilder:
 
     def get(self, id: str) -> KnownEntry:
         """Return an entry by its id."""
-        return self.entries[self._places[id]]
+        return self.entries[self._indexes[id]]
 
     def put(self, id: str, entry: KnownEntry) -> None:
         """Replace an entry that has grown."""
-        self.entries[self._places[id]] = entry
+        self.entries[self._indexes[id]] = entry
 
     def stamp(self, timestamp: object) -> str:
         """Return the time if it is valid, else that of the previous entry."""
@@ -94,7 +94,7 @@ class TranscriptBuilder:
             return timestamp
         return self.entries[-1].timestamp if self.entries else self.timestamp or _START
 
-    def finished(self) -> ImportedSession | None:
+    def finish(self) -> ImportedSession | None:
         """Return the transcript; ``None`` if it has no session id or no message."""
         if not self.id or not any(isinstance(entry, MessageEntry) for entry in self.entries):
             return None
@@ -112,11 +112,11 @@ def objects(lines: Iterable[bytes], lost: Counter[str]) -> Iterator[Json]:
     for line in lines:
         if not line.strip():
             continue
-        found = read_object(line)
-        if found is None:
+        value = read_object(line)
+        if value is None:
             lost["lines that are not JSON"] += 1
         else:
-            yield found
+            yield value
 
 
 def in_ms(timestamp: str) -> int:
@@ -126,8 +126,8 @@ def in_ms(timestamp: str) -> int:
 
 def image_from_url(url: object) -> Image | None:
     """Return the picture of a data URL; ``None`` for other values."""
-    found = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
-    return None if found is None else image_from_base64(found[2], found[1])
+    match = _DATA_URL.fullmatch(url) if isinstance(url, str) else None
+    return None if match is None else image_from_base64(match[2], match[1])
 
 
 def image_from_base64(data: object, media_type: object) -> Image | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.program import Program
-from tests.coding.histories.transcripts import claude_conversation, codex_conversation
+from tests.histories.transcripts import claude_conversation, codex_conversation
 
 
 def test_a_second_import_changes_nothing(tmp_path: Path) -> None:

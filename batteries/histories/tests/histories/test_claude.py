@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pi.ai.messages import AssistantMessage, Image, Text, ToolResultMessage, UserMessage
-from pi.coding.histories.claude import HIDDEN, read_claude
-from pi.coding.histories.transcript import ImportedSession
 from pi.coding.session.entries import (
     Compaction,
     CustomMessageEntry,
@@ -12,7 +10,9 @@ from pi.coding.session.entries import (
     ModelChange,
     SessionInfo,
 )
-from tests.coding.histories.transcripts import (
+from pi.histories.claude import HIDDEN, read_claude
+from pi.histories.transcript import ImportedSession
+from tests.histories.transcripts import (
     SESSION,
     ClaudeFile,
     claude_conversation,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from pi.ai.messages import AssistantMessage, Image, Text, Thinking, ToolResultMessage, UserMessage
-from pi.coding.histories.codex import read_codex
 from pi.coding.session.entries import Compaction, CustomMessageEntry, MessageEntry
-from tests.coding.histories.transcripts import SESSION, CodexFile, codex_conversation
+from pi.histories.codex import read_codex
+from tests.histories.transcripts import SESSION, CodexFile, codex_conversation
 
 
 def test_messages_calls_results_reasoning_images_models_and_times_are_kept() -> None:

@@ -26,14 +26,6 @@ from pi.ai.messages import (
 )
 from pi.base.records import replace
 from pi.coding.claude_tools import pi_call
-from pi.coding.histories.transcript import (
-    ImportedSession,
-    TranscriptBuilder,
-    content_or_note,
-    image_from_base64,
-    in_ms,
-    objects,
-)
 from pi.coding.session.entries import (
     Compaction,
     CustomMessageEntry,
@@ -42,6 +34,14 @@ from pi.coding.session.entries import (
     SessionInfo,
 )
 from pi.coding.session.writing import clean_name
+from pi.histories.transcript import (
+    ImportedSession,
+    TranscriptBuilder,
+    content_or_note,
+    image_from_base64,
+    in_ms,
+    objects,
+)
 
 PROVIDER, API = "anthropic", "anthropic-messages"
 HIDDEN = "claude-context"
@@ -59,7 +59,7 @@ def read_claude(lines: Iterable[bytes]) -> ImportedSession | None:
     reader = _Reader()
     for line in objects(lines, reader.builder.lost):
         reader.read(line)
-    return reader.builder.finished()
+    return reader.builder.finish()
 
 
 class _Reader:
@@ -123,7 +123,7 @@ class _Reader:
     # Messages of the user -------------------------------------------------------------------------
 
     def _user(self, line: Json, parent: str | None) -> str | None:
-        content = _content(line)
+        content = _read_content(line)
         rest: list[Any] = []
         node = parent
         for number, block in enumerate(content):
@@ -131,7 +131,7 @@ class _Reader:
                 node = self._result(line, number, block) or node
             else:
                 rest.append(block)
-        blocks = self._blocks(rest)
+        blocks = self._read_blocks(rest)
         if not blocks:
             return node
         if line.get("isCompactSummary") is True:
@@ -144,10 +144,10 @@ class _Reader:
             entry = MessageEntry(message=UserMessage(content=blocks, timestamp=stamp))
         return self._add(line, "user", entry, node)
 
-    def _blocks(self, found: list[Any]) -> tuple[Text | Image, ...]:
+    def _read_blocks(self, items: list[Any]) -> tuple[Text | Image, ...]:
         blocks: list[Text | Image] = []
-        for block in found:
-            match block:
+        for item in items:
+            match item:
                 case {"type": "text", "text": str(text)}:
                     blocks += (Text(text=text),) if text else ()
                 case {"type": "image", "source": {"data": data, "media_type": kind}}:
@@ -168,8 +168,8 @@ class _Reader:
             return None
         answer, tool = self._calls[id]
         content = block.get("content")
-        found = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = self._blocks(found if isinstance(found, list) else [])
+        items = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = self._read_blocks(items if isinstance(items, list) else [])
         message = ToolResultMessage(
             tool_call_id=id,
             tool_name=tool,
@@ -201,20 +201,20 @@ class _Reader:
         if message.get("model") == _SYNTHETIC and line.get("isApiErrorMessage") is not True:
             return parent
         id = str(message.get("id") or line.get("uuid"))
-        known = self._answers.get(id)
-        if known is None:
+        answer_id = self._answers.get(id)
+        if answer_id is None:
             model = str(message.get("model") or "")
             if model != _SYNTHETIC:
                 stamp = str(line.get("timestamp"))
                 parent = self.builder.use_model(PROVIDER, model, parent, stamp)
             answer = self._new_answer(line, message, model)
-            known = self._answers[id] = self._add(line, "assistant", answer, parent)
-        self._extend(known, line, message)
-        return self._tails.get(known, known)
+            answer_id = self._answers[id] = self._add(line, "assistant", answer, parent)
+        self._extend(answer_id, line, message)
+        return self._tails.get(answer_id, answer_id)
 
     def _new_answer(self, line: Json, message: Json, model: str) -> MessageEntry:
         failed = line.get("isApiErrorMessage") is True
-        text = "".join(b.get("text", "") for b in _content(line) if b.get("type") == "text")
+        text = "".join(b.get("text", "") for b in _read_content(line) if b.get("type") == "text")
         return MessageEntry(
             message=AssistantMessage(
                 api=API,
@@ -235,13 +235,13 @@ class _Reader:
         if answer.stop_reason == "error":
             return
         blocks = [*answer.content]
-        for block in _content(line):
+        for block in _read_content(line):
             answer_block = self._answer_block(block, id)
             if answer_block is not None and answer_block not in blocks:
                 blocks.append(answer_block)
         has_calls = any(isinstance(block, ToolCall) for block in blocks)
         stop = _STOPS.get(str(message.get("stop_reason")), "toolUse" if has_calls else "stop")
-        usage = _usage(message.get("usage"))
+        usage = _read_usage(message.get("usage"))
         changed = replace(answer, content=tuple(blocks), stop_reason=stop, usage=usage)
         self.builder.put(id, replace(entry, message=changed))
 
@@ -275,17 +275,17 @@ class _Reader:
         return self.builder.add(key, entry, parent, str(line.get("timestamp")))
 
 
-def _content(line: Json) -> list[Json]:
+def _read_content(line: Json) -> list[Json]:
     """Return the blocks of a message; a text is one block."""
     message = line.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    found = content if isinstance(content, list) else []
-    return [block for block in found if isinstance(block, dict)]
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if isinstance(block, dict)]
 
 
-def _usage(usage: object) -> Usage:
+def _read_usage(usage: object) -> Usage:
     counts = usage if isinstance(usage, dict) else {}
 
     def count(name: str) -> int:
