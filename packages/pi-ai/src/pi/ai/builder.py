@@ -137,7 +137,7 @@ class ToolCallBlock(TextBlock):
         return ToolCall(
             id=self.id,
             name=self.name,
-            arguments=self._shown_arguments(),
+            arguments=self._visible_arguments(),
             thought_signature=self.thought_signature,
             namespace=self.namespace,
         )
@@ -146,7 +146,7 @@ class ToolCallBlock(TextBlock):
         """Return the event that closes it."""
         return ToolCallEnd(content_index=self.index, tool_call=self.block())
 
-    def _shown_arguments(self) -> Json:
+    def _visible_arguments(self) -> Json:
         if self._parsed is not None:
             return self._parsed
         from pi.ai.tool_arguments import parse_partial  # lazy, as below

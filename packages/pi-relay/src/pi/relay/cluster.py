@@ -192,7 +192,7 @@ class Cluster:
                 # No answer if the room is not here: while it moves, two processes are asked, and
                 # the first answer counts.
                 if (room := self._rooms.find(room_id)) is not None:
-                    await message.respond(self._answer(room, message.data))
+                    await message.respond(self._answer_question(room, message.data))
 
             subject = f"pi.relay.room.{room_id}"
             self._served[room_id] = await self._client.subscribe(subject, cb=answer)
@@ -201,7 +201,7 @@ class Cluster:
             await self._client.flush()
         await self._client.publish("pi.relay.moved", self.id + room_id.encode())
 
-    def _answer(self, room: Room, question: bytes) -> bytes:
+    def _answer_question(self, room: Room, question: bytes) -> bytes:
         kind, content = question[:1], question[1:]
         if kind == b"H":
             return self._release(room, content)

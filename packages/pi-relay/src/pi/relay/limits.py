@@ -45,18 +45,18 @@ class Limits(Record):
 class Bucket:
     """A token bucket: ``rate`` units a second, and ``burst`` at once."""
 
-    __slots__ = ("_at", "_burst", "_rate", "_tokens")
+    __slots__ = ("_burst", "_rate", "_tokens", "_updated_at")
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self._rate = rate
         self._burst = burst
         self._tokens = burst
-        self._at = now
+        self._updated_at = now
 
     def take(self, amount: float, now: float) -> bool:
         """Take from the bucket; returns False if there is not enough in it."""
-        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
-        self._at = now
+        self._tokens = min(self._burst, self._tokens + (now - self._updated_at) * self._rate)
+        self._updated_at = now
         if self._tokens < amount:
             return False
         self._tokens -= amount
@@ -64,7 +64,7 @@ class Bucket:
 
     def full(self, now: float) -> bool:
         """Whether nothing is missing, so that the bucket can be forgotten."""
-        return self._tokens + (now - self._at) * self._rate >= self._burst
+        return self._tokens + (now - self._updated_at) * self._rate >= self._burst
 
 
 class AddressLimits:

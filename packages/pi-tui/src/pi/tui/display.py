@@ -264,7 +264,7 @@ class PlainDisplay:
         self._printed: list[str] = []
         """The final rows that were written."""
         self._is_resized = False
-        self._shown: list[str] = []
+        self._last_lines: list[str] = []
         """The lines below the conversation, as of the last frame."""
         self._typed, self._caret = "", 0
         """The line that is being typed, and the cursor in it."""
@@ -336,9 +336,9 @@ class PlainDisplay:
     def _announced(self, rows: Sequence[str]) -> list[str]:
         """Return new lines, and the line that is newly selected."""
         now = [line for row in rows if (line := _plain(row))]
-        old_lines = {line.removeprefix(_ARROW) for line in self._shown} | {self._typed}
-        selected = {line for line in self._shown if line.startswith(_ARROW)}
-        self._shown = now
+        old_lines = {line.removeprefix(_ARROW) for line in self._last_lines} | {self._typed}
+        selected = {line for line in self._last_lines if line.startswith(_ARROW)}
+        self._last_lines = now
         return [
             f"{line.removeprefix(_ARROW)} (selected)" if line.startswith(_ARROW) else line
             for line in now

@@ -105,12 +105,12 @@ class VirtualTerminal:
     @property
     def history(self) -> list[str]:
         """The rows in the scrollback."""
-        return self._rows("screen", 0, self._count("scrollback_rows"))
+        return self._rows("screen", 0, self._read_size("scrollback_rows"))
 
     @property
     def tape(self) -> list[str]:
         """Scrollback and screen."""
-        return self._rows("screen", 0, self._count("total_rows"))
+        return self._rows("screen", 0, self._read_size("total_rows"))
 
     @property
     def view(self) -> list[str]:
@@ -156,7 +156,7 @@ class VirtualTerminal:
         style: dict[str, Any] = self._emulator.style(column, row)
         return style
 
-    def _count(self, what: str) -> int:
+    def _read_size(self, what: str) -> int:
         return int(self._emulator.get(what, "size_t"))
 
     def _rows(self, area: str, first: int, count: int) -> list[str]:

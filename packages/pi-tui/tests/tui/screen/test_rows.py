@@ -24,15 +24,15 @@ PRINTER = RowPrinter(10, strict=True)
 
 @pytest.mark.behaviour("styles-close-on-each-line")
 def test_every_row_ends_its_styles_and_links() -> None:
-    assert PRINTER.whole("\x1b[31mred") == "\x1b[31mred\x1b[0m\x1b]8;;\x07\x1b[K"
+    assert PRINTER.render("\x1b[31mred") == "\x1b[31mred\x1b[0m\x1b]8;;\x07\x1b[K"
 
 
 def test_a_row_on_a_blank_line_erases_nothing() -> None:
-    assert PRINTER.whole("a", fresh=True) == "a\x1b[0m\x1b]8;;\x07"
+    assert PRINTER.render("a", fresh=True) == "a\x1b[0m\x1b]8;;\x07"
 
 
 def test_a_row_of_full_width_is_not_followed_by_an_erase_sequence() -> None:
-    assert PRINTER.whole("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
+    assert PRINTER.render("0123456789") == "0123456789\x1b[0m\x1b]8;;\x07"
 
 
 @pytest.mark.behaviour("widths-of-graphemes")
@@ -41,8 +41,8 @@ def test_a_combining_mark_before_the_last_column_survives_a_rewrite() -> None:
     terminal.write("\x1b[?7l")
     row = "12345678\u0e01\u0e47x"
 
-    terminal.write(PRINTER.whole(row))
-    terminal.write("\r" + PRINTER.whole(row))
+    terminal.write(PRINTER.render(row))
+    terminal.write("\r" + PRINTER.render(row))
 
     assert terminal.screen[0] == row
 
@@ -53,7 +53,7 @@ def test_a_flag_is_written_correctly_over_a_wide_character() -> None:
     terminal.write("\x1b[?7l")
     old, new = "a日日日日a", "a日日日🇩🇪"
 
-    terminal.write(PRINTER.whole(old))
+    terminal.write(PRINTER.render(old))
     column, text = PRINTER.change(old, new)
     terminal.write(f"\x1b[{column + 1}G{text}")
 
@@ -61,7 +61,7 @@ def test_a_flag_is_written_correctly_over_a_wide_character() -> None:
 
 
 def test_the_row_is_erased_before_a_picture_is_written() -> None:
-    assert PRINTER.whole(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
+    assert PRINTER.render(place(1, CellExtent(1, 1))).startswith("\x1b[2K\x1b_G")
 
 
 def test_control_sequences_are_removed_and_logged(
@@ -71,18 +71,18 @@ def test_control_sequences_are_removed_and_logged(
     printer = RowPrinter(10)
 
     with caplog.at_level(logging.WARNING):
-        assert printer.whole(row, fresh=True) == "ab\x1b[0m\x1b]8;;\x07"
+        assert printer.render(row, fresh=True) == "ab\x1b[0m\x1b]8;;\x07"
         assert printer.unbroken(row) == "\x1b[?7hab\x1b[0m\x1b]8;;\x07\x1b[?7l"
         assert printer.change(row, f"{row}c") == Change(2, "c")
     assert "forbidden control sequence" in caplog.text
     with pytest.raises(ForeignSequence, match="forbidden control sequence"):
-        PRINTER.whole(row)
+        PRINTER.render(row)
 
 
 @pytest.mark.behaviour("lines-fit-the-terminal")
 def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        text = RowPrinter(4).whole("日本語")
+        text = RowPrinter(4).render("日本語")
 
     assert text.startswith("日本\x1b[0m")
     assert "6 columns does not fit the width of 4" in caplog.text
@@ -91,13 +91,13 @@ def test_a_row_that_is_too_wide_is_cut_and_logged(caplog: pytest.LogCaptureFixtu
 @pytest.mark.behaviour("lines-fit-the-terminal")
 def test_a_strict_printer_raises_for_wide_rows_and_line_breaks() -> None:
     with pytest.raises(LineTooWide, match="11 columns"):
-        PRINTER.whole("x" * 11)
+        PRINTER.render("x" * 11)
     with pytest.raises(LineTooWide, match="line break"):
-        PRINTER.whole("a\nb")
+        PRINTER.render("a\nb")
 
 
 def test_line_breaks_and_tabs_do_not_reach_the_terminal() -> None:
-    assert RowPrinter(20).whole("a\tb\r\nc", fresh=True) == "a    b c\x1b[0m\x1b]8;;\x07"
+    assert RowPrinter(20).render("a\tb\r\nc", fresh=True) == "a    b c\x1b[0m\x1b]8;;\x07"
 
 
 def test_only_the_changed_end_of_a_row_is_written() -> None:
@@ -139,8 +139,8 @@ def test_writing_a_change_has_the_same_result_as_writing_the_whole_row(old: str,
     column, text = printer.change(old, new)
     changed, whole = VirtualTerminal(20, 1), VirtualTerminal(20, 1)
 
-    changed.write("\x1b[?7l" + printer.whole(old) + f"\x1b[{column + 1}G" + text)
-    whole.write("\x1b[?7l" + printer.whole(new))
+    changed.write("\x1b[?7l" + printer.render(old) + f"\x1b[{column + 1}G" + text)
+    whole.write("\x1b[?7l" + printer.render(new))
 
     assert changed.screen == whole.screen
     assert [changed.style(x, 0) for x in range(20)] == [whole.style(x, 0) for x in range(20)]
@@ -149,6 +149,6 @@ def test_writing_a_change_has_the_same_result_as_writing_the_whole_row(old: str,
 def test_in_a_pane_a_row_that_gets_shorter_is_erased_before_it_is_written() -> None:
     printer = RowPrinter(20, erases_first=True)
 
-    assert printer.whole("ab").startswith("\x1b[2Kab")
-    assert printer.change("a long row", "a row") == Change(0, printer.whole("a row"))
+    assert printer.render("ab").startswith("\x1b[2Kab")
+    assert printer.change("a long row", "a row") == Change(0, printer.render("a row"))
     assert printer.change("a row", "a row and more") == Change(5, " and more")

@@ -209,7 +209,7 @@ async def summarise_branch(
     texts = serialise(items)
     if not texts:
         raise CompactionFailed("nothing_to_compact", "There is nothing to summarise here.")
-    fitting = newest(texts, summariser.room("branch", guidance))
+    fitting = newest(texts, summariser.text_budget("branch", guidance))
     notes = await summariser.notes(fitting, "branch", guidance=guidance)
     files = file_operations(items)
     blocks = file_blocks(files, MAX_FILE_LISTS)

@@ -229,7 +229,7 @@ class Summariser:
         A summary longer than ``most_tokens`` is rejected.
         """
         guidance = guidance or SummaryInstructions()
-        budget = self.room(kind, guidance)
+        budget = self.text_budget(kind, guidance)
         while budget >= MIN_WINDOW * BYTES_PER_TOKEN:
             try:
                 notes = previous
@@ -262,7 +262,7 @@ class Summariser:
             return sentence if answer.stop_reason == "stop" else ""
         return f"{sentence[: MAX_SENTENCE - 1]}…"
 
-    def room(self, kind: Kind, guidance: SummaryInstructions) -> int:
+    def text_budget(self, kind: Kind, guidance: SummaryInstructions) -> int:
         """Return how many bytes of conversation fit into one request."""
         fixed = size(SYSTEM) + size(question(kind, "", previous="-", guidance=guidance))
         tokens = (

@@ -123,13 +123,13 @@ class _MemoryLog:
         self._entries = entries
         self._open_ones = open_ones
         self._closed = False
-        self._shown = visible_messages(entries)
+        self._visible_messages = visible_messages(entries)
 
     def entries(self) -> Sequence[StoredEntry]:
         return tuple(self._entries)
 
     def messages(self) -> Sequence[AgentMessage]:
-        return self._shown
+        return self._visible_messages
 
     def append(self, message: AgentMessage) -> None:
         self.add(message)
@@ -139,9 +139,9 @@ class _MemoryLog:
             raise _failed("closed", f"Conversation {self.id} is closed.")
         self._entries.append(StoredEntry(id=f"{len(self._entries):08x}", value=draft))
         if isinstance(draft, StoredCompaction):
-            self._shown = visible_messages(self._entries)
+            self._visible_messages = visible_messages(self._entries)
         elif not isinstance(draft, Change):
-            self._shown.append(draft)
+            self._visible_messages.append(draft)
         return None
 
     def close(self) -> None:

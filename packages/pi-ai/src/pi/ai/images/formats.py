@@ -131,7 +131,9 @@ class OpenAIImages(_Bearer):
             if isinstance(entry.get("b64_json"), str)
         ]
         counts = _object(body.get("usage"))
-        usage = Usage(input=_count(counts, "input_tokens"), output=_count(counts, "output_tokens"))
+        usage = Usage(
+            input=_read_count(counts, "input_tokens"), output=_read_count(counts, "output_tokens")
+        )
         return _image_response(images, "", usage, body)
 
 
@@ -175,7 +177,8 @@ class GoogleImages:
         text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
         counts = _object(body.get("usageMetadata"))
         usage = Usage(
-            input=_count(counts, "promptTokenCount"), output=_count(counts, "candidatesTokenCount")
+            input=_read_count(counts, "promptTokenCount"),
+            output=_read_count(counts, "candidatesTokenCount"),
         )
         return _image_response(images, text, usage, body)
 
@@ -214,7 +217,8 @@ class OpenRouterImages(_Bearer):
         )
         counts = _object(body.get("usage"))
         usage = Usage(
-            input=_count(counts, "prompt_tokens"), output=_count(counts, "completion_tokens")
+            input=_read_count(counts, "prompt_tokens"),
+            output=_read_count(counts, "completion_tokens"),
         )
         return _image_response(images, text, usage, body)
 
@@ -250,7 +254,7 @@ def _objects(value: Any) -> list[Json]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _count(counts: Json, name: str) -> int:
+def _read_count(counts: Json, name: str) -> int:
     value = counts.get(name)
     return value if isinstance(value, int) else 0
 

@@ -58,7 +58,7 @@ class DiscoveredProvider(WireProvider):
         own: CustomProvider | None = None,
         chosen: ChosenServers | None = None,
     ) -> None:
-        self._found: tuple[Model, ...] = ()
+        self._fetched_models: tuple[Model, ...] = ()
         self._window = window
         """The user's value for the context window; 0 if unset."""
         self._ask = list_models
@@ -66,7 +66,7 @@ class DiscoveredProvider(WireProvider):
         is_configured = bool(self._own.models or self._own.base_url)
         self._chosen = None if is_configured else chosen
         self._status: ServerStatus | None = None
-        super().__init__(row, lambda: customised(self._own, self._found))
+        super().__init__(row, lambda: customised(self._own, self._fetched_models))
 
     def server_status(self) -> ServerStatus | None:
         """Whether the server may be used, as last known; ``None`` if no choice is needed."""
@@ -116,7 +116,7 @@ class DiscoveredProvider(WireProvider):
         async def get(path: str, body: Json | None = None) -> Any:
             return await ask_json(services, base + path, headers, body)
 
-        self._found = await self._ask(get, self._model(base))
+        self._fetched_models = await self._ask(get, self._model(base))
 
     def _guarded(self, url: str = "") -> tuple[ChosenServers, ServerAddress] | None:
         """Return the choices and the address, if the server needs to be chosen."""

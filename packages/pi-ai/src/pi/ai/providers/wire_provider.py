@@ -97,7 +97,7 @@ class GatewayProvider(WireProvider):
         self._store = store
         self._api = api
         self._read = read or pi_models
-        self._found: tuple[Model, ...] | None = None
+        self._fetched_models: tuple[Model, ...] | None = None
         # Every model already contains the completed URL.
         self._own = replace(own or CustomProvider(id=row.id), base_url=None)
         super().__init__(replace(row, lists_models=True), self._customised)
@@ -113,14 +113,16 @@ class GatewayProvider(WireProvider):
                 f"{self.row.name} did not give its list of models.",
                 hint="Check its key and its address, or name the models to use in models.json.",
             )
-        self._found = self._read(answer, base, self.row.id)
+        self._fetched_models = self._read(answer, base, self.row.id)
         now = services.clock.now_ms()
-        await asyncio.to_thread(self._store.write, self.row.id, self._found, checked_at=now)
+        await asyncio.to_thread(
+            self._store.write, self.row.id, self._fetched_models, checked_at=now
+        )
 
     def _customised(self) -> tuple[Model, ...]:
-        if self._found is None:
-            self._found = self._stored()
-        models = customised(self._own, self._found)
+        if self._fetched_models is None:
+            self._fetched_models = self._stored()
+        models = customised(self._own, self._fetched_models)
         return tuple(
             replace(model, api=model.api or self._api, base_url=model.base_url or self.row.base_url)
             for model in models

@@ -268,7 +268,7 @@ class Reaper:
         self._wake = _wake_on_child()
         self._root = 0
         self._has_ended = False
-        self._found: ProcessTree | None = None
+        self._process_tree: ProcessTree | None = None
         """Finds descendants where they are not adopted."""
         self._kill_at: float | None = None
         self._pause = _FIRST_PAUSE
@@ -289,7 +289,7 @@ class Reaper:
             self._send(FAILED, code)
             return
         if self._prctl is None:
-            self._found = self._tree.ProcessTree(self._root, marker)
+            self._process_tree = self._tree.ProcessTree(self._root, marker)
         self._send(STARTED, self._root)
         self._obey(orders)
         sources: list[Any] = [self._wake, self._control]
@@ -382,7 +382,7 @@ class Reaper:
     def _until_next(self) -> float | None:
         """Kill if it is time for that; returns the seconds until the next call."""
         if self._kill_at is None:
-            if self._found is None or not self._has_ended:
+            if self._process_tree is None or not self._has_ended:
                 return None  # the kernel reports every end that matters
         elif (remaining := self._kill_at - time.monotonic()) > 0:
             return remaining
@@ -393,8 +393,8 @@ class Reaper:
 
     def _signal(self, number: int) -> None:
         members: list[ProcessInfo]
-        if self._found is not None:
-            members = self._found.members()
+        if self._process_tree is not None:
+            members = self._process_tree.members()
         else:
             members = self._tree.descendants(self._tree.processes(), (os.getpid(),))
         group = None if self._has_ended else self._root
@@ -411,7 +411,7 @@ class Reaper:
                     self._has_ended = True
                     self._send(ENDED, os.waitstatus_to_exitcode(status))
         except ChildProcessError:
-            if self._found is None:
+            if self._process_tree is None:
                 return False
-        self._found.is_reaped = True
-        return bool(self._found.members())
+        self._process_tree.is_reaped = True
+        return bool(self._process_tree.members())

@@ -72,7 +72,7 @@ class ProcessTree:
         """Set by the owner once the program was reaped: its id may then belong to another process.
         """
         self._marker = marker
-        self._known: set[tuple[int, str]] = set()
+        self._recognised: set[tuple[int, str]] = set()
 
     def members(self) -> list[ProcessInfo]:
         """Return the living members, parents before their children."""
@@ -82,12 +82,12 @@ class ProcessTree:
             process
             for process in table.values()
             if process.marked
-            or (process.pid, process.started) in self._known
+            or (process.pid, process.started) in self._recognised
             or (owns_group and self.root in (process.group, process.session))
         ]
         members = {process.pid: process for process in direct_members}
         members |= {process.pid: process for process in descendants(table, members)}
-        self._known |= {(process.pid, process.started) for process in members.values()}
+        self._recognised |= {(process.pid, process.started) for process in members.values()}
         return sorted(members.values(), key=lambda process: process.pid)
 
 

@@ -169,7 +169,7 @@ class FullscreenDisplay:
         is_over = leave == "for good"
         rows = self.exit_rows(self._size.columns) if self.exit_rows and is_over else []
         printer = RowPrinter(self._size.columns)
-        final = "".join(f"{printer.whole(without_markers(row))}\r\n" for row in rows)
+        final = "".join(f"{printer.render(without_markers(row))}\r\n" for row in rows)
         return f"{mouse}{WRAP_ON}{_ALTERNATE_OFF}{final}"
 
     def draw(self, changed: Collection[Component] | None) -> None:
@@ -242,7 +242,7 @@ class FullscreenDisplay:
             old = self._painted[number] if number < len(self._painted) else None
             if old == row:
                 continue
-            column, text = (0, printer.whole(row)) if old is None else printer.change(old, row)
+            column, text = (0, printer.render(row)) if old is None else printer.change(old, row)
             output.append(f"\x1b[{number + 1};{column + 1}H{text}")
         return "".join(output)
 

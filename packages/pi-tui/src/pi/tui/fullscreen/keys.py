@@ -63,7 +63,7 @@ class SearchBar:
         self.invalidate = self._input.invalidate
         """Discards cached rows."""
         self._close = close
-        self._found = (0, 0)
+        self._match_position = (0, 0)
 
     @property
     def focused(self) -> bool:
@@ -76,7 +76,7 @@ class SearchBar:
 
     def render(self, width: int) -> list[str]:
         """Return the search text and the number of the current match."""
-        number, count = self._found
+        number, count = self._match_position
         counter = f"  {number}/{count}" if self._input.get_value() else ""
         if width - len(counter) < _MIN_INPUT:
             counter = ""
@@ -88,14 +88,14 @@ class SearchBar:
         if self._keymap.matches(data, "tui.altScreen.searchClose"):
             self._end()
         elif self._keymap.matches(data, "tui.altScreen.searchPrevious"):
-            self._found = self._view.find(self._input.get_value(), direction=1)
+            self._match_position = self._view.find(self._input.get_value(), direction=1)
         elif self._keymap.matches(data, "tui.altScreen.searchNext"):
             self._find(self._input.get_value())
         else:
             self._input.handle_input(data)
 
     def _find(self, text: str) -> None:
-        self._found = self._view.find(text)
+        self._match_position = self._view.find(text)
 
     def _end(self) -> None:
         self._view.find("")

@@ -83,7 +83,7 @@ class RowWriter:
 
     def print(self, new: str) -> None:
         """Write a whole row at the start of the current line, which is blank."""
-        self.put(self._printer.whole(new, fresh=True))
+        self.put(self._printer.render(new, fresh=True))
 
     def print_unbroken(self, new: str) -> None:
         """Write a whole row that the terminal may wrap, at the start of the current, blank line.

@@ -141,7 +141,7 @@ class RowPrinter:
         self._strict = strict
         self._erases_first = erases_first
 
-    def whole(self, row: str, *, fresh: bool = False) -> str:
+    def render(self, row: str, *, fresh: bool = False) -> str:
         """Return a complete row for the start of a line, which is blank if ``fresh``."""
         row, columns = self._fitted(row)
         text = row + END_OF_STYLES
@@ -159,7 +159,7 @@ class RowPrinter:
         become narrower unnoticed.
         """
         if not has_certain_width(row):
-            return self.whole(row, fresh=True)
+            return self.render(row, fresh=True)
         row = self._permitted(row)
         return f"{WRAP_ON}{row}{END_OF_STYLES}{WRAP_OFF}"
 
@@ -174,7 +174,7 @@ class RowPrinter:
         start, state = _first_difference(old, new)
         is_shorter = columns < min(visible_width(old), self._width)
         if start == 0 or is_image(old) or is_image(new) or (is_shorter and self._erases_first):
-            return Change(0, self.whole(new))
+            return Change(0, self.render(new))
         opening, rest = state.opening(), new[start:]
         text = opening + rest + (END_OF_STYLES if opening or "\x1b" in rest else "")
         if not has_certain_width(rest):

@@ -315,7 +315,7 @@ class Screen:
         if is_continued and not page.is_forced:
             return ()
         visible_rows = (
-            [without_markers(row) for row in self._shown_text()] if page.keeps_window else []
+            [without_markers(row) for row in self._visible_text()] if page.keeps_window else []
         )
         if not self._history and not any(map(strip_sequences, visible_rows)):
             return ()
@@ -329,7 +329,7 @@ class Screen:
         self._checkpoints.begin()
         return [*visible_rows, *page.heading]
 
-    def _shown_text(self) -> Sequence[str]:
+    def _visible_text(self) -> Sequence[str]:
         """Return the rows of the last frame that are not history yet and do not stay."""
         end = self._frame.history(len(self._frame.rows))
         rows = list(self._frame.rows[self.ledger.committed : end])

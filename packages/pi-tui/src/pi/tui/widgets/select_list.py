@@ -158,7 +158,7 @@ class SelectList(CachedWidget):
     @property
     def selected(self) -> SelectItem | None:
         """The selected item; None if no item is shown."""
-        return self._shown[self._selection.index] if self._shown else None
+        return self._filtered_items[self._selection.index] if self._filtered_items else None
 
     def set_items(self, items: Iterable[SelectItem]) -> None:
         """Replace the items; the filter stays."""
@@ -170,13 +170,13 @@ class SelectList(CachedWidget):
         from pi.base.fuzzy import rank  # lazy: not needed for an editor's first frame
 
         self._query = query
-        self._shown = rank(query, self._items, key=lambda item: item.label)
-        self._selection.resize(len(self._shown))
+        self._filtered_items = rank(query, self._items, key=lambda item: item.label)
+        self._selection.resize(len(self._filtered_items))
         self.select(0)
 
     def describes(self, width: int) -> bool:
         """Return whether all descriptions fit beside the labels."""
-        widest = max((visible_width(item.description) for item in self._shown), default=0)
+        widest = max((visible_width(item.description) for item in self._filtered_items), default=0)
         return width - self._label_width(width) - 4 >= widest
 
     def select(self, index: int) -> None:
@@ -205,11 +205,11 @@ class SelectList(CachedWidget):
             self.on_change(self.selected)
 
     def _draw(self, width: int) -> list[str]:
-        if not self._shown:
+        if not self._filtered_items:
             return [self._theme.no_match(truncate_to_width("  No matching items", width, ""))]
         label_width = self._label_width(width)
         below: list[str] = []
-        has_descriptions = any(item.description for item in self._shown)
+        has_descriptions = any(item.description for item in self._filtered_items)
         is_below = self._describes_below and has_descriptions
         if self._describes_whole:
             label_width = label_width if self.describes(width) else max(width - 2, 0)
@@ -221,26 +221,26 @@ class SelectList(CachedWidget):
         return rows + below
 
     def _has_room_beside(self, label_width: int, width: int) -> bool:
-        widest = max(visible_width(item.description) for item in self._shown)
+        widest = max(visible_width(item.description) for item in self._filtered_items)
         return width - label_width - 4 >= min(widest, _NARROW)
 
     def _descriptions_below(self, width: int) -> list[str]:
         """Return the selected description, in as many rows as the longest one needs."""
-        wrapped = [wrap_text(item.description, max(width - 4, 1)) for item in self._shown]
+        wrapped = [wrap_text(item.description, max(width - 4, 1)) for item in self._filtered_items]
         rows = wrapped[self._selection.index]
         rows = rows + [""] * (max(map(len, wrapped)) - len(rows))
         return ["", *(self._theme.description(f"  {row}") if row else "" for row in rows)]
 
     def _label_width(self, width: int) -> int:
         """Return one width for all labels, so that scrolling moves nothing horizontally."""
-        if not any(item.description for item in self._shown):
+        if not any(item.description for item in self._filtered_items):
             return max(width - 2, 0)
-        widest = max(visible_width(item.label) for item in self._shown)
+        widest = max(visible_width(item.label) for item in self._filtered_items)
         label_width = min(widest, _WIDEST_LABEL)
         return label_width if width - label_width - 4 >= _MIN_DESCRIPTION else max(width - 2, 0)
 
     def _draw_item(self, index: int, label_width: int, width: int) -> str:
-        item = self._shown[index]
+        item = self._filtered_items[index]
         is_selected = index == self._selection.index
         description_width = width - 2 - label_width - 2
         has_description = bool(item.description) and description_width >= _MIN_DESCRIPTION

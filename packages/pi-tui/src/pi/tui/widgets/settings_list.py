@@ -75,7 +75,7 @@ class SettingsList(CachedWidget):
         describes: Callable[[], bool] = lambda: True,
     ) -> None:
         self._items = [_sanitised(item) for item in items]
-        self._shown = self._items
+        self._filtered_items = self._items
         self._theme = theme or SettingsTheme()
         self._on_change = on_change
         self._on_cancel = on_cancel
@@ -111,7 +111,7 @@ class SettingsList(CachedWidget):
             replace(item, current_value=one_line(value)) if item.id == id else item
             for item in self._items
         ]
-        self._shown = _search(self._query, self._items)
+        self._filtered_items = _search(self._query, self._items)
         self.invalidate()
 
     def handle_input(self, data: str) -> None:
@@ -157,9 +157,9 @@ class SettingsList(CachedWidget):
         return is_space or self._keymap.matches(data, "tui.select.confirm")
 
     def _change(self) -> None:
-        if not self._shown:
+        if not self._filtered_items:
             return
-        item = self._shown[self._selection.index]
+        item = self._filtered_items[self._selection.index]
         if item.submenu is not None:
             self._submenu = item.submenu(item.current_value, lambda value: self._close(item, value))
             _focus(self._submenu, focused=self._focused)
@@ -184,16 +184,16 @@ class SettingsList(CachedWidget):
         return self._search.get_value().strip() if self._search is not None else ""
 
     def _find(self, typed: str) -> None:
-        self._shown = _search(self._query, self._items)
-        self._selection.resize(len(self._shown))
+        self._filtered_items = _search(self._query, self._items)
+        self._selection.resize(len(self._filtered_items))
         self._selection.select(0)
 
     def _draw(self, width: int) -> list[str]:
         rows = [*self._search.render(width), ""] if self._search is not None else []
-        if self._shown:
-            longest = max(visible_width(item.label) for item in self._shown)
+        if self._filtered_items:
+            longest = max(visible_width(item.label) for item in self._filtered_items)
             label_width = min(longest, _MAX_LABEL, max(width - _MIN_VALUE, _MIN_VALUE))
-            groups = [item.group for item in self._shown] if not self._query else []
+            groups = [item.group for item in self._filtered_items] if not self._query else []
             visible = self._selection.grouped(groups) if groups else self._selection.visible
             rows += [
                 self._draw_item(row, label_width)
@@ -211,7 +211,7 @@ class SettingsList(CachedWidget):
         return [truncate_to_width(row, width, "…") for row in rows]
 
     def _draw_item(self, index: int, label_width: int) -> str:
-        item = self._shown[index]
+        item = self._filtered_items[index]
         label = pad_to_width(truncate_to_width(item.label, label_width, "…"), label_width)
         value = self._theme.value(item.current_value)
         if index != self._selection.index:
@@ -219,7 +219,7 @@ class SettingsList(CachedWidget):
         return f"{self._theme.cursor('→ ')}{self._theme.selected(label)}  {value}"
 
     def _draw_description(self, width: int) -> list[str]:
-        description = self._shown[self._selection.index].description
+        description = self._filtered_items[self._selection.index].description
         if not description or not self._describes():
             return []
         lines = wrap_text(description, max(width - 4, 1))

@@ -150,7 +150,7 @@ class CallbackListener:
             async with asyncio.timeout(READ_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
                 self._idle.pop(writer, None)
-                writer.write(self._answer(head.decode("latin-1")))
+                writer.write(self._answer_request(head.decode("latin-1")))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # not HTTP, or closed
@@ -159,7 +159,7 @@ class CallbackListener:
             self._handlers.discard(handler)
             writer.close()
 
-    def _answer(self, head: str) -> bytes:
+    def _answer_request(self, head: str) -> bytes:
         request_line, _, headers = head.partition("\r\n")
         method, _, rest = request_line.partition(" ")
         path, _, parameters = rest.partition(" ")[0].partition("?")

@@ -65,7 +65,7 @@ class _Writer:
         self._results: list[Json] | None = None
         self._waiting: list[SystemMessage] = []
         self._offered = {tool.name for tool in style.offer.tools}
-        self._known = self._offered | {tool.name for tool in style.offer.later}
+        self._declared = self._offered | {tool.name for tool in style.offer.later}
         self._effort = style.efforts.first if style.efforts else None
 
     def add(self, message: Message) -> None:
@@ -106,7 +106,7 @@ class _Writer:
             blocks = list(_instructions(self._waiting))
             if self._style.offer.in_place:
                 for message in self._waiting:
-                    blocks += changes(message, self._offered, self._known)
+                    blocks += changes(message, self._offered, self._declared)
             self._append("system", blocks)
             self._waiting = []
         if effort is not None and self._effort not in (None, effort):

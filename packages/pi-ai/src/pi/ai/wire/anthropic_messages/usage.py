@@ -24,12 +24,12 @@ def counted(usage: Usage, counts: Json) -> Usage:
     changes = {
         field: count
         for field, name in _INPUT.items()
-        if (count := _count(counts.get(name))) is not None
+        if (count := _valid_count(counts.get(name))) is not None
     }
     if not any(changes.values()):
         changes = {}
     for field, count in {
-        "output": _count(counts.get("output_tokens")),
+        "output": _valid_count(counts.get("output_tokens")),
         "cache_write_1h": _nested(counts, "cache_creation", "ephemeral_1h_input_tokens"),
         "reasoning": _nested(counts, "output_tokens_details", "thinking_tokens"),
     }.items():
@@ -40,10 +40,10 @@ def counted(usage: Usage, counts: Json) -> Usage:
 
 def _nested(counts: Json, group: str, name: str) -> int | None:
     inner = counts.get(group)
-    return _count(inner.get(name)) if isinstance(inner, dict) else None
+    return _valid_count(inner.get(name)) if isinstance(inner, dict) else None
 
 
-def _count(value: Any) -> int | None:
+def _valid_count(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value < 1e15 else None

@@ -132,7 +132,7 @@ class ConverseDecoder:
             case "messageStop":
                 self._stopped = self._builder.raw_stop_reason = event.stop_reason or "end_turn"
             case "metadata" if event.usage is not None:
-                self._count(event.usage)
+                self._record_usage(event.usage)
             case _:
                 return  # the start of the message, and unknown newer events
         if self._stopped is not None and self._counted:
@@ -173,7 +173,7 @@ class ConverseDecoder:
         """Return the key of the current block: some models give several blocks the same index."""
         return kind, index, self._closed.get(index, 0)
 
-    def _count(self, usage: _TokenUsage) -> None:
+    def _record_usage(self, usage: _TokenUsage) -> None:
         self._counted = True
         details = usage.cache_details or ()
         for_an_hour = [part.input_tokens or 0 for part in details if part and part.ttl == "1h"]

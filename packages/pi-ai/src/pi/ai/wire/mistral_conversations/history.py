@@ -57,7 +57,7 @@ def _message(message: Message) -> Json | None:
             )
             return {"role": "user", "content": content} if content else None
         case AssistantMessage():
-            return _answer(message)
+            return _encode_answer(message)
         case ToolResultMessage():
             return {
                 "role": "tool",
@@ -67,7 +67,7 @@ def _message(message: Message) -> Json | None:
             }
 
 
-def _answer(message: AssistantMessage) -> Json | None:
+def _encode_answer(message: AssistantMessage) -> Json | None:
     answer: Json = {"role": "assistant", "prefix": False}
     if content := [part for block in message.content for part in _assistant_parts(block)]:
         answer["content"] = content

@@ -139,7 +139,7 @@ class CompletionDecoder:
             self._builder.response_id = chunk.id
             self._builder.response_model = chunk.model or UNSET
         if chunk.usage is not None:
-            self._count(chunk.usage)
+            self._record_usage(chunk.usage)
         if self._stopped is not None and self._counted:
             self._complete(self._stopped)
 
@@ -206,7 +206,7 @@ class CompletionDecoder:
         self._block += 1
         self._thinking = thinking
 
-    def _count(self, usage: _Usage) -> None:
+    def _record_usage(self, usage: _Usage) -> None:
         self._counted = True
         details = usage.prompt_tokens_details or _Details()
         cached = usage.num_cached_tokens or details.cached_tokens or 0

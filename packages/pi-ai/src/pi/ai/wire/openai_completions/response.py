@@ -101,7 +101,7 @@ class ChatDecoder:
                 if choice.finish_reason or choice.usage or choice.error or choice.message:
                     self._choice(choice)
         if chunk.usage is not None:
-            self._count(chunk.usage)
+            self._record_usage(chunk.usage)
 
     def _unreadable(self, data: bytes) -> FirstChunk | None:
         if data.strip() == DONE:
@@ -163,7 +163,7 @@ class ChatDecoder:
             self._reason = choice.finish_reason
             self.over_after = AFTER_A_REASON
         if choice.usage is not None:
-            self._count(choice.usage)
+            self._record_usage(choice.usage)
 
     def _visible(self, content: Any) -> None:
         text = content if isinstance(content, str) else _joined(content)
@@ -199,7 +199,7 @@ class ChatDecoder:
         if isinstance(tier, str) and tier in TIER_FACTORS and host_of(self._call) == OPENAI_HOST:
             self._builder.cost_factor = TIER_FACTORS[tier]
 
-    def _count(self, counted: Any) -> None:
+    def _record_usage(self, counted: Any) -> None:
         """Record the usage. After a finish reason it is the last expected event."""
         usage = parse_usage(counted)
         if usage is None:

@@ -18,19 +18,22 @@ def parse_usage(counted: Any) -> Usage | None:
     """
     if not isinstance(counted, dict):
         return None
-    prompt, output = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
+    prompt, output = (
+        _read_count(counted, "prompt_tokens"),
+        _read_count(counted, "completion_tokens"),
+    )
     if not prompt and not output:
         return None
     details = _object(counted, "prompt_tokens_details")
     read = (
-        _count(details, "cached_tokens")
-        or _count(counted, "prompt_cache_hit_tokens")
-        or _count(counted, "cached_tokens")
+        _read_count(details, "cached_tokens")
+        or _read_count(counted, "prompt_cache_hit_tokens")
+        or _read_count(counted, "cached_tokens")
     )
-    cache_write = _count(details, "cache_write_tokens")
+    cache_write = _read_count(details, "cache_write_tokens")
     thoughts = _number(_object(counted, "completion_tokens_details").get("reasoning_tokens"))
     reasoning = int(thoughts or 0)
-    if reasoning and _count(counted, "total_tokens") == prompt + output + reasoning:
+    if reasoning and _read_count(counted, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI and Google count thinking separately
     return Usage(
         input=max(prompt - read - cache_write, 0),
@@ -51,7 +54,7 @@ def _object(values: Json, name: str) -> Json:
     return inner if isinstance(inner, dict) else {}
 
 
-def _count(values: Json, name: str) -> int:
+def _read_count(values: Json, name: str) -> int:
     return int(_number(values.get(name)) or 0)
 
 

@@ -61,7 +61,7 @@ class _Encoder:
                 if content := _parts(message.content):
                     yield {"role": "user", "content": content}
             case AssistantMessage():
-                yield from self._answer(message, index)
+                yield from self._encode_answer(message, index)
             case ToolResultMessage():
                 yield self._result(message)
 
@@ -72,7 +72,7 @@ class _Encoder:
         if tools := [tool for tool in added if tool is not None]:
             yield {"type": "additional_tools", "role": "developer", "tools": tools}
 
-    def _answer(self, message: AssistantMessage, index: int) -> list[Json]:
+    def _encode_answer(self, message: AssistantMessage, index: int) -> list[Json]:
         items: list[Json] = []
         texts = 0
         for block in message.content:

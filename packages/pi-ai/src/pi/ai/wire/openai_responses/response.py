@@ -389,17 +389,17 @@ def read_usage(counts: Json) -> Usage:
     """Return the token counts of a response."""
     input_details, output_details = _details(counts, "input"), _details(counts, "output")
     cached, cache_write = (
-        _count(input_details, "cached_tokens"),
-        _count(input_details, "cache_write_tokens"),
+        _read_count(input_details, "cached_tokens"),
+        _read_count(input_details, "cache_write_tokens"),
     )
     reasoning = output_details.get("reasoning_tokens")
     return Usage(
-        input=max(_count(counts, "input_tokens") - cached - cache_write, 0),
-        output=_count(counts, "output_tokens"),
+        input=max(_read_count(counts, "input_tokens") - cached - cache_write, 0),
+        output=_read_count(counts, "output_tokens"),
         cache_read=cached,
         cache_write=cache_write,
         reasoning=reasoning if isinstance(reasoning, int) else UNSET,
-        total_tokens=_count(counts, "total_tokens"),
+        total_tokens=_read_count(counts, "total_tokens"),
     )
 
 
@@ -408,6 +408,6 @@ def _details(counts: Json, direction: str) -> Json:
     return details if isinstance(details, dict) else {}
 
 
-def _count(counts: Json, name: str) -> int:
+def _read_count(counts: Json, name: str) -> int:
     value = counts.get(name)
     return value if isinstance(value, int) and value > 0 else 0

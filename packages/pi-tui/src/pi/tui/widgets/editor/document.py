@@ -24,17 +24,17 @@ class UndoStack:
     """Steps of one or more edits, each undone and redone as a whole."""
 
     def __init__(self) -> None:
-        self._done: list[list[Edit]] = []
-        self._undone: list[list[Edit]] = []
+        self._undo_steps: list[list[Edit]] = []
+        self._redo_steps: list[list[Edit]] = []
 
     def record(self, edit: Edit, *, joins: bool = False) -> None:
         """Record an edit as a new step, or join it to the last one."""
-        self._undone.clear()
-        if not (joins and self._done):
-            self._done.append([edit])
-            del self._done[:-MAX_STEPS]
+        self._redo_steps.clear()
+        if not (joins and self._undo_steps):
+            self._undo_steps.append([edit])
+            del self._undo_steps[:-MAX_STEPS]
             return
-        step = self._done[-1]
+        step = self._undo_steps[-1]
         last = step[-1]
         if not last.removed and not edit.removed and after(last.start, last.inserted) == edit.start:
             step[-1] = replace(last, inserted=last.inserted + edit.inserted)
@@ -43,27 +43,27 @@ class UndoStack:
 
     def undo(self, buffer: Buffer) -> bool:
         """Revert the last step. Returns whether there was one."""
-        return _apply_step(self._done, self._undone, buffer)
+        return _apply_step(self._undo_steps, self._redo_steps, buffer)
 
     def redo(self, buffer: Buffer) -> bool:
         """Repeat the last reverted step. Returns whether there was one."""
-        return _apply_step(self._undone, self._done, buffer)
+        return _apply_step(self._redo_steps, self._undo_steps, buffer)
 
     @property
     def depth(self) -> int:
         """The number of steps that can be undone."""
-        return len(self._done)
+        return len(self._undo_steps)
 
     def merge(self, depth: int) -> None:
         """Join the steps above ``depth`` into one."""
-        steps = self._done[depth:]
+        steps = self._undo_steps[depth:]
         if len(steps) > 1:
-            self._done[depth:] = [[edit for step in steps for edit in step]]
+            self._undo_steps[depth:] = [[edit for step in steps for edit in step]]
 
     def clear(self) -> None:
         """Drop all steps."""
-        self._done.clear()
-        self._undone.clear()
+        self._undo_steps.clear()
+        self._redo_steps.clear()
 
 
 def _apply_step(source: list[list[Edit]], target: list[list[Edit]], buffer: Buffer) -> bool:

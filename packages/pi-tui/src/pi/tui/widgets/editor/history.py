@@ -13,7 +13,7 @@ class PromptHistory:
 
     def __init__(self) -> None:
         self._entries: list[str] = []
-        self._at: int | None = None
+        self._index: int | None = None
         self._draft = ""
 
     def add(self, text: str) -> None:
@@ -32,31 +32,31 @@ class PromptHistory:
     @property
     def browsing(self) -> bool:
         """Whether an earlier prompt is shown instead of the draft."""
-        return self._at is not None
+        return self._index is not None
 
     def previous(self, draft: str) -> str | None:
         """Return the prompt before the current one, if any. Saves the ``draft`` first."""
-        index = len(self._entries) if self._at is None else self._at
+        index = len(self._entries) if self._index is None else self._index
         if index == 0:
             return None
-        if self._at is None:
+        if self._index is None:
             self._draft = draft
-        self._at = index - 1
-        return self._entries[self._at]
+        self._index = index - 1
+        return self._entries[self._index]
 
     def next(self) -> str | None:
         """Return the prompt after the current one, finally the draft; None after that."""
-        if self._at is None:
+        if self._index is None:
             return None
-        self._at += 1
-        if self._at < len(self._entries):
-            return self._entries[self._at]
+        self._index += 1
+        if self._index < len(self._entries):
+            return self._entries[self._index]
         self.leave()
         return self._draft
 
     def leave(self) -> None:
         """Make the shown text the new draft."""
-        self._at = None
+        self._index = None
 
 
 MAX_KILL_RING_ENTRIES = 60

@@ -57,7 +57,7 @@ class VimMode:
         """The action that waits for another key: a find, ``goto``, ``replace``, an object."""
         self._typed = ""
         """The keys of the command so far, for the label."""
-        self._found: tuple[str, str] | None = None
+        self._last_find: tuple[str, str] | None = None
         """The last find: its action and its character."""
         self._anchor = Position(0, 0)
         """The start of the visual selection."""
@@ -155,7 +155,7 @@ class VimMode:
         elif waiting == "replace" and text:
             self._replace_characters(text)
         elif waiting in _FINDS and text:
-            self._found = (waiting, text)
+            self._last_find = (waiting, text)
             self._find(waiting, text)
         elif waiting in ("inner", "around"):
             self._handle_object(_first(names, OBJECTS.keys()), around=waiting == "around")
@@ -238,10 +238,10 @@ class VimMode:
             self._move(target)
 
     def _repeat_find(self, *, opposite: bool) -> None:
-        if self._found is None:
+        if self._last_find is None:
             self._end_command()
             return
-        kind, char = self._found
+        kind, char = self._last_find
         if opposite:
             is_forward = kind.endswith("Forward")
             before, now = ("Forward", "Backward") if is_forward else ("Backward", "Forward")

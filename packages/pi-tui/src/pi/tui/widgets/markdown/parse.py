@@ -197,7 +197,7 @@ class _Builder:
         self._keep_backslashes = keep_backslashes
         self._draw_formulas = draw_formulas
         self._stack: list[_Frame] = []
-        self._found: list[PlacedBlock] = []
+        self._blocks: list[PlacedBlock] = []
 
     def build(self, events: Iterable[Any]) -> list[PlacedBlock]:
         for event, span in events:
@@ -224,7 +224,7 @@ class _Builder:
                     self._add(Code(text=sanitise(code)), start)
                 case _:
                     self._add(Plain(text=sanitise(self._text(event, start))), start)
-        return self._found
+        return self._blocks
 
     def _begin(self, kind: str, detail: Json, start: int, end: int) -> None:
         is_too_deep = len(self._stack) >= _MAX_NESTING
@@ -244,7 +244,7 @@ class _Builder:
             self._stack[-1].children.append(node)
             self._stack[-1].starts.append(start)
         else:
-            self._found.append(PlacedBlock(start=start, block=node, last_item=last_item))
+            self._blocks.append(PlacedBlock(start=start, block=node, last_item=last_item))
 
     def _item_frame(self) -> _Frame:
         """Return the open item; in a loose list, a paragraph is open inside it."""

@@ -60,7 +60,7 @@ class Markdown:
         self._transform = transform
         self._is_streaming = is_streaming
         self._source = ""
-        self._shown = ""
+        self._transformed = ""
         """The transformed source."""
         self._width = -1
         self._rows: list[str] = []
@@ -127,12 +127,12 @@ class Markdown:
     def _show(self, *, may_extend: bool) -> None:
         """Apply the current source. With ``may_extend``, only new text is parsed if possible."""
         transformed = self._transform(self._source)
-        if may_extend and transformed.startswith(self._shown):
-            self._read(transformed[len(self._shown) :])
+        if may_extend and transformed.startswith(self._transformed):
+            self._read(transformed[len(self._transformed) :])
         else:
             self._restart()
             self._read(transformed)
-        self._shown = transformed
+        self._transformed = transformed
         self._is_stale = True
 
     def _restart(self) -> None:
